@@ -1,0 +1,163 @@
+"""Breakpoints: what to stop at, and how a person writes it.
+
+The written form is the same everywhere (command line, console, TUI, configuration):
+
+    graph-break                     skip                    inline
+    restart                         recompile               cache-limit             exception
+    FILE:LINE  or  line:FILE:LINE   function:GLOB           offset:GLOB@N           opcode:NAME
+    guard[:KIND[:SOURCE-GLOB]]      node[:TARGET-GLOB]
+
+followed by any of `, if CONDITION`, `, ignore N`, `, once`.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+import msgspec
+
+
+class BreakpointKind(StrEnum):
+    """What a breakpoint stops at."""
+
+    GRAPH_BREAK = "graph-break"
+    SKIP = "skip"
+    LINE = "line"
+    FUNCTION = "function"
+    OFFSET = "offset"
+    OPCODE = "opcode"
+    GUARD = "guard"
+    NODE = "node"
+    INLINE = "inline"
+    RESTART = "restart"
+    RECOMPILE = "recompile"
+    CACHE_LIMIT = "cache-limit"
+    EXCEPTION = "exception"
+
+    @property
+    def on_instruction(self) -> bool:
+        """Whether it is a property of an instruction (and not of something that happens in one)."""
+        return self in INSTRUCTION_KINDS
+
+
+INSTRUCTION_KINDS = frozenset(
+    {
+        BreakpointKind.LINE,
+        BreakpointKind.FUNCTION,
+        BreakpointKind.OFFSET,
+        BreakpointKind.OPCODE,
+    }
+)
+
+
+class BreakpointError(ValueError):
+    """A breakpoint's written form cannot be understood; the message says why and what is possible."""
+
+
+class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A place or an occurrence to stop at."""
+
+    kind: BreakpointKind
+    pattern: str = ""
+    """FUNCTION, OFFSET: glob over the qualified name; LINE: file name or path suffix; OPCODE: the name;
+    GUARD: the kind; NODE: glob over the target."""
+    source: str = ""
+    """GUARD: glob over the guarded expression."""
+    number: int = 0
+    """LINE: the line; OFFSET: the offset in bytes."""
+    condition: str = ""
+    """A Python expression over `stack`, `locals`, `inst`, `graph`, `guards` and `tx`; empty: always."""
+    ignore: int = 0
+    """How many hits to let pass first."""
+    once: bool = False
+    """Remove it at its first stop."""
+    id: int = 0
+    enabled: bool = True
+
+    def __str__(self) -> str:
+        match self.kind:
+            case BreakpointKind.LINE:
+                text = f"{self.pattern}:{self.number}"
+            case BreakpointKind.OFFSET:
+                text = f"offset:{self.pattern}@{self.number}"
+            case BreakpointKind.GUARD:
+                text = ":".join(filter(None, ("guard", self.pattern or ("*" if self.source else ""), self.source)))
+            case _:
+                text = f"{self.kind}:{self.pattern}" if self.pattern else str(self.kind)
+        if self.condition:
+            text += f", if {self.condition}"
+        if self.ignore:
+            text += f", ignore {self.ignore}"
+        if self.once:
+            text += ", once"
+        return text
+
+
+# A condition may hold commas of its own, so it ends only where `, ignore N` or `, once` closes the text.
+_MODIFIERS = re.compile(
+    r"""^(?P<what>.*?)
+        (?:\s*,\s*if\s+(?P<condition>.+?))?
+        (?:\s*,\s*ignore\s+(?P<ignore>\d+))?
+        (?P<once>\s*,\s*once)?\s*$""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def parse_breakpoint(text: str) -> Breakpoint:
+    """Read a breakpoint's written form.
+
+    Raises:
+        BreakpointError: the text is not a breakpoint, or its condition is not a Python expression.
+    """
+    match = _MODIFIERS.match(text.strip())
+    assert match is not None  # every part is optional
+    condition = (match["condition"] or "").strip()
+    if condition:
+        try:
+            compile(condition, "<condition>", "eval")
+        except SyntaxError as error:
+            raise BreakpointError(f"the condition {condition!r} is not an expression: {error.msg}") from None
+    return msgspec.structs.replace(
+        _parse_what(match["what"].strip()),
+        condition=condition,
+        ignore=int(match["ignore"] or 0),
+        once=match["once"] is not None,
+    )
+
+
+def _parse_what(text: str) -> Breakpoint:
+    word, _, rest = text.partition(":")
+    try:
+        kind = BreakpointKind(word)
+    except ValueError:
+        return _parse_line(text)
+    match kind:
+        case BreakpointKind.LINE:
+            return _parse_line(rest)
+        case BreakpointKind.FUNCTION | BreakpointKind.OPCODE:
+            if not rest:
+                raise BreakpointError(f"{kind} needs a name: {kind}:NAME")
+            return Breakpoint(kind, pattern=rest.upper() if kind is BreakpointKind.OPCODE else rest)
+        case BreakpointKind.OFFSET:
+            pattern, at, number = rest.rpartition("@")
+            if not at or not number.isdecimal():
+                raise BreakpointError(f"{text!r}: an offset is written offset:FUNCTION@N, e.g. offset:forward@42")
+            return Breakpoint(kind, pattern=pattern, number=int(number))
+        case BreakpointKind.GUARD:
+            pattern, _, source = rest.partition(":")
+            return Breakpoint(kind, pattern=pattern, source=source)
+        case BreakpointKind.NODE:
+            return Breakpoint(kind, pattern=rest)
+        case _:
+            if rest:
+                raise BreakpointError(f"{kind} takes no argument, but {rest!r} was given")
+            return Breakpoint(kind)
+
+
+def _parse_line(text: str) -> Breakpoint:
+    path, colon, number = text.rpartition(":")
+    if not colon or not path or not number.isdecimal():
+        kinds = ", ".join(BreakpointKind)
+        raise BreakpointError(f"{text!r} is no breakpoint. Write FILE:LINE or one of: {kinds}")
+    return Breakpoint(BreakpointKind.LINE, pattern=path, number=int(number))

@@ -1,0 +1,130 @@
+"""The control channel: typed messages between a front end and the debuggee.
+
+Each message is one msgpack document behind a four-byte big-endian length. The front end sends requests, each with a
+number; the debuggee answers every request with one `Response` of that number, and sends events on its own account.
+State is not sent: the front end reads it from the recording, whose newest moment is committed before every `Stopped`.
+The vocabulary is that of the Debug Adapter Protocol where it has a word.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepper.model.breakpoint import Breakpoint
+from stepper.model.stepping import Motion
+from stepper.model.trace import MomentId, SessionFacts
+
+MAX_MESSAGE = 16 * 1024 * 1024
+"""Bytes; a longer message is refused."""
+
+
+class ProtocolError(Exception):
+    """A message could not be understood; the connection can go on."""
+
+
+class _Message(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", forbid_unknown_fields=True):
+    pass
+
+
+class Resume(_Message, tag="resume"):
+    """Let a stopped program run on; with a motion, until it is done."""
+
+    seq: int
+    motion: Motion = Motion.CONTINUE
+    line: int | None = None
+    count: int = 1
+    """Repeat the motion so many times."""
+
+
+class Pause(_Message, tag="pause"):
+    """Stop at the next moment."""
+
+    seq: int
+
+
+class SetBreakpoints(_Message, tag="set-breakpoints"):
+    """Replace all breakpoints. Their ids are the front end's to choose."""
+
+    seq: int
+    breakpoints: tuple[Breakpoint, ...]
+
+
+class Evaluate(_Message, tag="evaluate"):
+    """Evaluate a Python expression at a live stop, over `stack`, `locals`, `inst`, `graph`, `guards`, `tx`."""
+
+    seq: int
+    expression: str
+    frame: int | None = None
+    """Id of the symbolic frame; None: the innermost."""
+
+
+class Terminate(_Message, tag="terminate"):
+    """End the program, as Ctrl-C at a stop would: KeyboardInterrupt is raised in it."""
+
+    seq: int
+
+
+class Detach(_Message, tag="detach"):
+    """Let the program run to its end without the debugger; the recording is closed."""
+
+    seq: int
+
+
+Request = Resume | Pause | SetBreakpoints | Evaluate | Terminate | Detach
+
+
+class Response(_Message, tag="response"):
+    """The answer to one request."""
+
+    seq: int
+    ok: bool = True
+    text: str = ""
+    """A value's bounded repr, or why the request was refused and what to do."""
+    printed: str = ""
+    """What an evaluated expression wrote to stdout."""
+
+
+class Hello(_Message, tag="hello"):
+    """First message of a debuggee."""
+
+    facts: SessionFacts
+    recording: str
+    """Path of the recording; empty when none is written."""
+
+
+class Stopped(_Message, tag="stopped"):
+    """The program stands still at a moment. Everything up to it is in the recording."""
+
+    moment: MomentId
+    reason: str
+    """`step`, `breakpoint`, `pause`, `entry`, `breakpoint()`."""
+    text: str = ""
+    """In words, e.g. the graph break's reason."""
+    breakpoint: int | None = None
+    thread: str = ""
+
+
+class Running(_Message, tag="running"):
+    """The program runs on."""
+
+
+class BreakpointChanged(_Message, tag="breakpoint-changed"):
+    """A one-shot breakpoint was used up, or a condition raised."""
+
+    id: int
+    removed: bool = False
+    text: str = ""
+
+
+class Notice(_Message, tag="notice"):
+    """Something the debuggee's side has to say to the user, e.g. that the disk is full."""
+
+    text: str
+
+
+class Exiting(_Message, tag="exiting"):
+    """The interpreter is shutting down in order; the recording is complete."""
+
+
+DebuggeeEvent = Hello | Stopped | Running | BreakpointChanged | Notice | Exiting
+DebuggeeMessage = Response | DebuggeeEvent

@@ -1,0 +1,56 @@
+"""The user's program as the debugger shows it: code objects, their instructions and their source lines."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Instruction(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+    """One bytecode instruction, as the interpreter that is stepped has it."""
+
+    index: int
+    """Position in the code's instruction list; what a moment's `ip` counts in."""
+    opname: str
+    arg: int | None = None
+    argrepr: str = ""
+    """The argument in words, as `dis` would print it; never the `repr` of a user's object."""
+    offset: int | None = None
+    """Offset in bytes in `co_code`; None for an instruction that Dynamo made up."""
+    line: int | None = None
+    """Line of the source file, 1-based."""
+    end_line: int | None = None
+    col: int | None = None
+    """First column, 0-based, counted in UTF-8 bytes as CPython does."""
+    end_col: int | None = None
+    target: int | None = None
+    """Index of the instruction that a jump goes to."""
+    handler: int | None = None
+    """Index of the exception handler that covers this instruction."""
+
+
+class Code(msgspec.Struct, frozen=True):
+    """A code object, with the source it was compiled from."""
+
+    id: int
+    name: str
+    qualname: str
+    filename: str
+    first_line: int
+    instructions: tuple[Instruction, ...]
+    source_first_line: int = 0
+    """Line number of the first line in `source`."""
+    source: tuple[str, ...] = ()
+    """The source lines of the whole function, without line ends; empty when no source was found."""
+
+    @property
+    def label(self) -> str:
+        """The function's name for a person, e.g. `Net.forward`."""
+        return self.qualname or self.name
+
+
+class PythonFrame(msgspec.Struct, frozen=True, array_like=True):
+    """A frame of the running program, below the frame that is translated."""
+
+    filename: str
+    line: int
+    function: str

@@ -1,0 +1,280 @@
+"""A session as a sequence of moments, and all that is known at each.
+
+A *moment* is the instant before one instruction is interpreted. Moments are numbered 1, 2, 3 … in the order in which
+they happened, over the whole session, whatever frame or translation they belong to. What a step caused (a guard, a
+node, an event) carries the number of the moment whose instruction caused it; so it is seen from the next moment on.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from stepper.model.program import PythonFrame
+from stepper.model.value import TensorMeta, Value, ValueId
+
+MomentId = int
+
+
+class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a recording is a recording of."""
+
+    argv: tuple[str, ...] = ()
+    cwd: str = ""
+    pid: int = 0
+    rank: int | None = None
+    python: str = ""
+    torch: str = ""
+    engine: str = "dynamo"
+    stepper: str = ""
+    started: float = 0.0
+    """Seconds since the epoch."""
+    hash_seed: str = ""
+    detail: str = "all"
+    """`all`: every instruction was recorded. `stops`: only from the first stop on."""
+
+
+class Outcome(StrEnum):
+    """How a translation ended."""
+
+    RUNNING = "running"
+    COMPILED = "compiled"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    """An exception left the tracer and reached the program."""
+
+
+class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Everything that happened to compile one frame once: one compile id, one or more attempts."""
+
+    id: int
+    compile_id: str
+    """Dynamo's, e.g. `0/0`, `1/2`; empty when it never got one."""
+    code: int
+    """Id of the original `Code`."""
+    name: str
+    filename: str
+    line: int
+    first_moment: MomentId
+    """The moment that the translation's first instruction has (or would have had)."""
+    last_moment: MomentId | None = None
+    outcome: Outcome = Outcome.RUNNING
+    reason: str = ""
+    """Why it was skipped or failed; empty when compiled."""
+    recompile_reason: str = ""
+    """Dynamo's words on why an earlier entry did not match; empty for a first compilation."""
+    cache_size: int = 0
+    """Entries that the code had before."""
+    attempts: int = 0
+    instructions: int = 0
+    guards: int = 0
+    nodes: int = 0
+    graph_breaks: int = 0
+    seconds: float | None = None
+    thread: str = ""
+    python_stack: tuple[PythonFrame, ...] = ()
+    """The program's own frames that led to this call, outermost first."""
+    transformed_code: int | None = None
+    graph_code: str = ""
+    """The final FX graph as Python."""
+    resume_of: str = ""
+    """For a resume function: name of the function that it continues."""
+
+
+class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One run of the symbolic interpreter over the frame; a restart begins the next."""
+
+    id: int
+    translation: int
+    number: int
+    """1, 2, … within the translation."""
+    first_moment: MomentId
+    last_moment: MomentId | None = None
+    restart_reason: str = ""
+    """Why it was thrown away; empty for the last one."""
+
+
+class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A symbolic frame: the translated frame itself (depth 0) or an inlined call."""
+
+    id: int
+    attempt: int
+    parent: int | None
+    depth: int
+    code: int
+    first_moment: MomentId
+    last_moment: MomentId | None = None
+    call_moment: MomentId | None = None
+    """The moment in the parent whose instruction made the call."""
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """The instant before one instruction."""
+
+    id: MomentId
+    frame: int
+    ip: int
+    """Index of the instruction about to be interpreted, in the frame's code."""
+
+
+class Block(msgspec.Struct, frozen=True, array_like=True):
+    """An entry of the symbolic block stack: a `with` or `try` that is open."""
+
+    ip: int | None
+    """Instruction that opened it."""
+    target: int | None
+    """Instruction of the handler."""
+    stack_index: int
+    context: str = ""
+    """Class of the context manager's tracker."""
+
+
+class FrameState(msgspec.Struct, frozen=True):
+    """One symbolic frame at a moment."""
+
+    frame: int
+    ip: int
+    stack: tuple[ValueId, ...] = ()
+    """Bottom first."""
+    locals: dict[str, ValueId] = {}
+    blocks: tuple[Block, ...] = ()
+    speculation: str = ""
+    """The checkpoint that a graph break would restart from, in words."""
+
+
+class State(msgspec.Struct, frozen=True):
+    """Everything the symbolic interpreter had at a moment."""
+
+    moment: Moment
+    attempt: int
+    translation: int
+    frames: tuple[FrameState, ...]
+    """Outermost first; the last is the one whose instruction is next."""
+    values: dict[ValueId, Value]
+    """The description, at this moment, of every tracker reachable from the frames."""
+
+    @property
+    def top(self) -> FrameState:
+        """The frame whose instruction is next."""
+        return self.frames[-1]
+
+
+class Guard(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A guard that Dynamo installed while tracing."""
+
+    id: int
+    attempt: int
+    moment: MomentId
+    kind: str
+    """Name of the GuardBuilder method, e.g. `TENSOR_MATCH`."""
+    source: str
+    """The expression guarded, e.g. `L['x']`; empty for global state."""
+    scope: str = ""
+    """Dynamo's GuardSource: `local`, `global`, …"""
+    code: tuple[str, ...] = ()
+    """What it checks, as Dynamo's generated expressions; known once the guards are built."""
+    user_line: str = ""
+    """`file:line in function` of the user's code that caused it."""
+
+
+class Node(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A node of the FX graph."""
+
+    id: int
+    attempt: int
+    moment: MomentId
+    graph: str
+    """Empty for the main graph, else the name of the higher-order op's subgraph."""
+    rank: float
+    """Sorts the nodes of a graph into graph order."""
+    name: str
+    op: str
+    """placeholder, get_attr, call_function, call_method, call_module or output."""
+    target: str
+    args: str = ""
+    inputs: tuple[str, ...] = ()
+    """Names of the nodes it reads, in order, without repeats."""
+    meta: TensorMeta | None = None
+    meta_text: str = ""
+    """The example value in one line, when it is no tensor."""
+    source: str = ""
+    """Where a placeholder's value comes from."""
+    erased: MomentId | None = None
+    """The moment whose instruction removed it."""
+
+
+class SideEffect(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A mutation that Dynamo buffers, to replay after the graph."""
+
+    id: int
+    attempt: int
+    moment: MomentId
+    kind: str
+    """`attribute`, `cell`, `global`, `mutation` or `hook`."""
+    target: ValueId
+    text: str
+    """In one line, e.g. `L['self'].count = 3`."""
+    value: ValueId | None = None
+
+
+class GraphBreak(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A place where Dynamo had to stop capturing."""
+
+    id: int
+    attempt: int
+    moment: MomentId
+    """The moment of the instruction that caused it, in the innermost inlined frame."""
+    reason: str
+    """Dynamo's message, whole."""
+    gb_type: str = ""
+    explanation: str = ""
+    hints: tuple[str, ...] = ()
+    user_stack: tuple[PythonFrame, ...] = ()
+    resumes: bool = True
+    """True when the frame is compiled in parts; False when the whole frame is given up."""
+
+
+class EventKind(StrEnum):
+    """Kinds of things that happen, as they are named in breakpoints, filters and the timeline."""
+
+    TRANSLATION = "translation"
+    ATTEMPT = "attempt"
+    INLINE = "inline"
+    RETURN = "return"
+    GUARD = "guard"
+    NODE = "node"
+    SIDE_EFFECT = "side-effect"
+    GRAPH_BREAK = "graph-break"
+    RESTART = "restart"
+    SKIP = "skip"
+    RECOMPILE = "recompile"
+    CACHE_LIMIT = "cache-limit"
+    EXCEPTION = "exception"
+    END = "end"
+    """A translation ended."""
+    STOP = "stop"
+    NOTE = "note"
+    """Something the debugger itself has to say, e.g. that it lost detail and why."""
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that happened, at a moment."""
+
+    id: int
+    moment: MomentId
+    kind: EventKind
+    ref: int | None = None
+    """Id in the table of its kind: frame, guard, node, translation, attempt, graph break, side effect."""
+    text: str = ""
+    """In one line."""
+    frame: int | None = None
+
+
+class Output(msgspec.Struct, frozen=True):
+    """A piece of what the program wrote to its terminal."""
+
+    id: int
+    moment: MomentId
+    """The newest moment known when it arrived."""
+    data: str

@@ -1,0 +1,178 @@
+"""The layout of a recording, as the SQL that creates it. The documentation page is generated from this text.
+
+Rules. A moment is the integer key of a totally ordered table. State is stored as deltas with keyframes: `moment.delta`
+says what changed since the moment before *in the same frame*, `keyframe.state` holds the whole state every few hundred
+moments, so any moment is rebuilt in bounded time. No index is built while recording. Binary columns are msgpack of
+the types named beside them; enumerations are the text of `stepper.model`.
+
+Bump VERSION with every change that an older reader would misread, and say it in HISTORY.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from stepper.model.value import ValueId
+
+APPLICATION_ID = 0x53545052
+"""`STPR`, in `PRAGMA application_id`."""
+
+VERSION = 1
+"""In `PRAGMA user_version`."""
+
+HISTORY = {1: "First version."}
+
+SCHEMA = """
+-- One row: what this is a recording of.
+CREATE TABLE session (
+    facts BLOB NOT NULL,          -- msgpack of SessionFacts
+    ended TEXT                    -- NULL while running or when the writer was killed; 'exit' or why writing stopped
+);
+
+-- Code objects, each once.
+CREATE TABLE code (
+    id INTEGER PRIMARY KEY,
+    body BLOB NOT NULL            -- msgpack of Code
+);
+
+-- One row for each frame that Dynamo was asked to compile.
+CREATE TABLE translation (
+    id INTEGER PRIMARY KEY,
+    body BLOB NOT NULL            -- msgpack of Translation; written at the beginning, replaced at the end
+);
+
+-- One row for each run of the symbolic interpreter over a translation's frame.
+CREATE TABLE attempt (
+    id INTEGER PRIMARY KEY,
+    translation INTEGER NOT NULL,
+    number INTEGER NOT NULL,          -- 1, 2, ...
+    first_moment INTEGER NOT NULL,    -- the number that its first moment has
+    last_moment INTEGER,              -- NULL while it runs
+    restart_reason TEXT NOT NULL      -- '' unless it was thrown away
+);
+
+-- Symbolic frames: the translated frame (depth 0) and inlined calls.
+CREATE TABLE frame (
+    id INTEGER PRIMARY KEY,
+    attempt INTEGER NOT NULL,
+    parent INTEGER,                   -- frame that made the call
+    depth INTEGER NOT NULL,
+    code INTEGER NOT NULL,
+    first_moment INTEGER NOT NULL,
+    last_moment INTEGER,              -- NULL while it runs
+    call_moment INTEGER               -- moment in the parent whose instruction made the call
+);
+
+-- The instants before each interpreted instruction, in order.
+CREATE TABLE moment (
+    id INTEGER PRIMARY KEY,
+    frame INTEGER NOT NULL,
+    ip INTEGER NOT NULL,              -- index into the code's instructions
+    delta BLOB                        -- msgpack of Delta against the frame's previous moment; NULL: nothing changed
+);
+
+-- The whole state at some moments.
+CREATE TABLE keyframe (
+    moment INTEGER PRIMARY KEY,
+    state BLOB NOT NULL               -- msgpack of Keyframe
+);
+
+-- Descriptions of VariableTrackers, each text once.
+CREATE TABLE value (
+    id INTEGER PRIMARY KEY,
+    body BLOB NOT NULL                -- msgpack of Value
+);
+
+-- Guards in the order in which they were installed.
+CREATE TABLE guard (
+    id INTEGER PRIMARY KEY,
+    attempt INTEGER NOT NULL,
+    moment INTEGER NOT NULL,
+    kind TEXT NOT NULL,               -- GuardBuilder method
+    source TEXT NOT NULL,             -- guarded expression
+    scope TEXT NOT NULL,
+    user_line TEXT NOT NULL,
+    code TEXT                         -- JSON list of the expressions it checks; NULL until the guards were built
+);
+
+-- FX nodes in the order in which they were made.
+CREATE TABLE node (
+    id INTEGER PRIMARY KEY,
+    attempt INTEGER NOT NULL,
+    moment INTEGER NOT NULL,
+    rank REAL NOT NULL,               -- sorts a graph's nodes into graph order
+    erased INTEGER,                   -- moment whose instruction removed it
+    body BLOB NOT NULL                -- msgpack of Node (its erased field is not used)
+);
+
+-- Buffered mutations.
+CREATE TABLE side_effect (
+    id INTEGER PRIMARY KEY,
+    attempt INTEGER NOT NULL,
+    moment INTEGER NOT NULL,
+    body BLOB NOT NULL                -- msgpack of SideEffect
+);
+
+-- Graph breaks.
+CREATE TABLE graph_break (
+    id INTEGER PRIMARY KEY,
+    attempt INTEGER NOT NULL,
+    moment INTEGER NOT NULL,
+    body BLOB NOT NULL                -- msgpack of GraphBreak
+);
+
+-- Everything that happened, in order, to be filtered and searched.
+CREATE TABLE event (
+    id INTEGER PRIMARY KEY,
+    moment INTEGER NOT NULL,
+    kind TEXT NOT NULL,               -- EventKind
+    ref INTEGER,                      -- id in the kind's own table
+    frame INTEGER,
+    text TEXT NOT NULL
+);
+
+-- What the program wrote to its terminal; written by the front end that owns the terminal.
+CREATE TABLE output (
+    id INTEGER PRIMARY KEY,
+    moment INTEGER NOT NULL,
+    data TEXT NOT NULL
+);
+"""
+
+
+class Delta(msgspec.Struct, frozen=True, array_like=True):
+    """What changed in one frame since its previous moment (or since it was entered, empty)."""
+
+    keep: int = 0
+    """How many stack entries, from the bottom, stayed."""
+    push: tuple[ValueId, ...] = ()
+    """The entries above them."""
+    locals: dict[str, ValueId] | None = None
+    """Locals that were set; 0: deleted."""
+    values: tuple[tuple[ValueId, int], ...] = ()
+    """Trackers described for the first time or anew: (tracker, id in table `value`)."""
+    blocks: Any = None
+    """The whole block stack as a list of Block, when it changed."""
+    speculation: str | None = None
+    """FrameState.speculation, when it changed."""
+
+
+class FrameKey(msgspec.Struct, frozen=True, array_like=True):
+    """One frame of a keyframe."""
+
+    frame: int
+    ip: int
+    stack: tuple[ValueId, ...]
+    locals: dict[str, ValueId]
+    blocks: Any
+    speculation: str
+
+
+class Keyframe(msgspec.Struct, frozen=True, array_like=True):
+    """The whole state at a moment, its delta already applied: frames outermost first, and the description of every
+    tracker that is reachable from them."""
+
+    frames: tuple[FrameKey, ...]
+    values: dict[ValueId, int]
