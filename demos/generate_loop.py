@@ -2,10 +2,11 @@
 
 What to look for in stepper:
 
-* The first call compiles for the prompt's length. The second one fails that guard, and its translation makes
-  the length dynamic. From the third call on, every lookup passes: no more translations.
-* In the second translation, follow the length: ``s0`` appears in locals, in the causal mask and in
-  the graph, and a guard such as ``2 <= L['tokens'].size()[1]`` tells what was assumed of it.
+* The first call compiles for the prompt's length. The second one fails that guard, and its
+  translation makes the length dynamic. From the third call on, every lookup passes: no more
+  translations.
+* In the second translation, follow the length: ``s0`` appears in locals, in the causal mask and
+  in the graph, and a guard such as ``2 <= L['tokens'].size()[1]`` tells what was assumed of it.
 * The loop itself is not compiled: each step is one lookup on the timeline.
 """
 

@@ -8,7 +8,8 @@ What to look for in stepper:
   and Dynamo gives up on inlining the whole call, not only on the one instruction.
 * ``in_a_loop`` breaks where no resume function can be made: the frame is given up, and the loop
   runs in plain Python. Set `break skip` to see that moment.
-* ``asked_for`` breaks because the program says so; ``to_number`` because a number leaves the tensor.
+* ``asked_for`` breaks because the program says so; ``to_number`` because a number leaves the
+  tensor.
 """
 
 import torch

@@ -2,12 +2,15 @@
 
 What to look for in stepper:
 
-* ``Model.forward`` is one code object for every instance. Torch of today checks a module's contents
-  and not its identity, so the second instance is served by the first one's entry: its lookup passes.
+* ``Model.forward`` is one code object for every instance. Torch of today checks a module's
+  contents and not its identity, so the second instance is served by the first one's entry: its
+  lookup passes.
 * ``make_scaler`` makes a new class each time, and the compiled code reads a class attribute. Its
-  guards know the class by identity and hold it weakly: when the class dies, so does the entry, and
-  the next call translates again. On the timeline the death is an event of its own, with its reason.
-* A dead entry stays in the list, and its guards never pass: the lookup of the third call shows it.
+  guards know the class by identity and hold it weakly: when the class dies, so does the entry,
+  and the next call translates again. On the timeline the death is an event of its own, with its
+  reason.
+* A dead entry stays in the list, and its guards never pass: the lookup of the third call shows
+  it.
 """
 
 import gc

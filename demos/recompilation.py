@@ -3,10 +3,13 @@
 What to look for in stepper:
 
 * `break recompile` stops at each new translation of a function that has cache entries. The lookup
-  before it shows each entry's guards, and the one that failed, with the expected and the actual value.
-* Shapes: the second size makes that dimension dynamic (``s0`` in the graph); the third reuses the entry.
+  before it shows each entry's guards, and the one that failed, with the expected and the actual
+  value.
+* Shapes: the second size makes that dimension dynamic (``s0`` in the graph); the third reuses the
+  entry.
 * Dtype and rank are never dynamic: each one costs an entry.
-* Constants: an int argument becomes symbolic on its second value; a string is compiled for each value.
+* Constants: an int argument becomes symbolic on its second value; a string is compiled for each
+  value.
 * Types: a list and a tuple of the same tensors need an entry each.
 * The cache limit (here 4): `break cache-limit` stops where Dynamo gives the function up for good.
 """

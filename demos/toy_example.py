@@ -5,7 +5,8 @@ What to look for in stepper:
 * Step to ``if b.sum() < 0``. The condition on the symbolic stack is a TensorVariable: it has no
   value yet, so Dynamo cannot choose a branch. `break graph-break` stops exactly there.
 * After the break, Dynamo translates again and ends its graph at that branch. The generated
-  bytecode calls the compiled graph, then one of two resume functions: one for each side of the ``if``.
+  bytecode calls the compiled graph, then one of two resume functions: one for each side of the
+  ``if``.
 * Each resume function is a frame of its own, with its own lookup, guards and graph. They are
   translated only when a call gets there for the first time, so wait for both signs of ``b``.
 """

@@ -3,10 +3,11 @@
 What to look for in stepper:
 
 * The timeline: one frame, thousands of instructions, with each block's inlined calls as a span.
-* `finish` leaves an inlined module; `until` goes to a line; a percentage jumps through the whole walk.
+* `finish` leaves an inlined module; `until` goes to a line; a percentage jumps through the whole
+  walk.
 * Guards: almost all are on the module tree (``L['self'].transformer.h[0]…``). Filter by source.
-* Pick a node in the graph and go to the moment that made it: the line inside `transformers`
-  and the whole stack of inlined calls above it.
+* Pick a node in the graph and go to the moment that made it: the line inside `transformers` and
+  the whole stack of inlined calls above it.
 """
 
 import sys
