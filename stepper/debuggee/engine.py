@@ -1,0 +1,101 @@
+"""The two faces between an engine and the debugger.
+
+An engine watches a compiler and reports to an `Observer` (`stepper.debuggee.recorder.Recorder`); it
+knows of no channel and no file. How they are put together (`stepper.debuggee.start`):
+
+    engine = importlib.import_module(f"stepper.engines.{name}").create()  # compiler imported
+    observer = Recorder(writer, controller, engine, detail=config.detail)
+    engine.install(observer)
+
+The engine decides *when* something happened and *what the compiler's objects are*; the observer
+numbers, compares with what was there before, writes, and asks the controller whether to stand
+still. So a call of the observer can take as long as the user looks at the screen; it returns
+nothing the engine has to act upon, and raises only KeyboardInterrupt (the user ended the program at
+a stop).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from stepper.model.breakpoint import BreakpointKind
+from stepper.model.trace import EventKind, MomentId
+
+
+class Observer(Protocol):
+    """What an engine reports to. Each engine adds the calls that hand over its own state to the
+    concrete recorder; these are the ones that the rest of the debugger relies on."""
+
+    moment: MomentId
+    """The newest moment, 0 when there was none."""
+
+    def breakpoint_called(self) -> None:
+        """The program's traced code called `stepper.breakpoint()`: stop at the next moment."""
+
+    def detach(self) -> None:
+        """Report nothing and keep nothing from now on: the engine is about to be uninstalled."""
+
+
+class Engine(Protocol):
+    """A compiler that is being watched."""
+
+    name: str
+    """`dynamo` or `native`, as in the session's facts."""
+
+    def install(self, observer: Observer) -> None:
+        """Begin to report.
+
+        Raises:
+            RuntimeError: the installed version is not supported; the message says which are.
+        """
+
+    def uninstall(self) -> None:
+        """Leave the compiler as it was before `install`; safe to call twice, and in a forked
+        child."""
+
+    def namespace(self, frame: int | None) -> dict[str, object]:
+        """The names an expression can use at a stop: `stack`, `locals`, `inst`, `graph`, `guards`,
+        `tx`.
+
+        `frame` is the id of a symbolic frame, None: the innermost. Empty when nothing is being
+        translated.
+
+        Raises:
+            LookupError: no such frame is on the symbolic call stack now.
+        """
+
+
+class Subject:
+    """What an occurrence is about: the fields that a breakpoint's globs look at, each empty when it
+    does not apply."""
+
+    __slots__ = ("kind", "name", "source", "target")
+
+    def __init__(
+        self, *, kind: str = "", source: str = "", target: str = "", name: str = ""
+    ) -> None:
+        self.kind = kind
+        """A guard's kind."""
+        self.source = source
+        """The guarded expression."""
+        self.target = target
+        """A node's target."""
+        self.name = name
+        """A node's name, or the name of the function that is inlined or skipped."""
+
+
+NOTHING = Subject()
+"""The subject of an occurrence that is about itself."""
+
+BREAKPOINT_OF_EVENT: dict[EventKind, BreakpointKind] = {
+    EventKind.GRAPH_BREAK: BreakpointKind.GRAPH_BREAK,
+    EventKind.SKIP: BreakpointKind.SKIP,
+    EventKind.GUARD: BreakpointKind.GUARD,
+    EventKind.NODE: BreakpointKind.NODE,
+    EventKind.INLINE: BreakpointKind.INLINE,
+    EventKind.RESTART: BreakpointKind.RESTART,
+    EventKind.RECOMPILE: BreakpointKind.RECOMPILE,
+    EventKind.CACHE_LIMIT: BreakpointKind.CACHE_LIMIT,
+    EventKind.EXCEPTION: BreakpointKind.EXCEPTION,
+}
+"""Which breakpoint stops at which occurrence; events of other kinds never stop."""
