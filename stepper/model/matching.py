@@ -1,0 +1,104 @@
+"""Whether a breakpoint speaks of an instruction, a guard or a node: live and in the past alike.
+
+Conditions, ignore counts and `enabled` are the business of whoever asks; here is only what the
+pattern means. In a pattern `*` stands for any text and `?` for any character. Brackets stand for
+themselves, unlike in a shell: guarded expressions are full of them (`L['x']`), and character
+classes are of no use there.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import PurePath
+
+from stepper.model.breakpoint import Breakpoint, BreakpointKind
+from stepper.model.program import Code
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"([*?])", pattern)
+    wild = {"*": ".*", "?": "."}
+    return re.compile("".join(wild.get(part) or re.escape(part) for part in parts), re.DOTALL)
+
+
+def glob_matches(pattern: str, text: str) -> bool:
+    """Whether the whole text fits the pattern. An empty pattern fits every text."""
+    return not pattern or _compiled(pattern).fullmatch(text) is not None
+
+
+def instruction_matches(bp: Breakpoint, code: Code, index: int) -> bool:
+    """Whether an instruction breakpoint stops before instruction `index` of `code`.
+
+    False for kinds that speak of something that happens in an instruction, and for an index out
+    of range.
+    """
+    if not 0 <= index < len(code.instructions):
+        return False
+    match bp.kind:
+        case BreakpointKind.LINE:
+            return starts_line(code, index, bp.number) and path_matches(bp.pattern, code.filename)
+        case BreakpointKind.FUNCTION:
+            return index == entry_index(code) and function_matches(bp.pattern, code)
+        case BreakpointKind.OFFSET:
+            at = code.instructions[index].offset == bp.number
+            return at and function_matches(bp.pattern, code)
+        case BreakpointKind.OPCODE:
+            return glob_matches(bp.pattern, code.instructions[index].opname)
+        case _:
+            return False
+
+
+def guard_matches(bp: Breakpoint, kind: str, source: str) -> bool:
+    """Whether a guard breakpoint stops at a guard of this kind on this expression."""
+    return (
+        bp.kind is BreakpointKind.GUARD
+        and glob_matches(bp.pattern.upper(), kind.upper())
+        and glob_matches(bp.source, source)
+    )
+
+
+def node_matches(bp: Breakpoint, target: str, name: str) -> bool:
+    """Whether a node breakpoint stops at an FX node: by its target, that's last part, or its name."""
+    return bp.kind is BreakpointKind.NODE and any(
+        glob_matches(bp.pattern, text) for text in (target, target.rpartition(".")[2], name)
+    )
+
+
+def function_matches(pattern: str, code: Code) -> bool:
+    """Whether the pattern fits a function's (qualified) name, with or without its file's stem.
+
+    `forward`, `Net.forward`, `*.forward` and `model.Net.forward` all find `Net.forward` of
+    `model.py`.
+    """
+    stem = PurePath(code.filename).stem
+    names = (code.qualname, code.name, f"{stem}.{code.qualname}", f"{stem}.{code.name}")
+    return any(glob_matches(pattern, name) for name in names)
+
+
+def path_matches(pattern: str, filename: str) -> bool:
+    """Whether the file's path is `pattern` or ends in it, at a directory's border."""
+    pattern = pattern.removeprefix("./")
+    return filename == pattern or filename.endswith("/" + pattern)
+
+
+def starts_line(code: Code, index: int, line: int) -> bool:
+    """Whether the instruction is the first of a run of instructions that belong to `line`.
+
+    Instructions without a line, which Dynamo made up, do not interrupt a run.
+    """
+    if code.instructions[index].line != line:
+        return False
+    for before in reversed(code.instructions[:index]):
+        if before.line is not None:
+            return before.line != line
+    return True
+
+
+def entry_index(code: Code) -> int:
+    """Index of the instruction where the function's own work begins: its RESUME, or its first."""
+    for instruction in code.instructions:
+        if instruction.opname == "RESUME":
+            return instruction.index
+    return 0
