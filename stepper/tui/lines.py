@@ -1,0 +1,488 @@
+"""Long lists, drawn line by line on demand.
+
+A list with a widget for each row costs seconds at 100,000 rows. `Lines` has none: it knows how many
+rows there are and a function that makes one, asks for those on screen, and keeps the newest few
+hundred strips. Everything that all lists share lives here once: the cursor, selection of several
+rows, search, copying, the mouse, sideways scrolling.
+
+`TreeLines` is the same for trees. It holds the rows that are unfolded at the moment as one flat
+list, and asks a branch for its children only when it is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from stepper.tui.palette import Palette, Row, Span, printable
+
+_SEARCH_SLICE = 0.02
+"""Seconds that a search may hold the screen before it lets keys through."""
+
+_SIDEWAYS = 8
+"""Columns that a key scrolls sideways."""
+
+
+class Lines(ScrollView, can_focus=True):
+    """A list of rows with a cursor. Give it rows with `show`; react to its messages."""
+
+    DEFAULT_CSS = """
+    Lines {
+        width: 1fr; height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1;
+        background: $background;
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "cursor(-1)", "Row up", show=False),
+        Binding("down", "cursor(1)", "Row down", show=False),
+        Binding("shift+up", "extend(-1)", "Select upwards", show=False),
+        Binding("shift+down", "extend(1)", "Select downwards", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home", "cursor_to(0)", "First row", show=False),
+        Binding("end", "cursor_to(-1)", "Last row", show=False),
+        Binding("left", "sideways(-1)", "Left, or fold", show=False),
+        Binding("right", "sideways(1)", "Right, or unfold", show=False),
+        Binding("space", "activate", "Open the row", show=False),
+        Binding("y", "copy", "Copy the row or the selection", show=False),
+        Binding("slash", "search", "Search in this pane", show=False),
+    ]
+
+    class Activated(Message):
+        """Enter, space or a double click on a row that means something there."""
+
+        def __init__(self, lines: Lines, index: int) -> None:
+            super().__init__()
+            self.lines = lines
+            self.index = index
+
+        @property
+        def control(self) -> Lines:
+            return self.lines
+
+    class Clicked(Message):
+        """A row was clicked, at a column of its text."""
+
+        def __init__(self, lines: Lines, index: int, column: int) -> None:
+            super().__init__()
+            self.lines = lines
+            self.index = index
+            self.column = column
+
+        @property
+        def control(self) -> Lines:
+            return self.lines
+
+    class Moved(Message):
+        """The cursor went to another row by the user's hand."""
+
+        def __init__(self, lines: Lines, index: int) -> None:
+            super().__init__()
+            self.lines = lines
+            self.index = index
+
+        @property
+        def control(self) -> Lines:
+            return self.lines
+
+    class Say(Message):
+        """Something to tell the user on the status line."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class SearchAsked(Message):
+        """The user wants to search this list: ask for the text, then call `search`."""
+
+        def __init__(self, lines: Lines) -> None:
+            super().__init__()
+            self.lines = lines
+
+    def __init__(self, *, empty: str = "", id: str | None = None) -> None:
+        """
+        Args:
+            empty: what to say when there are no rows.
+            id: the widget's id.
+        """
+        super().__init__(id=id)
+        self.count = 0
+        self.cursor = 0
+        self.searched = ""
+        self.opens = False
+        """Whether Enter means something on rows; otherwise it is left to the application."""
+        self._draw: Callable[[int], Row] = _no_rows
+        self._empty = empty
+        self._anchor: int | None = None
+        self._left = 0
+        self._strips: LRUCache[int, tuple[Strip, Style]] = LRUCache(512)
+        self._palette: tuple[str, Palette] | None = None
+
+    # What it shows
+
+    def show(
+        self,
+        count: int,
+        draw: Callable[[int], Row],
+        *,
+        cursor: int | None = None,
+        empty: str | None = None,
+    ) -> None:
+        """Show `count` rows made by `draw(index)`.
+
+        Args:
+            count: number of rows.
+            draw: makes one row; called for rows on screen only (and for all when searching).
+            cursor: row to put the cursor on and to bring into view; None: leave it where it is.
+            empty: what to say when there are no rows; None: as before.
+        """
+        self.count, self._draw = count, draw
+        if empty is not None:
+            self._empty = empty
+        self._anchor = None
+        self._resize_rows()
+        self.redraw()
+        if cursor is not None:
+            self.cursor = max(0, min(cursor, count - 1))
+            self.reveal(self.cursor)
+        else:
+            self.cursor = max(0, min(self.cursor, count - 1))
+
+    def redraw(self) -> None:
+        """Draw anew: the same rows look different now."""
+        self._strips.clear()
+        self.refresh()
+
+    def row_at(self, index: int) -> Row:
+        """The row as its maker gives it."""
+        return self._draw(index)
+
+    def text_at(self, index: int) -> str:
+        """The row as plain text: what is searched and copied."""
+        return self._draw(index).text
+
+    def reveal(self, index: int, *, context: int = 3) -> None:
+        """Scroll so that the row is on screen with a few rows around it; stay if it is already."""
+        height = self.size.height
+        if not height:
+            # Not laid out yet (or hidden): the place is known only afterwards.
+            self.call_after_refresh(self._reveal_if_sized, index, context)
+            return
+        context = min(context, (height - 1) // 2)
+        top = round(self.scroll_y)
+        if index - context < top:
+            self._scroll_rows(index - (height // 3 if top - index > height else context))
+        elif index + context >= top + height:
+            far = index - (top + height) > height
+            self._scroll_rows(index - height // 3 if far else index + context - height + 1)
+
+    def _reveal_if_sized(self, index: int, context: int) -> None:
+        if self.size.height:
+            self.reveal(index, context=context)
+
+    def _scroll_rows(self, top: int) -> None:
+        self.scroll_to(y=max(0, top), animate=False, immediate=True, force=True)
+
+    def _resize_rows(self) -> None:
+        size = Size(0, self.count)
+        if self.virtual_size != size:
+            self.virtual_size = size
+
+    # Drawing
+
+    @property
+    def palette(self) -> Palette:
+        """The styles of the theme in use."""
+        theme = self.app.current_theme
+        if self._palette is None or self._palette[0] != theme.name:
+            self._palette = (theme.name, Palette(theme))
+            self._strips.clear()
+        return self._palette[1]
+
+    def notify_style_update(self) -> None:
+        self._strips.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        index = y + round(self.scroll_y)
+        width = self.size.width
+        palette = self.palette
+        if index >= self.count:
+            base = self.rich_style
+            text = printable(self._empty) if not self.count and y == 0 else ""
+            return Strip([Segment(text, base + palette["dim"])]).crop_extend(0, width, base)
+        made = self._strips.get(index)
+        if made is None:
+            made = self._strips[index] = self._make(index, palette)
+        strip, style = made
+        cropped = strip.cell_length > self._left + width > 1
+        strip = strip.crop_extend(self._left, self._left + width, style)
+        if cropped:
+            strip = Strip.join([strip.crop(0, width - 1), Strip([Segment("›", style)])])
+        if role := self._mark(index):
+            mark = palette[role]
+            strip = Strip(
+                [Segment(text, (style or mark) + mark) for text, style, _ in strip], width
+            )
+        return strip
+
+    def _make(self, index: int, palette: Palette) -> tuple[Strip, Style]:
+        made = self._draw(index)
+        style = self.rich_style + palette[made.role]
+        strip = Strip(
+            [Segment(printable(text), style + palette[roles]) for text, roles in made.spans if text]
+        )
+        if self.searched:
+            strip = _highlight(strip, self.searched, palette["match"])
+        return strip, style
+
+    def _mark(self, index: int) -> str:
+        if index == self.cursor:
+            return "cursor" if self.has_focus else ""
+        return "selected" if self._anchor is not None and index in self.selected else ""
+
+    # Cursor and selection
+
+    @property
+    def selected(self) -> range:
+        """The selected rows; the cursor's row alone when nothing was selected."""
+        other = self.cursor if self._anchor is None else self._anchor
+        return range(min(self.cursor, other), max(self.cursor, other) + 1)
+
+    def move_cursor(self, index: int, *, extend: bool = False) -> None:
+        """Put the cursor on a row by the user's hand.
+
+        Args:
+            index: the row; the nearest one when there is no such row.
+            extend: select the rows from where the cursor was.
+        """
+        if not self.count:
+            return
+        if extend and self._anchor is None:
+            self._anchor = self.cursor
+        elif not extend:
+            self._anchor = None
+        self.cursor = max(0, min(index, self.count - 1))
+        self.reveal(self.cursor, context=0)
+        self.refresh()
+        self.post_message(self.Moved(self, self.cursor))
+
+    def action_cursor(self, step: int) -> None:
+        self.move_cursor(self.cursor + step)
+
+    def action_extend(self, step: int) -> None:
+        self.move_cursor(self.cursor + step, extend=True)
+
+    def action_page(self, step: int) -> None:
+        self.move_cursor(self.cursor + step * max(1, self.size.height - 1))
+
+    def action_cursor_to(self, index: int) -> None:
+        self.move_cursor(index if index >= 0 else self.count - 1)
+
+    def action_sideways(self, step: int) -> None:
+        self._left = max(0, self._left + step * _SIDEWAYS)
+        self.refresh()
+
+    def action_activate(self) -> None:
+        if self.cursor < self.count:
+            self.activate(self.cursor)
+
+    def activate(self, index: int) -> None:
+        """Open a row, as Enter does."""
+        self.post_message(self.Activated(self, index))
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_resize(self) -> None:
+        if self.count:
+            self.reveal(self.cursor)
+
+    def on_click(self, event: events.Click) -> None:
+        index = event.y + round(self.scroll_y)
+        if index >= self.count:
+            return
+        event.stop()
+        self.move_cursor(index, extend=event.shift)
+        if event.chain == 2:
+            self.activate(index)
+        elif event.chain == 1:
+            self.post_message(self.Clicked(self, index, event.x + self._left))
+
+    # Copying and searching
+
+    def action_copy(self) -> None:
+        if not self.count:
+            return
+        text = "\n".join(self.text_at(index).strip() for index in self.selected)
+        self.app.copy_to_clipboard(text)
+        rows = len(self.selected)
+        self.post_message(self.Say(f"copied {rows} rows" if rows > 1 else f"copied: {text}"))
+
+    def action_search(self) -> None:
+        self.post_message(self.SearchAsked(self))
+
+    def end_search(self) -> None:
+        """Forget the text that is searched for."""
+        self.searched = ""
+        self.redraw()
+
+    async def search(self, text: str, direction: int = 1) -> bool:
+        """Put the cursor on the next row that holds `text` (in any case), going round at the end.
+
+        Args:
+            text: what to look for.
+            direction: +1 downwards, -1 upwards.
+
+        Returns:
+            Whether there is such a row.
+        """
+        self.searched = text.lower()
+        self.redraw()
+        count = self.count
+        pause = time.monotonic() + _SEARCH_SLICE
+        for step in range(1, count + 1):
+            index = (self.cursor + step * direction) % count
+            if self.searched in self.text_at(index).lower():
+                self.move_cursor(index)
+                self.reveal(index)
+                return True
+            if time.monotonic() > pause:
+                await asyncio.sleep(0)
+                pause = time.monotonic() + _SEARCH_SLICE
+                if self.count != count:
+                    return False
+        return False
+
+
+def _no_rows(index: int) -> Row:
+    raise IndexError(index)
+
+
+def _highlight(strip: Strip, searched: str, style: Style) -> Strip:
+    """The strip with every place marked where `searched`, in lower case, stands."""
+    text = strip.text.lower()
+    cuts: list[int] = []
+    start = text.find(searched)
+    while start >= 0:
+        cuts += (cell_len(strip.text[:start]), cell_len(strip.text[: start + len(searched)]))
+        start = text.find(searched, start + len(searched))
+    if not cuts:
+        return strip
+    pieces = list(strip.divide([*cuts, strip.cell_length]))
+    if cuts[0] == 0:
+        pieces.insert(0, Strip([]))
+    return Strip.join(
+        Strip([Segment(text, (old or style) + style) for text, old, _ in piece])
+        if at % 2
+        else piece
+        for at, piece in enumerate(pieces)
+    )
+
+
+class Branch(NamedTuple):
+    """A row of a tree."""
+
+    key: Hashable
+    """Tells it from its siblings; a branch stays open as long as the keys on its path stay."""
+    draw: Callable[[], Row]
+    """Makes the row; called when it is on screen."""
+    children: Callable[[], Sequence[Branch]] | None = None
+    """Makes the rows under it; called when it is opened. None: a leaf."""
+    subject: object = None
+    """What the row is about, for whoever reacts to it."""
+
+
+class _Flat(NamedTuple):
+    path: tuple[Hashable, ...]
+    branch: Branch
+
+
+class TreeLines(Lines):
+    """A tree whose unfolded rows are one flat list. Give it roots with `show_tree`."""
+
+    def __init__(self, *, empty: str = "", id: str | None = None) -> None:
+        super().__init__(empty=empty, id=id)
+        self.opens = True
+        self._open: set[tuple[Hashable, ...]] = set()
+        self._flat: list[_Flat] = []
+
+    def show_tree(self, roots: Sequence[Branch], *, empty: str | None = None) -> None:
+        """Show these roots; what was open and where the cursor stood is kept by the paths of keys."""
+        at = self._flat[self.cursor].path if self.cursor < len(self._flat) else None
+        self._flat = list(self._unfolded(roots, ()))
+        cursor = next((i for i, flat in enumerate(self._flat) if flat.path == at), None)
+        if cursor is not None:
+            self.cursor = cursor
+        self.show(len(self._flat), self._draw_flat, empty=empty)
+
+    def branch_at(self, index: int) -> Branch | None:
+        """The branch on a row."""
+        return self._flat[index].branch if index < len(self._flat) else None
+
+    def toggle(self, index: int) -> bool:
+        """Open or close a row; False when there is nothing under it."""
+        path, branch = self._flat[index]
+        if branch.children is None:
+            return False
+        if path in self._open:
+            self._open.discard(path)
+            end = index + 1
+            while end < len(self._flat) and len(self._flat[end].path) > len(path):
+                end += 1
+            del self._flat[index + 1 : end]
+        else:
+            self._open.add(path)
+            self._flat[index + 1 : index + 1] = self._unfolded(branch.children(), path)
+        self.show(len(self._flat), self._draw_flat)
+        return True
+
+    def activate(self, index: int) -> None:
+        if not self.toggle(index):
+            super().activate(index)
+
+    def action_sideways(self, step: int) -> None:
+        """Right opens a row, left closes it or goes to the row above it; on other rows they scroll."""
+        if self.cursor < len(self._flat):
+            path, branch = self._flat[self.cursor]
+            if branch.children is not None and (path in self._open) == (step < 0):
+                self.toggle(self.cursor)
+                return
+            if step < 0 and len(path) > 1 and not self._left:
+                self.move_cursor(
+                    next(i for i, flat in enumerate(self._flat) if flat.path == path[:-1])
+                )
+                return
+        super().action_sideways(step)
+
+    def _unfolded(
+        self, branches: Sequence[Branch], parent: tuple[Hashable, ...]
+    ) -> Iterator[_Flat]:
+        for branch in branches:
+            path = (*parent, branch.key)
+            yield _Flat(path, branch)
+            if branch.children is not None and path in self._open:
+                yield from self._unfolded(branch.children(), path)
+
+    def _draw_flat(self, index: int) -> Row:
+        path, branch = self._flat[index]
+        made = branch.draw()
+        sign = " " if branch.children is None else "▾" if path in self._open else "▸"
+        lead: Span = ("  " * (len(path) - 1) + sign + " ", "dim")
+        return Row((lead, *made.spans), made.role)

@@ -1,0 +1,128 @@
+"""The roles that text plays on screen, and the style of each role under the theme in use.
+
+Panes name roles and never colours, so one table decides the look of everything. A role's meaning is
+always also a word, a sign or an attribute: a terminal without colours loses nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rich.style import Style
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+Span = tuple[str, str]
+"""Text, and the roles it plays: names from `ROLES`, separated by blanks; empty: plain text."""
+
+
+class Row(NamedTuple):
+    """One line of a list, ready to be drawn."""
+
+    spans: tuple[Span, ...]
+    role: str = ""
+    """Role of the line as a whole, laid under its spans, e.g. `current`."""
+
+    @property
+    def text(self) -> str:
+        """The line as plain text."""
+        return "".join(text for text, _ in self.spans)
+
+
+def row(*spans: Span | str, role: str = "") -> Row:
+    """Put a line together; a bare string is plain text."""
+    return Row(tuple((span, "") if isinstance(span, str) else span for span in spans), role)
+
+
+class _Look(NamedTuple):
+    color: str = ""
+    """Name of a theme variable; `muted` is the foreground faded into the background."""
+    attributes: str = ""
+    background: str = ""
+
+
+ROLES: dict[str, _Look] = {
+    "dim": _Look("muted"),
+    "bold": _Look(attributes="bold"),
+    "title": _Look("primary", "bold"),
+    "current": _Look(attributes="bold", background="band"),
+    "column": _Look(attributes="underline"),
+    "selected": _Look(attributes="reverse"),
+    "cursor": _Look(attributes="reverse"),
+    "cursor-blurred": _Look(attributes="underline"),
+    "match": _Look("warning", "reverse"),
+    "new": _Look("success", "bold"),
+    "changed": _Look("warning", "bold"),
+    "gone": _Look("error", "strike"),
+    "breakpoint": _Look("error", "bold"),
+    "executed": _Look("success"),
+    "number": _Look("muted"),
+    "name": _Look("secondary"),
+    "type": _Look("primary"),
+    "constant": _Look("accent"),
+    "tensor": _Look("success"),
+    "node": _Look("secondary", "italic"),
+    "source": _Look("warning"),
+    "keyword": _Look("primary", "bold"),
+    "string": _Look("success"),
+    "comment": _Look("muted", "italic"),
+    "function": _Look("secondary"),
+    "operator": _Look(),
+    "error": _Look("error", "bold"),
+    "warning": _Look("warning"),
+    "key": _Look("accent", "bold"),
+}
+"""Every role, by name."""
+
+
+class Palette:
+    """The styles of all roles under one theme."""
+
+    def __init__(self, theme: Theme) -> None:
+        variables = theme.to_color_system().generate()
+        self._styles = {name: _style(look, variables, theme.ansi) for name, look in ROLES.items()}
+        self._combined: dict[str, Style] = {"": Style.null(), **self._styles}
+
+    def __getitem__(self, roles: str) -> Style:
+        """The style of one role or of several, separated by blanks; later ones win."""
+        style = self._combined.get(roles)
+        if style is None:
+            style = Style.combine([self._styles[role] for role in roles.split()])
+            self._combined[roles] = style
+        return style
+
+
+def _style(look: _Look, variables: dict[str, str], ansi: bool) -> Style:
+    style = Style.parse(look.attributes)
+    if look.color == "muted" and ansi:
+        style += Style(dim=True)
+    elif look.color:
+        style += Style(color=_color(look.color, variables).rich_color)
+    if look.background == "band" and ansi:
+        # A terminal's own sixteen colours hold none that is safe under every foreground.
+        style += Style(underline=True)
+    elif look.background:
+        style += Style(bgcolor=_color(look.background, variables).rich_color)
+    return style
+
+
+def _color(name: str, variables: dict[str, str]) -> Color:
+    if name == "muted":
+        return _color("background", variables).blend(_color("foreground", variables), 0.6)
+    if name == "band":
+        return _color("background", variables).blend(_color("primary", variables), 0.3)
+    try:
+        return Color.parse(variables[name])
+    except ColorParseError:
+        return Color.parse("ansi_default")
+
+
+# C0 and C1 controls would move the terminal's cursor, bidirectional marks would reorder a line:
+# show them as signs.
+_UNSAFE = {code: chr(0x2400 + code) for code in range(32)}
+_UNSAFE |= dict.fromkeys((*range(127, 160), *range(8234, 8239), *range(8294, 8298)), "·")
+_UNSAFE[ord("\t")] = "    "
+
+
+def printable(text: str) -> str:
+    """The text with everything replaced that would act on the terminal instead of being shown."""
+    return text if text.isascii() and text.isprintable() else text.translate(_UNSAFE)

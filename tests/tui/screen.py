@@ -1,0 +1,25 @@
+"""What the tests of the terminal interface see: the screen as plain text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+
+
+def plain(app: App[Any]) -> list[str]:
+    """The lines of the screen, as a person reads them."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips()
+    return [strip.text.ljust(width) for strip in lines][:height]
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Let the application work until the condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "\n".join(plain(pilot.app))
+        await pilot.pause(0.01)

@@ -1,0 +1,151 @@
+"""Long lists: drawn on demand, with a cursor, search, copying and unfolding."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from textual.app import App, ComposeResult
+
+from stepper.tui.lines import Branch, Lines, TreeLines
+from stepper.tui.palette import Row, row
+from tests.tui.screen import plain, until
+
+COUNT = 100_000
+
+
+class ListApp(App[None]):
+    """An application that is one list."""
+
+    def __init__(self, lines: Lines) -> None:
+        super().__init__()
+        self.lines = lines
+        self.said: list[str] = []
+        self.activated: list[int] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.lines
+
+    def on_lines_say(self, message: Lines.Say) -> None:
+        self.said.append(message.text)
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        self.activated.append(message.index)
+
+
+def numbered(index: int) -> Row:
+    return row((f"{index:>7}", "number"), f" instruction {index}")
+
+
+async def test_a_hundred_thousand_rows_are_shown_and_scrolled_without_delay() -> None:
+    app = ListApp(Lines())
+    async with app.run_test(size=(40, 10)) as pilot:
+        begun = time.perf_counter()
+        app.lines.show(COUNT, numbered)
+        await pilot.pause()
+        await pilot.press("end")
+        await pilot.pause()
+        assert time.perf_counter() - begun < 0.5
+        assert plain(app)[-1].rstrip() == "  99999 instruction 99999"
+        await pilot.press("home", "down", "down")
+        assert plain(app)[0].startswith("      0 instruction 0")
+        assert app.lines.cursor == 2
+
+
+async def test_only_rows_on_screen_are_made() -> None:
+    made: list[int] = []
+
+    def draw(index: int) -> Row:
+        made.append(index)
+        return numbered(index)
+
+    app = ListApp(Lines())
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.lines.show(COUNT, draw, cursor=50_000)
+        await pilot.pause()
+        assert len(set(made)) < 50
+        assert any("50000" in line for line in plain(app))
+
+
+async def test_search_goes_round_and_marks_the_row() -> None:
+    app = ListApp(Lines())
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.lines.show(COUNT, numbered)
+        assert await app.lines.search("ION 77123")
+        await pilot.pause()
+        assert app.lines.cursor == 77_123
+        assert any("77123" in line for line in plain(app))
+        assert await app.lines.search("instruction 4", +1)
+        assert app.lines.cursor == 4
+        assert not await app.lines.search("nowhere")
+
+
+async def test_y_copies_the_row_or_the_selection() -> None:
+    app = ListApp(Lines())
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.lines.show(5, numbered)
+        await pilot.press("down", "y")
+        await until(pilot, lambda: app.said != [])
+        assert app.clipboard == "1 instruction 1"
+        await pilot.press("shift+down", "y")
+        await pilot.pause()
+        assert app.clipboard.splitlines() == ["1 instruction 1", "2 instruction 2"]
+
+
+async def test_a_double_click_activates_the_row() -> None:
+    app = ListApp(Lines())
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.lines.show(5, numbered)
+        await pilot.pause()
+        await pilot.click(Lines, offset=(3, 3), times=2)
+        await until(pilot, lambda: app.activated == [3])
+        assert app.lines.cursor == 3
+
+
+async def test_a_tree_asks_for_children_when_opened_and_keeps_open_what_was_open() -> None:
+    asked: list[str] = []
+
+    def branch(name: str, depth: int) -> Branch:
+        def children() -> list[Branch]:
+            asked.append(name)
+            return [branch(f"{name}{i}", depth - 1) for i in range(3)]
+
+        return Branch(name, lambda: row(name), children if depth else None)
+
+    tree = TreeLines()
+    app = ListApp(tree)
+    async with app.run_test(size=(40, 12)) as pilot:
+        tree.show_tree([branch("a", 2), branch("b", 2)])
+        await pilot.pause()
+        assert asked == []
+        await pilot.press("right", "down", "right")
+        await pilot.pause()
+        screen = [line.rstrip() for line in plain(app)]
+        assert screen[:6] == ["▾ a", "  ▾ a0", "      a00", "      a01", "      a02", "  ▸ a1"]
+        tree.show_tree([branch("a", 2), branch("c", 2)])
+        await pilot.pause()
+        assert [line.rstrip() for line in plain(app)][1] == "  ▾ a0"
+        await pilot.press("left", "left", "left")
+        await pilot.pause()
+        assert [line.rstrip() for line in plain(app)][:2] == ["▸ a", "▸ c"]
+
+
+async def test_control_characters_are_shown_and_not_sent_to_the_terminal() -> None:
+    app = ListApp(Lines())
+    async with app.run_test(size=(40, 3)) as pilot:
+        app.lines.show(1, lambda _: row("a\x1b[31mb\nc"))
+        await pilot.pause()
+        assert plain(app)[0].rstrip() == "a␛[31mb␊c"
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "ansi-dark", "ansi-light"])
+async def test_every_role_has_a_style_in_every_theme(theme: str) -> None:
+    app = ListApp(Lines())
+    async with app.run_test(size=(60, 40)) as pilot:
+        app.theme = theme
+        from stepper.tui.palette import ROLES
+
+        names = list(ROLES)
+        app.lines.show(len(names), lambda i: row((names[i], names[i]), role="current"))
+        await pilot.pause()
+        assert [line.rstrip() for line in plain(app)][: len(names)] == names
