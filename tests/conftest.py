@@ -1,0 +1,50 @@
+"""What tests of every room use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+CORPUS = TESTS / "corpus"
+
+
+@pytest.fixture
+def corpus() -> Callable[[str], Path]:
+    """The path of a program of the corpus, by its name."""
+
+    def find(name: str) -> Path:
+        path = CORPUS / f"{name}.py"
+        assert path.exists(), f"the corpus has no program {name}"
+        return path
+
+    return find
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs this Python with arguments, in an empty folder, with nothing inherited that shows."""
+
+    def run(*arguments: object, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *map(str, arguments)],
+            cwd=tmp_path,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    return run
+
+
+def clean_environment() -> dict[str, str]:
+    """This environment, less what changes torch's output or the order of sets."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH")}
+    return kept | {"PYTHONHASHSEED": "0"}
