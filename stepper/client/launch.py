@@ -1,0 +1,211 @@
+"""Start a program under the debugger, or take over a control channel that somebody else opened.
+
+The program runs as plain `python script.py args`, with no frame of ours on its stack. What brings
+the debugger into it is one directory on PYTHONPATH with a `sitecustomize`, and one environment
+variable; both are gone again before the program's first line.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+from typing import Literal
+
+import msgspec
+
+import stepper.debuggee
+from stepper.client.channel import Channel
+from stepper.client.paths import default_recording
+from stepper.client.process import Process
+from stepper.client.session import Session, number_breakpoints
+from stepper.client.terminal import PseudoTerminal
+from stepper.model.breakpoint import Breakpoint
+from stepper.model.launch import SESSION_VARIABLE, DebuggeeConfig, encode_config
+
+
+class LaunchError(Exception):
+    """A program cannot be started; the message says why and what to do next."""
+
+
+class LaunchSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A program and how to watch it."""
+
+    kind: Literal["script", "module", "code"] = "script"
+    target: str
+    """Path of the script, name of the module (`-m`), or the code itself (`-c`)."""
+    args: tuple[str, ...] = ()
+    """The program's own arguments."""
+    python: str = ""
+    """The interpreter; empty: the one that runs stepper."""
+    python_options: tuple[str, ...] = ()
+    """The interpreter's own options, e.g. `-O`."""
+    breakpoints: tuple[Breakpoint, ...] = ()
+    recording: str | None = None
+    """Where to record; None: the default directory, `{pid}` and `{rank}` are filled in."""
+    engine: str = "dynamo"
+    detail: str = "all"
+    stop_at_entry: bool = False
+    capture_output: bool = True
+    """Run under a pseudo-terminal; False: with our own stdin, stdout and stderr."""
+    echo: bool = True
+    """Whether the pseudo-terminal echoes what is typed; False where another terminal does."""
+    rows: int = 24
+    cols: int = 80
+
+    @property
+    def label(self) -> str:
+        """The program's name for a person."""
+        return "-c" if self.kind == "code" else self.target
+
+
+def launch(spec: LaunchSpec) -> Session:
+    """Start the program. It stops at its first breakpoint, or at once with `stop_at_entry`.
+
+    Raises:
+        LaunchError: the interpreter or the script is missing, or cannot be started.
+    """
+    numbered = tuple(number_breakpoints(spec.breakpoints))
+    ours, theirs = socket.socketpair()
+    terminal = None
+    try:
+        config = make_config(msgspec.structs.replace(spec, breakpoints=numbered), theirs.fileno())
+        argv = command_line(spec)
+        if spec.capture_output:
+            terminal = PseudoTerminal(spec.rows, spec.cols, echo=spec.echo)
+        theirs.set_inheritable(True)
+        process = start(argv, config, terminal.name if terminal else None)
+    except BaseException:
+        ours.close()
+        if terminal is not None:
+            terminal.close()
+        raise
+    finally:
+        theirs.close()
+    if terminal is not None:
+        terminal.release_slave()
+    session = Session(
+        channel=Channel(ours), process=process, terminal=terminal, breakpoints=numbered
+    )
+    session.start_reading()
+    return session
+
+
+def attach(descriptor: int) -> Session:
+    """A session over an inherited control channel, for a program that opened the debugger itself.
+
+    Raises:
+        LaunchError: the descriptor is no socket.
+    """
+    try:
+        sock = socket.socket(fileno=descriptor)
+    except OSError as error:
+        raise LaunchError(
+            f"descriptor {descriptor} is no control channel: {error.strerror}"
+        ) from None
+    sock.set_inheritable(False)
+    session = Session(channel=Channel(sock))
+    session.start_reading()
+    return session
+
+
+def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
+    """What the debuggee is told.
+
+    Raises:
+        LaunchError: there is nowhere to put the recording.
+    """
+    recording = spec.recording
+    if recording is None:
+        try:
+            recording = default_recording("code" if spec.kind == "code" else spec.target)
+        except OSError as error:
+            raise LaunchError(
+                f"cannot make the directory for recordings: {error}. "
+                "Choose a file with -o FILE, or set XDG_STATE_HOME"
+            ) from None
+    return DebuggeeConfig(
+        recording=os.path.abspath(recording),
+        channel=channel,
+        engine=spec.engine,
+        detail=spec.detail,
+        breakpoints=spec.breakpoints,
+        stop_at_entry=spec.stop_at_entry,
+        path_entry=startup_directory(),
+        argv=tuple(command_line(spec)),
+    )
+
+
+def command_line(spec: LaunchSpec) -> list[str]:
+    """The whole command, as one would type it.
+
+    Raises:
+        LaunchError: the interpreter or the script does not exist.
+    """
+    python = find_python(spec.python)
+    isolating = [option for option in spec.python_options if _isolates(option)]
+    if isolating:
+        raise LaunchError(
+            f"python's option {isolating[0]} keeps stepper out of the program "
+            "(-I, -E and -S ignore PYTHONPATH or site). Run it without that option, "
+            "or use stepper.record() or stepper.breakpoint() in the program"
+        )
+    command = [python, *spec.python_options]
+    if spec.kind == "module":
+        command += ["-m", spec.target]
+    elif spec.kind == "code":
+        command += ["-c", spec.target]
+    else:
+        if spec.target != "-" and not os.path.exists(spec.target):
+            raise LaunchError(f"can't open file {os.path.abspath(spec.target)!r}: no such file")
+        command.append(spec.target)
+    return [*command, *spec.args]
+
+
+def find_python(name: str) -> str:
+    """Path of the interpreter to run.
+
+    Raises:
+        LaunchError: there is none.
+    """
+    wanted = name or sys.executable
+    if not wanted:
+        raise LaunchError("python does not know its own executable; name one with --python")
+    found = shutil.which(wanted)
+    if found is None:
+        raise LaunchError(f"no python interpreter at {wanted!r}; name another with --python")
+    return found
+
+
+def startup_directory() -> str:
+    """The directory whose `sitecustomize` begins the debuggee's side."""
+    return os.path.join(os.path.dirname(stepper.debuggee.__file__), "startup")
+
+
+def start(argv: list[str], config: DebuggeeConfig, terminal: str | None) -> Process:
+    """Start the command with the configuration in its environment.
+
+    Raises:
+        LaunchError: the system refuses.
+    """
+    env = dict(os.environ)
+    path = env.get("PYTHONPATH")
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, (config.path_entry, path)))
+    env[SESSION_VARIABLE] = encode_config(config)
+    try:
+        return Process.spawn(argv, env, terminal)
+    except OSError as error:
+        raise LaunchError(f"cannot start {argv[0]}: {error.strerror}") from None
+
+
+def _isolates(option: str) -> bool:
+    """Whether an option (or a cluster of them, like `-Es`) makes python ignore us."""
+    if not option.startswith("-") or option.startswith("--"):
+        return False
+    for letter in option[1:]:
+        if letter in "WX":
+            return False
+        if letter in "IES":
+            return True
+    return False

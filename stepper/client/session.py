@@ -1,0 +1,361 @@
+"""A session: a recording to look at and, while its program lives, a channel to control it.
+
+A front end draws the recording and nothing else; what arrives here only tells it that there is
+more to draw, or that the program stands still. One background thread (`pump`) reads everything
+that comes from the program and calls the subscribers; all other methods are for the front end's
+own thread, which is also the one thread that may touch `recording`.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+
+import msgspec
+
+from stepper.client.channel import Channel
+from stepper.client.events import Ended, OutputArrived, SessionEvent
+from stepper.client.paths import process_exists
+from stepper.client.process import Process
+from stepper.client.pump import Pump
+from stepper.client.status import ExitStatus
+from stepper.client.terminal import PseudoTerminal
+from stepper.model.breakpoint import Breakpoint
+from stepper.model.control import (
+    BreakpointChanged,
+    DebuggeeMessage,
+    Detach,
+    Evaluate,
+    Exiting,
+    Hello,
+    Notice,
+    Pause,
+    Request,
+    Response,
+    Resume,
+    Running,
+    SetBreakpoints,
+    Stopped,
+    Terminate,
+)
+from stepper.model.stepping import Motion
+from stepper.recording import Recording
+
+__all__ = ["Ended", "OutputArrived", "Session", "SessionEvent", "open_recording"]
+
+
+class Session:
+    """A program under the debugger, or a recording without one.
+
+    Made by `stepper.client.launch.launch`, `attach` and `open_recording`.
+    """
+
+    def __init__(
+        self,
+        *,
+        recording_path: str = "",
+        recording: Recording | None = None,
+        channel: Channel | None = None,
+        process: Process | None = None,
+        terminal: PseudoTerminal | None = None,
+        breakpoints: Iterable[Breakpoint] = (),
+    ) -> None:
+        self.recording_path = recording_path
+        """Where the recording is; empty until the program has said Hello."""
+        self.hello: Hello | None = None
+        """The program's first message; None until it came."""
+        self.stopped: Stopped | None = None
+        """Where the program stands still; None while it runs and when it is over."""
+        self.breakpoints: list[Breakpoint] = number_breakpoints(breakpoints)
+        self.exit_status: ExitStatus | None = None
+        """How the program ended; None before that, and for a recording that was opened."""
+        self._recording = recording
+        self._channel = channel
+        self._process = process
+        self._terminal = terminal
+        self._seq = 0
+        self._waiting: dict[int, Future[Response]] = {}
+        self._lock = threading.RLock()
+        self._subscribers: list[Callable[[SessionEvent], None]] = []
+        self._early: list[SessionEvent] = []
+        self._orderly = False
+        self._detached = False
+        self._over = threading.Event()
+        self._pump: Pump | None = None
+        if channel is None:
+            self._over.set()
+        else:
+            self._pump = Pump(self, channel, process, terminal)
+
+    # -- what there is to look at ------------------------------------------------------------
+
+    @property
+    def recording(self) -> Recording | None:
+        """The recording, opened at the first look after it exists; None until then.
+
+        Raises:
+            RecordingError: it exists and cannot be read.
+        """
+        if self._recording is None and self.recording_path:
+            self._recording = Recording.open(self.recording_path)
+        return self._recording
+
+    @property
+    def live(self) -> bool:
+        """Whether there is a program to control."""
+        return not self._over.is_set()
+
+    @property
+    def running(self) -> bool:
+        """Whether the program runs, and does not stand still."""
+        return self.live and self.stopped is None
+
+    @property
+    def growing(self) -> bool:
+        """Whether somebody, this session or another process, still writes the recording."""
+        if self.live:
+            return not self._detached
+        recording = self.recording
+        if self._channel is not None or recording is None or recording.ended is not None:
+            return False
+        return process_exists(recording.facts.pid)
+
+    # -- control -----------------------------------------------------------------------------
+
+    def request(self, make: Callable[[int], Request]) -> Future[Response]:
+        """Send the request that `make` makes of a number; the future holds its answer.
+
+        It never holds an exception: a program that is gone answers `ok=False` and says so.
+        """
+        future: Future[Response] = Future()
+        with self._lock:
+            self._seq += 1
+            seq = self._seq
+            self._waiting[seq] = future
+        if self._channel is None or not self.live:
+            self._answer(Response(seq, ok=False, text=self._why_not_live()))
+            return future
+        try:
+            self._channel.send(make(seq))
+        except OSError:
+            self._answer(Response(seq, ok=False, text="the program closed its control channel"))
+        return future
+
+    def resume(
+        self, motion: Motion = Motion.CONTINUE, line: int | None = None, count: int = 1
+    ) -> Future[Response]:
+        """Let the stopped program run on, until the motion is done."""
+        return self.request(lambda seq: Resume(seq, motion=motion, line=line, count=count))
+
+    def pause(self) -> Future[Response]:
+        """Stop the running program at its next moment."""
+        return self.request(Pause)
+
+    def set_breakpoints(self, breakpoints: Iterable[Breakpoint]) -> Future[Response]:
+        """Replace all breakpoints; those without an id get one. Works without a program too:
+        then they are for moving within the recording."""
+        self.breakpoints = number_breakpoints(breakpoints)
+        if not self.live:
+            done: Future[Response] = Future()
+            done.set_result(Response(0))
+            return done
+        return self.request(lambda seq: SetBreakpoints(seq, tuple(self.breakpoints)))
+
+    def evaluate(self, expression: str, frame: int | None = None) -> Future[Response]:
+        """Evaluate at the live stop, in a symbolic frame (None: the innermost)."""
+        return self.request(lambda seq: Evaluate(seq, expression, frame))
+
+    def terminate(self) -> Future[Response]:
+        """End the program by a KeyboardInterrupt at its stop; a running one gets Ctrl-C."""
+        if self.running:
+            self.send_signal(signal.SIGINT)
+            done: Future[Response] = Future()
+            done.set_result(Response(0))
+            return done
+        return self.request(Terminate)
+
+    def detach(self) -> Future[Response]:
+        """Let the program run to its end undisturbed; its output still arrives."""
+        self._detached = True
+        return self.request(Detach)
+
+    def kill(self) -> None:
+        """SIGKILL, to the program and its children in the same process group."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL, group=True)
+
+    # -- the program's terminal --------------------------------------------------------------
+
+    @property
+    def has_terminal(self) -> bool:
+        """Whether the program runs under a pseudo-terminal of this session."""
+        return self._terminal is not None
+
+    def write_input(self, data: str) -> None:
+        """Type text into the program's terminal; `\\x04` at the start of a line is end of file."""
+        if self._terminal is not None and self.live:
+            self._terminal.write(data)
+            if self._terminal.pending and self._pump is not None:
+                self._pump.wake()
+
+    def interrupt(self) -> None:
+        """Ctrl-C to the program."""
+        if self._terminal is not None and self.live and self._terminal.signals_on_interrupt:
+            self.write_input("\x03")
+        else:
+            self.send_signal(signal.SIGINT)
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the program."""
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def resize(self, rows: int, cols: int) -> None:
+        """Change the size of the program's terminal."""
+        if self._terminal is not None and self.live:
+            self._terminal.resize(rows, cols)
+
+    # -- what happens ------------------------------------------------------------------------
+
+    def subscribe(self, callback: Callable[[SessionEvent], None]) -> Callable[[], None]:
+        """Have `callback` called with each event, on the reading thread; it must not block.
+
+        What happened before the first subscription is delivered to it first. Returns what ends
+        the subscription.
+        """
+        with self._lock:
+            early, self._early = self._early, []
+            # Under the lock, so that nothing newer overtakes what is older.
+            for event in early:
+                callback(event)
+            self._subscribers.append(callback)
+
+        def unsubscribe() -> None:
+            with self._lock:
+                if callback in self._subscribers:
+                    self._subscribers.remove(callback)
+
+        return unsubscribe
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the program's end; False when the time was over first."""
+        return self._over.wait(timeout)
+
+    def close(self, grace: float = 2.0) -> None:
+        """End everything: a program that still runs under this session is hung up on, and killed
+        when it does not end within `grace` seconds; then the recording is closed."""
+        if self.live and self._process is not None:
+            for number in (signal.SIGHUP, signal.SIGCONT):
+                self._process.send_signal(number, group=True)
+            if not self.wait(grace):
+                self.kill()
+                self.wait(grace)
+        if self._pump is not None:
+            self._pump.stop()
+        if self._recording is not None:
+            self._recording.close()
+            self._recording = None
+            self.recording_path = ""
+
+    # -- called by the pump, on its thread -----------------------------------------------------
+
+    def start_reading(self) -> None:
+        """Begin to read what the program says; called once, by those who make sessions."""
+        assert self._pump is not None
+        self._pump.start()
+
+    def received(self, message: DebuggeeMessage) -> None:
+        """Take in one message of the debuggee."""
+        match message:
+            case Response():
+                self._answer(message)
+                return
+            case Hello():
+                self.recording_path = message.recording
+                self.hello = message
+            case Stopped():
+                self.stopped = message
+            case Running():
+                self.stopped = None
+            case BreakpointChanged(id=number, removed=True):
+                self.breakpoints = [b for b in self.breakpoints if b.id != number]
+            case Exiting():
+                self._orderly = True
+            case _:
+                pass
+        self.announce(message)
+
+    def announce(self, event: SessionEvent) -> None:
+        """Tell the subscribers; keep it for the first one when there is none yet."""
+        with self._lock:
+            if not self._subscribers:
+                self._early.append(event)
+                return
+            subscribers = list(self._subscribers)
+        for callback in subscribers:
+            callback(event)
+
+    def notice(self, text: str) -> None:
+        """Tell the subscribers something that this side noticed."""
+        self.announce(Notice(text))
+
+    def channel_closed(self) -> None:
+        """Nobody answers any more: settle what waits."""
+        self.stopped = None
+        with self._lock:
+            waiting = list(self._waiting)
+        for seq in waiting:
+            self._answer(Response(seq, ok=False, text="the program ended before it answered"))
+
+    def ended(self, wait_status: int | None) -> None:
+        """The program is over; None when it was not ours to reap."""
+        explanation = ""
+        if self.hello is None:
+            explanation = (
+                "it never reported to the debugger, so nothing was recorded. "
+                "python's options -I, -E and -S, or a program that replaces itself (exec), "
+                "keep stepper out"
+            )
+        if wait_status is None:
+            self.exit_status = ExitStatus(explanation=explanation)
+        else:
+            self.exit_status = ExitStatus.from_wait(wait_status, explanation)
+        self.channel_closed()
+        self._over.set()
+        self.announce(Ended(self.exit_status))
+
+    def _answer(self, response: Response) -> None:
+        with self._lock:
+            future = self._waiting.pop(response.seq, None)
+        if future is not None:
+            future.set_result(response)
+
+    def _why_not_live(self) -> str:
+        if self._channel is None:
+            return "this is a recording: there is no program to control"
+        status = self.exit_status.text if self.exit_status else "is gone"
+        return f"the program {status}"
+
+
+def number_breakpoints(breakpoints: Iterable[Breakpoint]) -> list[Breakpoint]:
+    """The same breakpoints, with an id for each that has none."""
+    given = list(breakpoints)
+    last = max((b.id for b in given), default=0)
+    numbered = []
+    for breakpoint in given:
+        if not breakpoint.id:
+            last += 1
+            breakpoint = msgspec.structs.replace(breakpoint, id=last)
+        numbered.append(breakpoint)
+    return numbered
+
+
+def open_recording(path: str) -> Session:
+    """A session over a recording: finished, cut short, or still being written by somebody else.
+
+    Raises:
+        RecordingError: it is missing, foreign, corrupt, of a newer version or not readable.
+    """
+    return Session(recording_path=path, recording=Recording.open(path))
