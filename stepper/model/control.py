@@ -26,7 +26,7 @@ class _Message(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type"
     pass
 
 
-class Resume(_Message, tag="resume"):
+class Resume(_Message, frozen=True, tag="resume"):
     """Let a stopped program run on; with a motion, until it is done."""
 
     seq: int
@@ -36,20 +36,20 @@ class Resume(_Message, tag="resume"):
     """Repeat the motion so many times."""
 
 
-class Pause(_Message, tag="pause"):
+class Pause(_Message, frozen=True, tag="pause"):
     """Stop at the next moment."""
 
     seq: int
 
 
-class SetBreakpoints(_Message, tag="set-breakpoints"):
+class SetBreakpoints(_Message, frozen=True, tag="set-breakpoints"):
     """Replace all breakpoints. Their ids are the front end's to choose."""
 
     seq: int
     breakpoints: tuple[Breakpoint, ...]
 
 
-class Evaluate(_Message, tag="evaluate"):
+class Evaluate(_Message, frozen=True, tag="evaluate"):
     """Evaluate a Python expression at a live stop, over `stack`, `locals`, `inst`, `graph`, `guards`, `tx`."""
 
     seq: int
@@ -58,13 +58,13 @@ class Evaluate(_Message, tag="evaluate"):
     """Id of the symbolic frame; None: the innermost."""
 
 
-class Terminate(_Message, tag="terminate"):
+class Terminate(_Message, frozen=True, tag="terminate"):
     """End the program, as Ctrl-C at a stop would: KeyboardInterrupt is raised in it."""
 
     seq: int
 
 
-class Detach(_Message, tag="detach"):
+class Detach(_Message, frozen=True, tag="detach"):
     """Let the program run to its end without the debugger; the recording is closed."""
 
     seq: int
@@ -73,7 +73,7 @@ class Detach(_Message, tag="detach"):
 Request = Resume | Pause | SetBreakpoints | Evaluate | Terminate | Detach
 
 
-class Response(_Message, tag="response"):
+class Response(_Message, frozen=True, tag="response"):
     """The answer to one request."""
 
     seq: int
@@ -84,7 +84,7 @@ class Response(_Message, tag="response"):
     """What an evaluated expression wrote to stdout."""
 
 
-class Hello(_Message, tag="hello"):
+class Hello(_Message, frozen=True, tag="hello"):
     """First message of a debuggee."""
 
     facts: SessionFacts
@@ -92,7 +92,7 @@ class Hello(_Message, tag="hello"):
     """Path of the recording; empty when none is written."""
 
 
-class Stopped(_Message, tag="stopped"):
+class Stopped(_Message, frozen=True, tag="stopped"):
     """The program stands still at a moment. Everything up to it is in the recording."""
 
     moment: MomentId
@@ -104,11 +104,11 @@ class Stopped(_Message, tag="stopped"):
     thread: str = ""
 
 
-class Running(_Message, tag="running"):
+class Running(_Message, frozen=True, tag="running"):
     """The program runs on."""
 
 
-class BreakpointChanged(_Message, tag="breakpoint-changed"):
+class BreakpointChanged(_Message, frozen=True, tag="breakpoint-changed"):
     """A one-shot breakpoint was used up, or a condition raised."""
 
     id: int
@@ -116,13 +116,13 @@ class BreakpointChanged(_Message, tag="breakpoint-changed"):
     text: str = ""
 
 
-class Notice(_Message, tag="notice"):
+class Notice(_Message, frozen=True, tag="notice"):
     """Something the debuggee's side has to say to the user, e.g. that the disk is full."""
 
     text: str
 
 
-class Exiting(_Message, tag="exiting"):
+class Exiting(_Message, frozen=True, tag="exiting"):
     """The interpreter is shutting down in order; the recording is complete."""
 
 

@@ -1,0 +1,273 @@
+"""The debuggee's end of the control channel.
+
+One thread reads. It is made with `_thread`, so the program does not see it in
+`threading.enumerate`, it takes no signals, and it is gone during a fork (since Python 3.12 a fork
+warns a program that has threads): `pause_reading` and `start_reading` are called by the at-fork
+hooks and by the controller.
+
+Sending happens on any thread. A front end that has died or stopped reading must not hold the
+program up: sending gives up after a few seconds and the channel is dead from then on. What dies
+is always the channel, never the program.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import select
+import signal
+import socket
+import struct
+from collections.abc import Callable
+
+import msgspec
+
+from stepper.model.control import (
+    MAX_MESSAGE,
+    DebuggeeMessage,
+    ProtocolError,
+    Request,
+    Response,
+)
+
+_LENGTH = struct.Struct(">I")
+_SEND_SECONDS = 5.0
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+
+
+class _Numbered(msgspec.Struct):
+    """Any message, read only for its number, to be able to refuse it."""
+
+    seq: int = 0
+
+
+_numbered = msgspec.msgpack.Decoder(_Numbered)
+
+
+def frame_message(message: DebuggeeMessage) -> bytes:
+    """A message as it goes over the wire."""
+    body = _encoder.encode(message)
+    return _LENGTH.pack(len(body)) + body
+
+
+class Framer:
+    """Cuts a stream of bytes into message bodies, without ever holding an oversize one."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._skip = 0
+
+    def feed(self, data: bytes) -> list[bytes | ProtocolError]:
+        """The bodies that are complete now; a ProtocolError stands for each oversize message."""
+        found: list[bytes | ProtocolError] = []
+        buffer = self._buffer
+        buffer += data
+        while True:
+            if self._skip:
+                gone = min(self._skip, len(buffer))
+                del buffer[:gone]
+                self._skip -= gone
+                if self._skip:
+                    return found
+            if len(buffer) < _LENGTH.size:
+                return found
+            (length,) = _LENGTH.unpack_from(buffer)
+            if length > MAX_MESSAGE:
+                refusal = f"a message of {length} bytes is refused: {MAX_MESSAGE} is the most"
+                found.append(ProtocolError(refusal))
+                del buffer[: _LENGTH.size]
+                self._skip = length
+                continue
+            if len(buffer) < _LENGTH.size + length:
+                return found
+            found.append(bytes(buffer[_LENGTH.size : _LENGTH.size + length]))
+            del buffer[: _LENGTH.size + length]
+
+
+def decode_request(body: bytes) -> Request:
+    """Read a request.
+
+    Raises:
+        ProtocolError: it is none; `seq_of` may still tell its number.
+    """
+    try:
+        return _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"not a request: {error}") from None
+
+
+def seq_of(body: bytes) -> int:
+    """The number of a message that could not be understood; 0 when not even that can be read."""
+    try:
+        return _numbered.decode(body).seq
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return 0
+
+
+class Channel:
+    """A connected channel. `receive` is called on the reading thread with each request, and once
+    with None when the front end is gone."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.set_inheritable(False)
+        connection.setblocking(False)
+        self._socket = connection
+        self._framer = Framer()
+        self._sending = _thread.allocate_lock()
+        self._reading = _thread.allocate_lock()
+        self._wake: tuple[int, int] | None = None
+        self.alive = True
+        self.receive: Callable[[Request | None], None] = lambda request: None
+
+    @classmethod
+    def inherited(cls, descriptor: int) -> Channel:
+        """The channel behind an inherited file descriptor.
+
+        Raises:
+            OSError: the descriptor is no connected socket.
+        """
+        os.set_inheritable(descriptor, False)
+        return cls(socket.socket(fileno=descriptor))
+
+    @classmethod
+    def connect(cls, path: str) -> Channel:
+        """Connect to a front end that listens on a Unix socket of ours, which nobody else may use.
+
+        Raises:
+            OSError: nobody listens there.
+            PermissionError: the socket belongs to someone else or is open to others.
+        """
+        facts = os.stat(path)
+        if facts.st_uid != os.getuid() or facts.st_mode & 0o077:
+            raise PermissionError(f"{path} is not a socket that only this user can use (mode 0600)")
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(path)
+        except OSError:
+            connection.close()
+            raise
+        return cls(connection)
+
+    # -- sending ---------------------------------------------------------------------------------
+
+    def send(self, message: DebuggeeMessage) -> bool:
+        """Send a message; False when the channel is dead, or died now."""
+        if not self.alive:
+            return False
+        data = memoryview(frame_message(message))
+        if len(data) > MAX_MESSAGE:
+            raise ProtocolError(f"a message of {len(data)} bytes is too long to send")
+        with self._sending:
+            # A half-sent message leaves nothing that could follow it: unless all of it went out
+            # (a signal handler may raise in the middle), this was the last one.
+            whole = False
+            try:
+                whole = self._send_all(data)
+            finally:
+                if not whole:
+                    self.alive = False
+        return whole
+
+    def _send_all(self, data: memoryview) -> bool:
+        while data:
+            try:
+                # Not SIGPIPE: the program may have set it to its deadly default.
+                sent = self._socket.send(data, socket.MSG_NOSIGNAL)
+            except BlockingIOError:
+                poll = select.poll()
+                poll.register(self._socket, select.POLLOUT)
+                if not poll.poll(_SEND_SECONDS * 1000):
+                    return False
+            except OSError:
+                return False
+            else:
+                data = data[sent:]
+        return True
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    @property
+    def reads(self) -> bool:
+        """Whether the reading thread exists."""
+        return self._wake is not None
+
+    def start_reading(self) -> None:
+        """Start the reading thread; without effect when it exists or the channel is dead."""
+        if self._wake is not None or not self.alive:
+            return
+        self._wake = os.pipe()
+        self._reading.acquire()
+        # The thread inherits the mask: signals are for the program's own threads.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            _thread.start_new_thread(self._read, (self._wake[0],))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def pause_reading(self) -> None:
+        """End the reading thread and wait for its end; unread messages wait in the socket."""
+        wake = self._wake
+        if wake is None:
+            return
+        os.write(wake[1], b".")
+        with self._reading:
+            self._wake = None
+        for descriptor in wake:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Say good-bye: close the connection. Not to be called on the reading thread."""
+        self.pause_reading()
+        self.alive = False
+        self._socket.close()
+
+    def abandon(self) -> None:
+        """In a forked child: let go of the descriptors; the parent's connection is not touched."""
+        self.alive = False
+        self._wake = None
+        self._socket.close()
+
+    def _read(self, wake: int) -> None:
+        try:
+            self._read_until(wake)
+        except Exception:
+            # Whatever it is: the program must not see a traceback of ours. The front end sees
+            # the channel end, and the program goes on.
+            self.alive = False
+            self.receive(None)
+        finally:
+            self._reading.release()
+
+    def _read_until(self, wake: int) -> None:
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        poll.register(wake, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            if wake in ready:
+                return
+            try:
+                data = self._socket.recv(65536)
+            except BlockingIOError:
+                continue
+            except OSError:
+                data = b""
+            if not data:
+                self.alive = False
+                self.receive(None)
+                return
+            for item in self._framer.feed(data):
+                self._deliver(item)
+
+    def _deliver(self, item: bytes | ProtocolError) -> None:
+        seq = 0
+        try:
+            if isinstance(item, ProtocolError):
+                raise item
+            seq = seq_of(item)
+            request = decode_request(item)
+        except ProtocolError as error:
+            self.send(Response(seq=seq, ok=False, text=str(error)))
+        else:
+            self.receive(request)
