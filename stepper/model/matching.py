@@ -60,7 +60,7 @@ def guard_matches(bp: Breakpoint, kind: str, source: str) -> bool:
 
 
 def node_matches(bp: Breakpoint, target: str, name: str) -> bool:
-    """Whether a node breakpoint stops at an FX node: by its target, that's last part, or its name."""
+    """Whether a node breakpoint stops at an FX node: by its target, its last part, its name."""
     return bp.kind is BreakpointKind.NODE and any(
         glob_matches(bp.pattern, text) for text in (target, target.rpartition(".")[2], name)
     )

@@ -1,9 +1,13 @@
-"""The layout of a recording, as the SQL that creates it. The documentation page is generated from this text.
+"""The layout of a recording, as the SQL that creates it.
 
-Rules. A moment is the integer key of a totally ordered table. State is stored as deltas with keyframes: `moment.delta`
-says what changed since the moment before *in the same frame*, `keyframe.state` holds the whole state every few hundred
-moments, so any moment is rebuilt in bounded time. No index is built while recording. Binary columns are msgpack of
-the types named beside them; enumerations are the text of `stepper.model`.
+The documentation page is generated from this text.
+
+Rules. A moment is the integer key of a totally ordered table. State is stored as deltas with
+keyframes: `moment.delta` says what changed since the moment before *in the same frame*,
+`keyframe.state` holds the whole state every few hundred moments, so any moment is rebuilt in
+bounded time. No index is built while recording: rows are appended in the order of moments, so a
+reader finds a moment's rows by bisecting on the id. Binary columns are msgpack of the types named
+beside them; enumerations are the text of `stepper.model`.
 
 Bump VERSION with every change that an older reader would misread, and say it in HISTORY.
 """
@@ -28,7 +32,7 @@ SCHEMA = """
 -- One row: what this is a recording of.
 CREATE TABLE session (
     facts BLOB NOT NULL,          -- msgpack of SessionFacts
-    ended TEXT                    -- NULL while running or when the writer was killed; 'exit' or why writing stopped
+    ended TEXT                    -- 'exit' or why writing stopped; NULL: running, or killed
 );
 
 -- Code objects, each once.
@@ -40,7 +44,7 @@ CREATE TABLE code (
 -- One row for each frame that Dynamo was asked to compile.
 CREATE TABLE translation (
     id INTEGER PRIMARY KEY,
-    body BLOB NOT NULL            -- msgpack of Translation; written at the beginning, replaced at the end
+    body BLOB NOT NULL            -- msgpack of Translation; replaced when it ends
 );
 
 -- One row for each run of the symbolic interpreter over a translation's frame.
@@ -70,7 +74,7 @@ CREATE TABLE moment (
     id INTEGER PRIMARY KEY,
     frame INTEGER NOT NULL,
     ip INTEGER NOT NULL,              -- index into the code's instructions
-    delta BLOB                        -- msgpack of Delta against the frame's previous moment; NULL: nothing changed
+    delta BLOB                        -- msgpack of Delta; NULL: nothing changed in the frame
 );
 
 -- The whole state at some moments.
@@ -94,7 +98,7 @@ CREATE TABLE guard (
     source TEXT NOT NULL,             -- guarded expression
     scope TEXT NOT NULL,
     user_line TEXT NOT NULL,
-    code TEXT                         -- JSON list of the expressions it checks; NULL until the guards were built
+    code TEXT                         -- JSON list of what it checks; NULL until it is built
 );
 
 -- FX nodes in the order in which they were made.
@@ -171,8 +175,8 @@ class FrameKey(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Keyframe(msgspec.Struct, frozen=True, array_like=True):
-    """The whole state at a moment, its delta already applied: frames outermost first, and the description of every
-    tracker that is reachable from them."""
+    """The whole state at a moment, its delta already applied: frames outermost first, and the
+    description of every tracker that is reachable from them."""
 
     frames: tuple[FrameKey, ...]
     values: dict[ValueId, int]

@@ -1,0 +1,241 @@
+"""The writer: what lives in the debuggee and puts a session into its file.
+
+It is called at every instruction that the compiler interprets, so what is called most (`moment`,
+`value`) appends a tuple to a list and nothing else; a transaction is made of a few hundred of them.
+A stop, the end of a translation, and at latest the first event after a second of quiet commit too,
+so that a viewer is never far behind.
+
+It never disturbs the program. When the disk is full it remembers why (`failed`), tells `on_failure`
+once, and drops what comes after; what was committed stays readable. When another process holds the
+write lock it keeps its rows and tries again with the next batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+import msgspec
+
+from stepper.model.program import Code
+from stepper.model.trace import (
+    Attempt,
+    EventKind,
+    Frame,
+    GraphBreak,
+    Guard,
+    Node,
+    SessionFacts,
+    SideEffect,
+    Translation,
+)
+from stepper.recording.database import Database
+from stepper.recording.errors import RecordingBusyError, RecordingError
+from stepper.recording.packing import clean, pack
+
+_QUIET = 1.0
+"""Seconds after which an event commits what is waiting."""
+
+_PATIENCE = 10
+"""How many times in a row another process may hold the write lock before writing is given up."""
+
+_MOMENT = "INSERT INTO moment VALUES (?, ?, ?, ?)"
+_KEYFRAME = "INSERT INTO keyframe VALUES (?, ?)"
+_CODE = "INSERT INTO code VALUES (?, ?)"
+_VALUE = "INSERT INTO value VALUES (?, ?)"
+_TRANSLATION = "INSERT OR REPLACE INTO translation VALUES (?, ?)"
+_ATTEMPT = "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?)"
+_FRAME = "INSERT INTO frame VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_GUARD = "INSERT INTO guard VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_NODE = "INSERT INTO node VALUES (?, ?, ?, ?, ?, ?)"
+_SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
+_GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
+_EVENT = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)"
+# After all inserts, since they change rows that may wait in the same batch.
+_FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
+_GUARD_CODE = "UPDATE guard SET code = ? WHERE id = ?"
+_NODE_ERASED = "UPDATE node SET erased = ? WHERE id = ?"
+
+_STATEMENTS = (
+    _MOMENT, _KEYFRAME, _CODE, _VALUE, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
+    _GRAPH_BREAK, _EVENT, _FRAME_END, _GUARD_CODE, _NODE_ERASED,
+)  # fmt: skip
+
+Rows = list[tuple[object, ...]]
+
+
+class Writer:
+    """Writes one recording. Not thread safe: the caller lets in one thread at a time."""
+
+    failed: str
+    """Empty, or why writing stopped; from then on everything is dropped."""
+    on_failure: Callable[[str], None] | None
+    """Told `failed`, once, at the moment when writing stops."""
+
+    def __init__(self, path: str, facts: SessionFacts, *, batch: int = 512) -> None:
+        """Create the recording `path`, which must not exist (or be empty).
+
+        A writer never replaces a file: whoever wants that deletes the old recording first.
+
+        Raises:
+            RecordingError: something with that name exists, or the place cannot be written.
+        """
+        first = ("INSERT INTO session VALUES (?, NULL)", (pack(facts),))
+        self._database: Database | None = Database.create(path, [first])
+        self._batch = batch
+        self._limit = batch
+        self._refused = 0
+        self._waiting: dict[str, Rows] = {sql: [] for sql in _STATEMENTS}
+        self._moments = self._waiting[_MOMENT]
+        self._values = self._waiting[_VALUE]
+        self._committed_at = monotonic()
+        self._events = 0
+        self.path = path
+        self.failed = ""
+        self.on_failure = None
+
+    def moment(self, id: int, frame: int, ip: int, delta: bytes | None) -> None:
+        """The instant before an instruction; `delta` is an encoded Delta, None: no change."""
+        self._moments.append((id, frame, ip, delta))
+        if len(self._moments) >= self._limit:
+            self.flush()
+
+    def value(self, id: int, body: bytes) -> None:
+        """A description, an encoded Value, under the number by which deltas refer to it."""
+        self._values.append((id, body))
+
+    def keyframe(self, moment: int, state: bytes) -> None:
+        """The whole state at a moment, an encoded Keyframe."""
+        self._waiting[_KEYFRAME].append((moment, state))
+
+    def code(self, code: Code) -> None:
+        """A code object, once."""
+        self._waiting[_CODE].append((code.id, pack(code)))
+
+    def translation(self, t: Translation) -> None:
+        """A translation, at its beginning and again, whole, at its end, which is committed."""
+        self._waiting[_TRANSLATION].append((t.id, pack(t)))
+        if t.last_moment is not None:
+            self.flush()
+
+    def attempt(self, a: Attempt) -> None:
+        """An attempt, at its beginning and again at its end."""
+        self._waiting[_ATTEMPT].append(
+            (a.id, a.translation, a.number, a.first_moment, a.last_moment, clean(a.restart_reason))
+        )
+
+    def frame(self, f: Frame) -> None:
+        """A symbolic frame, when it is entered."""
+        self._waiting[_FRAME].append(
+            (f.id, f.attempt, f.parent, f.depth, f.code, f.first_moment, f.last_moment,
+             f.call_moment)
+        )  # fmt: skip
+
+    def frame_end(self, frame: int, last_moment: int) -> None:
+        """A frame is left; `last_moment` is its own last one."""
+        self._waiting[_FRAME_END].append((last_moment, frame))
+
+    def guard(self, g: Guard) -> None:
+        """A guard, when it is installed."""
+        code = _code_text(g.code) if g.code else None
+        self._waiting[_GUARD].append(
+            (g.id, g.attempt, g.moment, clean(g.kind), clean(g.source), clean(g.scope),
+             clean(g.user_line), code)
+        )  # fmt: skip
+
+    def guard_code(self, id: int, code: Sequence[str]) -> None:
+        """What a guard checks, when it has been built."""
+        self._waiting[_GUARD_CODE].append((_code_text(code), id))
+
+    def node(self, n: Node) -> None:
+        """An FX node, when it is made."""
+        self._waiting[_NODE].append((n.id, n.attempt, n.moment, n.rank, n.erased, pack(n)))
+
+    def node_erased(self, id: int, moment: int) -> None:
+        """A node is removed by the instruction of `moment`."""
+        self._waiting[_NODE_ERASED].append((moment, id))
+
+    def side_effect(self, s: SideEffect) -> None:
+        """A buffered mutation."""
+        self._waiting[_SIDE_EFFECT].append((s.id, s.attempt, s.moment, pack(s)))
+
+    def graph_break(self, b: GraphBreak) -> None:
+        """A graph break."""
+        self._waiting[_GRAPH_BREAK].append((b.id, b.attempt, b.moment, pack(b)))
+
+    def event(
+        self,
+        moment: int,
+        kind: EventKind,
+        text: str,
+        ref: int | None = None,
+        frame: int | None = None,
+    ) -> int:
+        """Something that happened, in the order of moments; returns the event's id."""
+        self._events += 1
+        self._waiting[_EVENT].append((self._events, moment, str(kind), ref, frame, clean(text)))
+        if monotonic() - self._committed_at > _QUIET:
+            self.flush()
+        return self._events
+
+    def flush(self) -> None:
+        """Commit everything handed in so far: readers see it and a SIGKILL cannot take it."""
+        self._committed_at = monotonic()
+        if self._database is None or self.failed:
+            self._forget()
+            return
+        batches = [(sql, rows) for sql, rows in self._waiting.items() if rows]
+        if not batches:
+            return
+        try:
+            self._database.write(batches)
+        except RecordingBusyError as error:
+            self._refused += 1
+            if self._refused < _PATIENCE:
+                self._limit = len(self._moments) + self._batch
+                return
+            self._fail(str(error))
+        except RecordingError as error:
+            self._fail(str(error))
+        self._refused = 0
+        self._limit = self._batch
+        self._forget()
+
+    def close(self, ended: str = "exit") -> None:
+        """Commit, note why the session ended, leave one complete file. Harmless when closed."""
+        if self._database is None:
+            return
+        self.flush()
+        self._note_end(self.failed or ended)
+        database, self._database = self._database, None
+        database.tidy()
+        database.close()
+
+    def abandon(self) -> None:
+        """After a fork, in the child: let go without touching the parent's file or its locks."""
+        self._forget()
+        if self._database is not None:
+            self._database.leak()
+            self._database = None
+
+    def _forget(self) -> None:
+        for rows in self._waiting.values():
+            rows.clear()
+
+    def _fail(self, reason: str) -> None:
+        self.failed = reason
+        self._note_end(reason)
+        if self.on_failure is not None:
+            self.on_failure(reason)
+
+    def _note_end(self, ended: str) -> None:
+        """Best effort: on a full disk there is often room for one more word."""
+        assert self._database is not None
+        try:
+            self._database.write([("UPDATE session SET ended = ?", [(clean(ended),)])])
+        except RecordingError:
+            return
+
+
+def _code_text(code: Sequence[str]) -> str:
+    return clean(msgspec.json.encode([clean(part) for part in code]).decode())
