@@ -246,9 +246,8 @@ def _make_file(path: str, first: Sequence[tuple[str, Params]]) -> None:
         try:
             database._pragmas("journal_mode=OFF", "synchronous=OFF")
             database._pragmas(f"application_id={APPLICATION_ID}", f"user_version={VERSION}")
-            for statement in SCHEMA.split(";"):
-                if statement.strip():
-                    database.execute(statement)
+            for statement in SCHEMA.split(";\n"):
+                database.execute(statement)
             for sql, params in first:
                 database.execute(sql, params)
         finally:
