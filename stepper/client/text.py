@@ -1,0 +1,422 @@
+"""Records as plain lines: the one wording that every front end uses.
+
+No colour and no terminal here. Names come before numbers, the short form first; each function says
+what its line looks like.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from stepper.model.program import Code, Instruction, PythonFrame
+from stepper.model.trace import (
+    Attempt,
+    Block,
+    Event,
+    GraphBreak,
+    Guard,
+    Node,
+    Outcome,
+    SideEffect,
+    Translation,
+)
+from stepper.model.value import TensorMeta, Value
+
+ELLIPSIS = "…"
+
+# Dynamo's generated names carry random parts that mean nothing to a person.
+_RANDOM = re.compile(
+    r"(?<=__compiled_fn_)(\d+)_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}"
+    r"|(?<=___unnamed_scope)_\d+"
+    r"|(?<=torch_dynamo_resume_in_)(\w+?)_at_(\d+)"
+)
+
+
+def short_name(text: str) -> str:
+    """A text without the random parts of Dynamo's generated names: `__compiled_fn_1_<uuid>` is
+    `__compiled_fn_1`, a resume function is named by its function and line."""
+
+    def keep(match: re.Match[str]) -> str:
+        if match[1] is not None:
+            return match[1]
+        if match[2] is not None:
+            return f"{match[2]}_at_{match[3]}"
+        return ""
+
+    return _RANDOM.sub(keep, text)
+
+
+def one_line(text: str) -> str:
+    """A text with every run of white space, line ends too, as one space."""
+    return " ".join(text.split())
+
+
+def clip(text: str, width: int) -> str:
+    """At most `width` characters, the last one `…` when something was cut off."""
+    if len(text) <= width:
+        return text
+    return text[: max(width - 1, 0)] + ELLIPSIS if width > 0 else ""
+
+
+def short_path(path: str, cwd: str = "") -> str:
+    """A path as a person in `cwd` would write it; below site-packages, from the package on."""
+    if path.startswith("<"):
+        return path
+    for mark in ("/site-packages/", "/dist-packages/"):
+        _, found, rest = path.rpartition(mark)
+        if found:
+            return rest
+    if cwd and path.startswith(cwd.rstrip("/") + "/"):
+        return path[len(cwd.rstrip("/")) + 1 :]
+    home = os.path.expanduser("~")
+    if home not in ("~", "/", "") and path.startswith(home + "/"):
+        return "~" + path[len(home) :]
+    return path
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 guard`, `2,345 guards`, `1 entry`, `2 entries`."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        noun = noun[:-1] + "ie"
+    return f"{count:,} {noun}s"
+
+
+# -- values ------------------------------------------------------------------------------------
+
+
+def tensor_line(meta: TensorMeta) -> str:
+    """`f32[2, 3] stride (3, 1) cuda:0 requires_grad Parameter`; what is usual is left out."""
+    parts = [meta.brief]
+    if meta.stride is not None:
+        parts.append(f"stride ({', '.join(meta.stride)})")
+    if meta.layout != "strided":
+        parts.append(meta.layout)
+    parts.append(meta.device)
+    if meta.requires_grad:
+        parts.append("requires_grad")
+    if meta.subclass:
+        parts.append(meta.subclass)
+    return " ".join(parts)
+
+
+def value_line(value: Value | None) -> str:
+    """`f32[2, 3]  TensorVariable  L['x']  = add_1`: the value, its tracker's class, where it comes
+    from, and the node that computes it."""
+    if value is None:
+        return "(not recorded)"
+    brief = value.brief
+    parts = [one_line(brief)]
+    if value.cls != brief:
+        parts.append(value.cls)
+    if value.lazy:
+        parts.append("(lazy)")
+    if value.source:
+        parts.append(short_name(value.source))
+    if value.node:
+        parts.append(f"= {value.node}")
+    return "  ".join(parts)
+
+
+def value_facts(value: Value) -> list[tuple[str, str]]:
+    """Everything known of a value, as (name, text) in the order in which to show it."""
+    facts = [("tracker", value.cls)]
+    if value.type:
+        facts.append(("type", value.type))
+    if value.constant is not None:
+        facts.append(("constant", value.constant))
+    if value.source:
+        facts.append(("source", short_name(value.source)))
+    if value.node:
+        facts.append(("node", value.node))
+    meta = value.tensor
+    if meta is not None:
+        facts.append(("dtype", meta.dtype))
+        shape = "unknown rank" if meta.shape is None else f"({', '.join(meta.shape)})"
+        facts.append(("shape", shape))
+        if meta.stride is not None:
+            facts.append(("stride", f"({', '.join(meta.stride)})"))
+        facts.append(("device", meta.device))
+        facts.append(("requires_grad", str(meta.requires_grad)))
+        if meta.layout != "strided":
+            facts.append(("layout", meta.layout))
+        if meta.subclass:
+            facts.append(("class", meta.subclass))
+    if value.mutability:
+        facts.append(("mutability", value.mutability))
+    if value.lazy:
+        facts.append(("lazy", "not realized: nothing is guarded yet"))
+    if value.length is not None:
+        facts.append(("length", str(value.length)))
+    return facts + list(value.attributes)
+
+
+# -- the program ---------------------------------------------------------------------------------
+
+
+def instruction_line(instruction: Instruction) -> str:
+    """`  42 LOAD_FAST  x`: offset, name, argument in words."""
+    offset = "" if instruction.offset is None else str(instruction.offset)
+    return f"{offset:>4} {instruction_text(instruction)}"
+
+
+def instruction_text(instruction: Instruction) -> str:
+    """`LOAD_FAST x`, `POP_JUMP_IF_FALSE 12`: name and argument, without the offset."""
+    argument = short_name(one_line(instruction.argrepr))
+    if not argument and instruction.arg is not None:
+        argument = str(instruction.arg)
+    return f"{instruction.opname} {argument}".rstrip()
+
+
+def location(code: Code, line: int | None, cwd: str = "") -> str:
+    """`demo.py:12`."""
+    path = short_path(code.filename, cwd)
+    return f"{path}:{line}" if line is not None else path
+
+
+def source_line(code: Code, line: int | None) -> str:
+    """The text of a source line, without its indentation; empty when it is not known."""
+    if line is None:
+        return ""
+    index = line - code.source_first_line
+    return code.source[index].strip() if 0 <= index < len(code.source) else ""
+
+
+def source_listing(
+    code: Code,
+    current: int | None,
+    first: int | None = None,
+    last: int | None = None,
+    marks: dict[int, str] | None = None,
+) -> list[str]:
+    """Source lines `first` to `last` with numbers: `-> ` before the current one, a mark
+    (by line) such as `B` before others."""
+    lines = []
+    for index, text in enumerate(code.source):
+        number = code.source_first_line + index
+        if (first is not None and number < first) or (last is not None and number > last):
+            continue
+        sign = "->" if number == current else "  "
+        mark = (marks or {}).get(number, " ")
+        lines.append(f"{number:>5} {mark}{sign} {text}".rstrip())
+    return lines
+
+
+def bytecode_listing(
+    code: Code, current: int | None, executed: dict[int, int] | None = None
+) -> list[str]:
+    """The whole function as `dis` would print it: line number, `-->` at the current instruction,
+    `>>` at jump targets, `·` where an instruction was interpreted already."""
+    targets = {i.target for i in code.instructions if i.target is not None}
+    lines = []
+    last_line: int | None = None
+    for instruction in code.instructions:
+        shown = ""
+        if instruction.line is not None and instruction.line != last_line:
+            shown = str(instruction.line)
+            last_line = instruction.line
+            if lines:
+                lines.append("")
+        arrow = "-->" if instruction.index == current else "   "
+        jumped = ">>" if instruction.index in targets else "  "
+        done = "·" if executed and executed.get(instruction.index) else " "
+        offset = instruction.offset if instruction.offset is not None else instruction.index
+        argument = short_name(one_line(instruction.argrepr))
+        if not argument and instruction.arg is not None:
+            argument = str(instruction.arg)
+        lines.append(
+            f"{shown:>5} {done}{arrow} {jumped} {offset:>4} {instruction.opname:<24} "
+            f"{argument}".rstrip()
+        )
+    return lines
+
+
+def python_frame_line(frame: PythonFrame, cwd: str = "") -> str:
+    """`demo.py:30 in main`."""
+    return f"{short_path(frame.filename, cwd)}:{frame.line} in {frame.function}"
+
+
+def block_line(block: Block, code: Code | None = None) -> str:
+    """`with NullContextVariable, handler at 42, stack 3`."""
+    what = f"with {block.context}" if block.context else "try"
+    target = "" if block.target is None else f", handler at {_where(code, block.target)}"
+    return f"{what}{target}, stack {block.stack_index}"
+
+
+def _where(code: Code | None, index: int) -> str:
+    if code is None or not 0 <= index < len(code.instructions):
+        return f"#{index}"
+    instruction = code.instructions[index]
+    return f"#{index}" if instruction.offset is None else str(instruction.offset)
+
+
+# -- what the compiler made -----------------------------------------------------------------------
+
+
+def guard_line(guard: Guard) -> str:
+    """`TENSOR_MATCH L['x']`; the kind first, `global state` when it is about no value."""
+    return f"{guard.kind} {short_name(guard.source) or '(global state)'}"
+
+
+def node_line(node: Node) -> str:
+    """`add_1 = operator.add(x, y)  f32[2, 3]`."""
+    text = node_code(node)
+    meta = node_meta(node)
+    return f"{text}  {meta}" if meta else text
+
+
+def node_meta(node: Node) -> str:
+    """The node's example value in one line; empty when there is none."""
+    return node.meta.brief if node.meta is not None else one_line(node.meta_text)
+
+
+def node_code(node: Node) -> str:
+    """One statement, as FX would write it: `add = operator.add(x, y)`."""
+    args, target = one_line(node.args), short_name(node.target)
+    match node.op:
+        case "placeholder":
+            source = f"  # {short_name(node.source)}" if node.source else ""
+            return f"{node.name} = input{source}"
+        case "get_attr":
+            return f"{node.name} = self.{target}"
+        case "call_method":
+            head, rest = split_arguments(args)
+            return f"{node.name} = {head}.{target}({rest})"
+        case "call_module":
+            return f"{node.name} = self.{target}({args})"
+        case "output":
+            return f"return {args}"
+        case _:
+            return f"{node.name} = {target}({args})"
+
+
+def split_arguments(args: str) -> tuple[str, str]:
+    """The first argument and the rest of an argument list, brackets respected."""
+    depth, quote = 0, ""
+    for index, letter in enumerate(args):
+        if quote:
+            if letter == quote:
+                quote = ""
+        elif letter in "'\"":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif letter == "," and depth == 0:
+            return args[:index].strip(), args[index + 1 :].strip()
+    return args.strip(), ""
+
+
+def graph_code(nodes: Sequence[Node]) -> list[str]:
+    """The graph as Python, one statement a node; subgraphs after the main graph."""
+    lines: list[str] = []
+    for graph in dict.fromkeys(node.graph for node in nodes):
+        own = [node for node in nodes if node.graph == graph]
+        inputs = [node for node in own if node.op == "placeholder"]
+        names = ", ".join(["self", *(node.name for node in inputs)])
+        if lines:
+            lines.append("")
+        lines.append(f"def {graph or 'forward'}({names}):")
+        for node in inputs:
+            about = "  ".join(filter(None, (short_name(node.source), node_meta(node))))
+            lines.append(f"    # {node.name}: {about}" if about else f"    # {node.name}")
+        body = [node for node in own if node.op != "placeholder"]
+        for node in body:
+            meta = node_meta(node)
+            lines.append(f"    {node_code(node)}" + (f"  # {meta}" if meta else ""))
+        if not any(node.op == "output" for node in body):
+            lines.append(f"    {ELLIPSIS}")
+    return lines
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], width: int = 40) -> list[str]:
+    """Columns as wide as their widest cell, at most `width`; the last one is not cut."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    widths = [
+        min(max(len(row[column]) for row in [list(header), *cells]), width)
+        for column in range(len(header))
+    ]
+    lines = []
+    for row in [list(header), *cells]:
+        fitted = [clip(cell, widths[i]).ljust(widths[i]) for i, cell in enumerate(row[:-1])]
+        lines.append("  ".join([*fitted, row[-1]]).rstrip())
+    return lines
+
+
+def graph_table(nodes: Sequence[Node]) -> list[str]:
+    """The graph as a table: op, name, target, arguments, value."""
+    return table(
+        ("op", "name", "target", "args", "value"),
+        (
+            (
+                node.op,
+                node.name,
+                short_name(node.target),
+                one_line(node.args),
+                node_meta(node),
+            )
+            for node in nodes
+        ),
+    )
+
+
+def side_effect_line(effect: SideEffect) -> str:
+    """`attribute  L['self'].count = 3`."""
+    return f"{effect.kind}  {one_line(effect.text)}"
+
+
+def event_line(event: Event) -> str:
+    """`graph-break  data-dependent branch`; without its moment."""
+    return f"{event.kind}  {short_name(one_line(event.text))}".rstrip()
+
+
+def graph_break_lines(graph_break: GraphBreak, cwd: str = "") -> list[str]:
+    """Dynamo's own words: the reason, why, what to do, and the user's stack."""
+    lines = graph_break.reason.strip().splitlines()
+    # The reason usually holds the explanation and the hints already, as Dynamo prints them.
+    if graph_break.explanation and graph_break.explanation not in graph_break.reason:
+        lines.append(f"Explanation: {graph_break.explanation}")
+    lines.extend(f"Hint: {hint}" for hint in graph_break.hints if hint not in graph_break.reason)
+    if graph_break.user_stack:
+        lines.append("User stack:")
+        lines.extend(f"  {python_frame_line(frame, cwd)}" for frame in graph_break.user_stack)
+    if not graph_break.resumes:
+        lines.append("The whole frame is given up and runs uncompiled.")
+    return lines
+
+
+# -- translations -------------------------------------------------------------------------------
+
+
+def translation_name(translation: Translation) -> str:
+    """`0/0 toy_example`."""
+    return f"{translation.compile_id or '-'} {short_name(translation.name)}"
+
+
+def attempt_name(attempt: Attempt, translation: Translation) -> str:
+    """`0/0 attempt 2`; the attempt is named only when there is more than one."""
+    name = translation.compile_id or "-"
+    several = attempt.number > 1 or translation.attempts > 1
+    return f"{name} attempt {attempt.number}" if several else name
+
+
+def translation_summary(translation: Translation) -> str:
+    """`compiled  2 attempts  31 instructions  4 guards  5 nodes  1 graph break  0.12 s`."""
+    parts = [
+        str(translation.outcome),
+        plural(translation.attempts, "attempt"),
+        plural(translation.instructions, "instruction"),
+        plural(translation.guards, "guard"),
+        plural(translation.nodes, "node"),
+    ]
+    if translation.graph_breaks:
+        parts.append(plural(translation.graph_breaks, "graph break"))
+    if translation.seconds is not None:
+        parts.append(f"{translation.seconds:.2f} s")
+    if translation.reason and translation.outcome is not Outcome.COMPILED:
+        parts.append(clip(one_line(translation.reason), 80))
+    return "  ".join(parts)
