@@ -10,10 +10,24 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import CORPUS, TESTS
-from tests.watching import alone, explain_difference
+from tests.watching import alone, explain_difference, witness
 
 # Names with random parts, ids in guards, random numbers, hooks, deaths, restarts, subgraphs.
 SAMPLE = ["cond", "hostile_counts", "lifetime", "random_numbers", "recompiles", "restarts", "vmap"]
+
+# A watcher that does what ours must not: it realizes lazy trackers, with a frame of its own.
+NOSY = """
+import runpy, sys
+from torch._dynamo.symbolic_convert import InstructionTranslatorBase
+original = InstructionTranslatorBase.step
+def step(self):
+    for value in self.stack:
+        value.realize()
+    return original(self)
+InstructionTranslatorBase.step = step
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +61,14 @@ def test_a_dead_entry_says_why(reports: dict[str, list[str]]) -> None:
     # The program's own reset empties the cache; the deaths before it show as new translations.
     report = json.loads(reports["lifetime"][0])
     assert [row["compile_id"] for row in report["translations"]] == ["0/0", "0/1", "0/0"]
+
+
+def test_a_nosy_watcher_is_caught(tmp_path: Path) -> None:
+    names = ["deep_inlining", "dicts"]
+    plain = alone(names, tmp_path).accounts
+    nosy = witness(names, tmp_path / "nosy", ["-c", NOSY]).accounts
+    assert ".translations" in explain_difference(plain["dicts"].report, nosy["dicts"].report)
+    assert plain["deep_inlining"].output != nosy["deep_inlining"].output
 
 
 def test_a_program_keeps_its_output_arguments_and_exit_code(
