@@ -1,0 +1,261 @@
+"""Running an expression of the user's at a stop, without letting it reach the tracing.
+
+Whatever the expression and the `__repr__` of its result do, the outcome is a short text in bounded
+time: exceptions become text, output is caught, a hang is interrupted.
+
+How a hang is interrupted. A watchdog thread lives as long as the evaluation. When the time is up it
+raises `_Interrupted` in the evaluating thread, again and again until that has given up (the
+expression may swallow the first one): on the main thread through a signal, which also ends a
+`time.sleep` or a read; on other threads through `PyThreadState_SetAsyncExc`, which waits for the
+next bytecode. The signal is SIGURG, which nobody uses and whose default action is to be ignored;
+its handler is ours only while the evaluation lasts.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+
+import msgspec
+
+SECONDS = 1.0
+"""How long an evaluation may take."""
+LENGTH = 2000
+"""How many characters of a text are shown."""
+_PRINTED_LENGTH = 20_000
+_SIGNAL = signal.SIGURG
+_AGAIN_SECONDS = 0.05
+
+T = TypeVar("T")
+
+
+class Evaluation(msgspec.Struct, frozen=True):
+    """What came of an expression."""
+
+    ok: bool
+    text: str
+    """The value's bounded repr (empty for a statement), or what went wrong."""
+    printed: str = ""
+    """What was written to stdout and stderr meanwhile."""
+    truth: bool = False
+    """The value's truth, when it was asked for."""
+
+
+class Timeout(Exception):
+    """The evaluation took too long and was interrupted."""
+
+
+class _Interrupted(BaseException):
+    """Raised into the evaluating thread by the watchdog."""
+
+
+def evaluate(
+    source: str,
+    namespace: dict[str, object],
+    *,
+    condition: bool = False,
+    seconds: float = SECONDS,
+) -> Evaluation:
+    """Evaluate an expression, or run statements, with `namespace` as its global names.
+
+    With `condition`, the outcome tells the value's truth and not its repr. Never raises because of
+    the expression; a Ctrl-C meanwhile interrupts only the expression.
+    """
+    capture = _Capture()
+    try:
+        with capture:
+            ok, text, truth = bounded(lambda: _run(source, namespace, condition), seconds)
+            return Evaluation(ok, text, capture.text(), truth)
+    except Timeout:
+        text = f"interrupted after {seconds:g} s: evaluating, or showing the result, took too long"
+    except KeyboardInterrupt:
+        text = "interrupted by Ctrl-C"
+    except Exception as error:  # of our own making, e.g. no thread can be started
+        text = f"nothing can be evaluated here: {describe_exception(error)}"
+    return Evaluation(False, text, capture.text())
+
+
+def _run(source: str, namespace: dict[str, object], condition: bool) -> tuple[bool, str, bool]:
+    source = source.strip()
+    namespace.setdefault("__builtins__", __builtins__)
+    try:
+        try:
+            code = compile(source, "<evaluate>", "eval")
+        except SyntaxError:
+            exec(compile(source, "<evaluate>", "exec"), namespace)
+            return True, "", False
+        value: object = eval(code, namespace)
+        if condition:
+            return True, "", bool(value)
+        return True, shorten(repr(value)), False
+    except (_Interrupted, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # also SystemExit: evaluating does not end the program
+        return False, describe_exception(error), False
+
+
+def describe_exception(error: BaseException) -> str:
+    """An exception in one bounded text, whatever its own `__str__` does."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception as another:
+        return f"{name} (its message cannot be shown: {type(another).__name__})"
+    return shorten(f"{name}: {text}" if text else name)
+
+
+def shorten(text: str, length: int = LENGTH) -> str:
+    """The text, cut to `length` characters; what was cut is counted."""
+    # A subclass of str could do anything in slicing.
+    text = str.__str__(text)
+    if len(text) <= length:
+        return text
+    note = f"… ({len(text):,} characters)"
+    return text[: length - len(note)] + note
+
+
+def bounded(run: Callable[[], T], seconds: float) -> T:
+    """Call `run`, and interrupt it when it takes longer.
+
+    Raises:
+        Timeout: it took too long.
+    """
+    watchdog = _Watchdog(seconds)
+    late = False
+    ctrl_c = False
+    result: T
+    try:
+        watchdog.start()
+        result = run()
+        watchdog.stop()
+    except _Interrupted:
+        late = True
+    finally:
+        # The watchdog can strike until it is seen to be gone, so also here.
+        while True:
+            try:
+                watchdog.stop()
+                break
+            except _Interrupted:
+                late = True
+            except KeyboardInterrupt:
+                ctrl_c = True
+    if ctrl_c:
+        raise KeyboardInterrupt
+    if late:
+        raise Timeout
+    return result
+
+
+class _Watchdog:
+    """Interrupts the thread that started it, from `seconds` later on until it is stopped."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._thread = _thread.get_ident()
+        self._stop = _thread.allocate_lock()
+        self._gone = _thread.allocate_lock()
+        self._started = False
+        self._by_signal = False
+        self._old_handler: Any = None
+        self._done = False
+
+    def start(self) -> None:
+        try:
+            old = signal.getsignal(_SIGNAL)
+            if old is not None:  # None: not a Python handler, we could not put it back
+                signal.signal(_SIGNAL, _interrupt)
+                self._old_handler = old
+                self._by_signal = True
+        except ValueError:  # only the main thread may
+            self._by_signal = False
+        self._stop.acquire()
+        self._gone.acquire()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            _thread.start_new_thread(self._watch, ())
+            self._started = True
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def stop(self) -> None:
+        """End the watch and leave nothing behind; to be repeated when `_Interrupted` falls in."""
+        if self._done:
+            return
+        if self._started:
+            if self._stop.locked():
+                self._stop.release()
+            with self._gone:
+                pass
+            self._drain()
+        if self._by_signal:
+            signal.signal(_SIGNAL, self._old_handler)
+        self._done = True
+
+    def _drain(self) -> None:
+        if self._by_signal:
+            os.getpid()  # a system call: a signal on its way is delivered on its return,
+            for _ in range(2):  # and its Python handler runs at the end of a loop's turn
+                pass
+        else:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), None)
+
+    def _watch(self) -> None:
+        # The locks and not flags: they are all that this thread shares with the evaluation.
+        timeout = self._seconds
+        while not self._stop.acquire(timeout=timeout):
+            timeout = _AGAIN_SECONDS
+            if self._by_signal:
+                signal.pthread_kill(self._thread, _SIGNAL)
+            else:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(self._thread), ctypes.py_object(_Interrupted)
+                )
+        self._gone.release()
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    raise _Interrupted
+
+
+class _Capture(io.TextIOBase):
+    """Stands in for stdout and stderr, for this thread only; stdin is empty meanwhile."""
+
+    def __init__(self) -> None:
+        self._thread = _thread.get_ident()
+        self._parts: list[str] = []
+        self._length = 0
+        self._streams: tuple[Any, Any, Any] = (None, None, None)
+
+    def __enter__(self) -> _Capture:
+        self._streams = (sys.stdin, sys.stdout, sys.stderr)
+        sys.stdin, sys.stdout, sys.stderr = io.StringIO(), self, self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        sys.stdin, sys.stdout, sys.stderr = self._streams
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if _thread.get_ident() != self._thread:
+            # Another thread of the program: what it prints is the program's output.
+            stream = self._streams[1]
+            return int(stream.write(text)) if stream is not None else 0
+        room = _PRINTED_LENGTH - self._length
+        if room > 0:
+            self._parts.append(str(text[:room]))
+            self._length += len(text)
+        return len(text)
+
+    def text(self) -> str:
+        """What was printed, bounded."""
+        return "".join(self._parts)
