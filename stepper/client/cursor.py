@@ -19,7 +19,8 @@ from stepper.model.breakpoint import Breakpoint
 from stepper.model.program import Code, Instruction
 from stepper.model.stepping import Motion
 from stepper.model.trace import Attempt, EventKind, Frame, State, Translation
-from stepper.recording import Recording, navigation
+from stepper.recording import navigation
+from stepper.recording.reader import Recording
 
 HISTORY = 200
 """How many places `back` remembers."""

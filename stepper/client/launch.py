@@ -23,6 +23,7 @@ from stepper.client.session import Session, number_breakpoints
 from stepper.client.terminal import PseudoTerminal
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.launch import SESSION_VARIABLE, DebuggeeConfig, encode_config
+from stepper.recording.schema import APPLICATION_ID
 
 
 class LaunchError(Exception):
@@ -117,7 +118,9 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
         LaunchError: there is nowhere to put the recording.
     """
     recording = spec.recording
-    if recording is None:
+    if recording is not None:
+        check_output(recording)
+    else:
         try:
             recording = default_recording("code" if spec.kind == "code" else spec.target)
         except OSError as error:
@@ -135,6 +138,31 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
         path_entry=startup_directory(),
         argv=tuple(command_line(spec)),
     )
+
+
+def check_output(path: str) -> None:
+    """See that a recording can be made there, before a program is started for it.
+
+    Raises:
+        LaunchError: its directory is missing or read-only, or another kind of file is there.
+    """
+    directory = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(directory):
+        raise LaunchError(f"cannot record to {path}: there is no directory {directory}")
+    if not os.access(directory, os.W_OK):
+        raise LaunchError(f"cannot record to {path}: no permission to write into {directory}")
+    try:
+        with open(path, "rb") as file:
+            head = file.read(72)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise LaunchError(f"cannot record to {path}: {error.strerror}") from None
+    # SQLite keeps the application's mark in bytes 68 to 71.
+    if head and int.from_bytes(head[68:72]) != APPLICATION_ID:
+        raise LaunchError(
+            f"cannot record to {path}: it exists and is no recording; name another file with -o"
+        )
 
 
 def command_line(spec: LaunchSpec) -> list[str]:

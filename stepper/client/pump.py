@@ -19,7 +19,9 @@ from stepper.client.events import OutputArrived
 from stepper.client.process import Process
 from stepper.client.terminal import PseudoTerminal
 from stepper.model.control import Hello, ProtocolError, Stopped
-from stepper.recording import OutputLog, Recording, RecordingError
+from stepper.recording.errors import RecordingError
+from stepper.recording.output import OutputLog
+from stepper.recording.reader import Recording
 
 if TYPE_CHECKING:
     from stepper.client.session import Session
@@ -205,7 +207,7 @@ class _OutputBatch:
             self._recording = Recording.open(path)
             self._log = OutputLog(path)
         except RecordingError as error:
-            self._give_up(error)
+            self._give_up(str(error))
 
     def add(self, text: str) -> None:
         """Keep a piece of output for the next transaction."""
@@ -233,11 +235,14 @@ class _OutputBatch:
         text, self._texts = "".join(self._texts), []
         try:
             self._recording.refresh()
-            self._log.append(self._recording.newest, text)
         except RecordingError as error:
-            self._give_up(error)
+            self._give_up(str(error))
+            return
+        self._log.append(self._recording.newest, text)
+        if self._log.failed:
+            self._give_up(self._log.failed)
 
-    def _give_up(self, error: RecordingError) -> None:
+    def _give_up(self, error: str) -> None:
         self._off = True
         self._texts = []
         self._session.notice(f"the program's output is no longer recorded: {error}")

@@ -41,7 +41,7 @@ from stepper.model.control import (
     Terminate,
 )
 from stepper.model.stepping import Motion
-from stepper.recording import Recording
+from stepper.recording.reader import Recording
 
 __all__ = ["Ended", "OutputArrived", "Session", "SessionEvent", "open_recording"]
 

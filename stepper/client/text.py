@@ -211,7 +211,7 @@ def bytecode_listing(
     """The whole function as `dis` would print it: line number, `-->` at the current instruction,
     `>>` at jump targets, `·` where an instruction was interpreted already."""
     targets = {i.target for i in code.instructions if i.target is not None}
-    lines = []
+    lines: list[str] = []
     last_line: int | None = None
     for instruction in code.instructions:
         shown = ""

@@ -1,0 +1,26 @@
+"""The command `stepper`: one file for each subcommand.
+
+Nothing is imported here, or by a subcommand's arguments, that one subcommand alone needs: `--help`
+answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from stepper.cli.arguments import UsageError, build_parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; return its exit code (2: it was used wrongly)."""
+    parser = build_parser()
+    options = parser.parse_args(argv)
+    try:
+        code: int = options.handler(options)
+    except UsageError as error:
+        print(f"stepper {options.subcommand}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return code

@@ -1,0 +1,205 @@
+"""What the subcommands' arguments have in common."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from stepper.cli.config import Config, ConfigError, load_config
+from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
+
+if TYPE_CHECKING:
+    from stepper.client.launch import LaunchSpec
+
+EXECUTABLE_WORDS = "script.py [args …] | -m module [args …] | -c code [args …]"
+
+
+class UsageError(Exception):
+    """The command cannot be carried out as it was given; the message says what to do instead."""
+
+
+class Parser(argparse.ArgumentParser):
+    """One line and the way to help, instead of the whole usage, for a wrong command."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and exit with code 2."""
+        self.exit(2, f"{self.prog}: {message}. See '{self.prog} --help'\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    from stepper.cli import console, open, record, run
+
+    parser = Parser(
+        prog="stepper",
+        description="Step TorchDynamo's symbolic interpreter, forwards and backwards.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version)
+    subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
+    for module in (run, record, open, console):
+        module.add_to(subparsers)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __init__(self, option_strings: list[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"stepper {version('torch-stepper')}")
+        except PackageNotFoundError:
+            print("stepper (not installed)")
+        parser.exit(0)
+
+
+def add_program(parser: argparse.ArgumentParser, *, what: str = "the program to run") -> None:
+    """Add the options that say which program to run, and how to record it."""
+    program = parser.add_argument_group("program")
+    program.add_argument(
+        "program",
+        nargs=argparse.REMAINDER,
+        metavar="script.py [args …]",
+        help=f"{what}; everything after it is its own",
+    )
+    program.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar=("module", "args"),
+        help="run a module, as python -m",
+    )
+    program.add_argument(
+        "-c",
+        dest="code",
+        nargs=argparse.REMAINDER,
+        metavar=("code", "args"),
+        help="run code, as python -c",
+    )
+    program.add_argument(
+        "--python", default="", metavar="PYTHON", help="the interpreter (default: this one)"
+    )
+    program.add_argument(
+        "--python-option",
+        dest="python_options",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="an option for the interpreter, e.g. --python-option=-O; repeatable",
+    )
+    recording = parser.add_argument_group("recording")
+    recording.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="where to record; {pid} and {rank} are filled in "
+        "(default: a file in ~/.local/state/stepper/recordings)",
+    )
+    recording.add_argument(
+        "--detail",
+        choices=("all", "stops"),
+        help="record every instruction (all, the default) or only from the first stop on (stops)",
+    )
+    recording.add_argument("--engine", metavar="NAME", help="the compiler to watch: dynamo")
+
+
+def add_breakpoints(parser: argparse.ArgumentParser) -> None:
+    """Add `--break`."""
+    parser.add_argument(
+        "-b",
+        "--break",
+        dest="breakpoints",
+        action="append",
+        metavar="SPEC",
+        help="stop there: graph-break, FILE:LINE, function:GLOB, node:GLOB, guard:KIND:SOURCE, "
+        "recompile …, with ', if CONDITION', ', ignore N', ', once'; repeatable",
+    )
+
+
+def config_here() -> Config:
+    """The configuration of the current directory.
+
+    Raises:
+        UsageError: it cannot be understood.
+    """
+    try:
+        return load_config(Path.cwd())
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
+
+
+def launch_spec(options: argparse.Namespace, config: Config) -> LaunchSpec:
+    """The program that the command line names, with defaults from the configuration.
+
+    Raises:
+        UsageError: it names none, or a breakpoint is not understood.
+    """
+    from stepper.client.launch import LaunchSpec
+
+    given: list[str]
+    if options.module is not None:
+        kind, given, needs = "module", options.module, "-m needs the name of a module"
+    elif options.code is not None:
+        kind, given, needs = "code", options.code, "-c needs code to run"
+    else:
+        kind, needs = "script", f"which program? Give {EXECUTABLE_WORDS}"
+        given = options.program[1:] if options.program[:1] == ["--"] else options.program
+    if not given:
+        raise UsageError(needs)
+    breakpoints = breakpoints_of(options, config)
+    return LaunchSpec(
+        kind=kind,
+        target=given[0],
+        args=tuple(given[1:]),
+        python=options.python,
+        python_options=tuple(options.python_options),
+        breakpoints=breakpoints,
+        recording=options.output or config.output or None,
+        engine=options.engine or config.engine,
+        detail=options.detail or config.detail,
+    )
+
+
+def breakpoints_of(options: argparse.Namespace, config: Config) -> tuple[Breakpoint, ...]:
+    """The breakpoints of the command line, else those of the configuration.
+
+    Raises:
+        UsageError: one of them is not understood.
+    """
+    texts = getattr(options, "breakpoints", None)
+    where = "--break"
+    if texts is None:
+        texts, where = config.breakpoints, "[tool.stepper] break"
+    found = []
+    for text in texts:
+        try:
+            found.append(parse_breakpoint(text))
+        except BreakpointError as error:
+            raise UsageError(f"{where}: {error}") from None
+    return tuple(found)
+
+
+def need_terminal(instead: str) -> None:
+    """See that there is a terminal for the full-screen interface.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(f"there is no terminal to draw on; use {instead}")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError(f"this terminal (TERM=dumb) cannot be drawn on; use {instead}")

@@ -1,0 +1,94 @@
+"""`stepper console`: the debugger in lines, for pipes, dumb terminals and scripts."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from stepper.cli.arguments import (
+    UsageError,
+    add_breakpoints,
+    add_program,
+    breakpoints_of,
+    config_here,
+    launch_spec,
+)
+
+if TYPE_CHECKING:
+    from stepper.client.session import Session
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "console",
+        help="the same as run and open, line by line",
+        description="Run a program, or open a recording, in a line-mode debugger with pdb's "
+        "letters. Commands come from -x, else from stdin.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "-x",
+        dest="commands",
+        action="append",
+        metavar="COMMAND",
+        help="a command to carry out, instead of reading stdin; repeatable",
+    )
+    parser.add_argument("--channel", type=int, help=argparse.SUPPRESS)
+    add_breakpoints(parser)
+    add_program(parser, what="the program to run, or the recording to open")
+    parser.set_defaults(handler=console)
+
+
+def console(options: argparse.Namespace) -> int:
+    """Start the program, open the recording or take over the channel; then read commands."""
+    import stepper.console
+    from stepper.cli.ending import end_as
+
+    session = _session(options)
+    try:
+        code = stepper.console.run(session, options.commands)
+        status = session.exit_status
+    finally:
+        session.close()
+    return end_as(status) if status is not None and code != 0 else code
+
+
+def _session(options: argparse.Namespace) -> Session:
+    from stepper.client.launch import LaunchError, attach, launch
+    from stepper.client.session import open_recording
+    from stepper.recording.errors import RecordingError
+
+    try:
+        if options.channel is not None:
+            return attach(options.channel)
+        config = config_here()
+        named = options.program
+        if len(named) == 1 and not options.module and not options.code and is_recording(named[0]):
+            session = open_recording(named[0])
+            session.set_breakpoints(breakpoints_of(options, config))
+            return session
+        import msgspec
+
+        spec = launch_spec(options, config)
+        cols, rows = shutil.get_terminal_size()
+        # Whoever types into our terminal sees it there; a second echo would double it.
+        return launch(
+            msgspec.structs.replace(
+                spec, stop_at_entry=not spec.breakpoints, echo=False, rows=rows, cols=cols
+            )
+        )
+    except (LaunchError, RecordingError) as error:
+        raise UsageError(str(error)) from None
+
+
+def is_recording(path: str) -> bool:
+    """Whether a path is meant as a recording: by its name, or by its first bytes."""
+    if path.endswith(".stepper"):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False

@@ -1,0 +1,41 @@
+"""`stepper open`: a recording in the full-screen debugger."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from stepper.cli.arguments import UsageError, config_here, need_terminal
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "open",
+        help="look at a recording",
+        description="Open a recording: a finished one, one whose program was killed, or one that "
+        "is still being written. Nothing in it is run.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.set_defaults(handler=open_file)
+
+
+def open_file(options: argparse.Namespace) -> int:
+    """Open the recording in the interface."""
+    from stepper.client.session import open_recording
+    from stepper.recording.errors import RecordingError
+
+    config = config_here()
+    try:
+        session = open_recording(options.file)
+    except RecordingError as error:
+        raise UsageError(str(error)) from None
+    try:
+        need_terminal(f"stepper console {options.file}")
+
+        from stepper.tui.app import run as run_screen
+
+        return run_screen(session, **({"theme": config.theme} if config.theme else {}))
+    finally:
+        session.close()

@@ -1,0 +1,153 @@
+"""`stepper record`: a program as it always runs, and a recording of its translations."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from stepper.cli.arguments import UsageError, add_program, config_here, launch_spec
+
+if TYPE_CHECKING:
+    from stepper.client.session import Session
+    from stepper.recording.reader import Recording
+
+PROGRESS_SECONDS = 0.5
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "record",
+        help="run a program without stopping and record it",
+        description="Run a program without stopping, with its own stdin, stdout, stderr and exit "
+        "code, and record every translation.",
+        allow_abbrev=False,
+    )
+    add_program(parser)
+    parser.set_defaults(handler=record)
+
+
+def record(options: argparse.Namespace) -> int:
+    """Run the program and write its recording."""
+    import msgspec
+
+    from stepper.cli.ending import end_as
+    from stepper.client.launch import LaunchError, launch
+
+    config = config_here()
+    # Breakpoints in the configuration are for sessions that somebody watches.
+    options.breakpoints = []
+    spec = msgspec.structs.replace(launch_spec(options, config), capture_output=False)
+    progress = _Progress(sys.stderr.isatty())
+    with _signals_are_the_programs() as forward:
+        try:
+            session = launch(spec)
+        except LaunchError as error:
+            raise UsageError(str(error)) from None
+        forward(session)
+        try:
+            session.subscribe(progress.heard)
+            while not session.wait(PROGRESS_SECONDS):
+                progress.show(session)
+            progress.close(session)
+            status = session.exit_status
+        finally:
+            session.close()
+    return end_as(status)
+
+
+@contextlib.contextmanager
+def _signals_are_the_programs() -> Iterator[Any]:
+    """Ctrl-C reaches the program from the terminal, and us as well: leave it to the program.
+    What is sent to us alone is passed on."""
+    sessions: list[Session] = []
+
+    def pass_on(number: int, _frame: object) -> None:
+        for session in sessions:
+            session.send_signal(number)
+
+    handlers: dict[int, Any] = {
+        signal.SIGINT: signal.SIG_IGN,
+        signal.SIGQUIT: signal.SIG_IGN,
+        signal.SIGTERM: pass_on,
+        signal.SIGHUP: pass_on,
+    }
+    previous = {number: signal.getsignal(number) for number in handlers}
+    try:
+        # An ignored signal would be inherited by the program: ignore only once it runs.
+        def begin(session: Session) -> None:
+            sessions.append(session)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+        yield begin
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+
+
+class _Progress:
+    """The line on stderr."""
+
+    def __init__(self, terminal: bool) -> None:
+        self._terminal = terminal
+        self._shown = False
+        self._notices: list[str] = []
+
+    def heard(self, event: object) -> None:
+        """Keep what the debuggee's side has to say (called on the reading thread)."""
+        from stepper.model.control import Notice
+
+        if isinstance(event, Notice):
+            self._notices.append(event.text)
+
+    def show(self, session: Session) -> None:
+        """Say how far it is, on a terminal."""
+        if not self._terminal:
+            return
+        recording = _refreshed(session)
+        if recording is not None:
+            print(f"\r\x1b[Kstepper: {_counts(recording)}", end="", file=sys.stderr, flush=True)
+            self._shown = True
+
+    def close(self, session: Session) -> None:
+        """The closing line, and what had to be said."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr)
+        for text in self._notices:
+            print(f"stepper: {text}", file=sys.stderr)
+        recording = _refreshed(session)
+        if recording is not None:
+            print(f"stepper: {_counts(recording)} → {recording.path}", file=sys.stderr)
+        elif session.exit_status is not None:
+            reason = session.exit_status.explanation or "the program made no recording"
+            print(f"stepper: nothing recorded: {reason}", file=sys.stderr)
+        sys.stderr.flush()
+
+
+def _refreshed(session: Session) -> Recording | None:
+    from stepper.recording.errors import RecordingError
+
+    try:
+        recording = session.recording
+        if recording is not None:
+            recording.refresh()
+    except RecordingError:
+        return None
+    return recording
+
+
+def _counts(recording: Recording) -> str:
+    from stepper.client.text import plural
+    from stepper.model.trace import EventKind
+
+    parts = (
+        plural(recording.event_count((EventKind.TRANSLATION,)), "translation"),
+        plural(recording.newest, "moment"),
+        plural(recording.event_count((EventKind.GRAPH_BREAK,)), "graph break"),
+    )
+    return ", ".join(parts)
