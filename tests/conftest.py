@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
 CORPUS = TESTS / "corpus"
 
 
@@ -45,6 +46,9 @@ def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]
 
 
 def clean_environment() -> dict[str, str]:
-    """This environment, less what changes torch's output or the order of sets."""
+    """This environment, less what changes torch's output or the order of sets.
+
+    The checkout is on the path, so that the tests also run where it is not installed.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH")}
-    return kept | {"PYTHONHASHSEED": "0"}
+    return kept | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT)}
