@@ -60,7 +60,7 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/benchmarks -p no:xdist -o addopts= -s
+	$(BIN)/python -m pytest tests/benchmarks -s -o 'python_files=bench_*.py test_*.py'
 
 clean:
 	rm -rf $(VENV) .matrix build dist site *.egg-info
