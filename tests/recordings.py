@@ -519,8 +519,8 @@ class Actor:
 def sample_recording(path: str, *, remember: bool = False) -> Tape:
     """Write a session with something of everything; returns its tape, closed.
 
-    `0/0` is restarted after a graph break in an inlined call, `1/0` continues after it, `0/1` is the
-    recompilation for another size, and a frame without compile id is skipped.
+    `0/0` is restarted after a graph break in an inlined call, `1/0` continues after it, `0/1` is
+    the recompilation for another size, and a frame without compile id is skipped.
     """
     tape = Tape(str(path), remember=remember, keyframe_every=16)
     forward: Callable[..., object] = Net.forward

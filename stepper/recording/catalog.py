@@ -1,0 +1,229 @@
+"""Who and what: translations, attempts, frames and code objects, cached as they are read.
+
+Rows that are finished never change and are kept; the few that still run are read again after a
+refresh. Frames are many, so they are read one by one as they are asked for, or by attempt: they
+were appended in the order of their first moments, so an attempt's frames are found by bisecting on
+the id.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from stepper.model.program import Code
+from stepper.model.trace import Attempt, Frame, Outcome, Translation
+from stepper.recording.database import Database, damaged
+from stepper.recording.errors import RecordingError
+
+_FRAME_COLUMNS = "id, attempt, parent, depth, code, first_moment, last_moment, call_moment"
+
+Record = TypeVar("Record")
+
+
+class _AttemptRow(NamedTuple):
+    id: int
+    translation: int
+    number: int
+    first_moment: int
+    last_moment: int | None
+    restart_reason: str
+
+
+class _FrameRow(NamedTuple):
+    id: int
+    attempt: int
+    parent: int | None
+    depth: int
+    code: int
+    first_moment: int
+    last_moment: int | None
+    call_moment: int | None
+
+
+def first_id(database: Database, table: str, column: str, bound: int) -> int:
+    """The smallest id whose `column` is at least `bound`, in a table in that column's order.
+
+    One more than the largest id when there is none.
+    """
+    ends = database.query(tuple[int | None, int | None], f"SELECT min(id), max(id) FROM {table}")
+    low, last = ends[0] if ends else (None, None)
+    if low is None or last is None:
+        return 0
+    high = last + 1
+    sql = f"SELECT id, {column} FROM {table} WHERE id >= ? ORDER BY id LIMIT 1"
+    while low < high:
+        middle = (low + high) // 2
+        row = database.one(tuple[int, int], sql, (middle,))
+        if row is None or row[1] >= bound:
+            high = middle
+        else:
+            low = row[0] + 1
+    return high
+
+
+def unpacked(database: Database, decoder: msgspec.msgpack.Decoder[Record], body: bytes) -> Record:
+    """Decode a binary column.
+
+    Raises:
+        RecordingError: the bytes are not a record of the decoder's type.
+    """
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError, ValueError) as error:
+        raise damaged(database.path, str(error)) from error
+
+
+class Catalog:
+    """The things of a recording that have names."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._translations: dict[int, Translation] = {}
+        self._attempts: dict[int, Attempt] = {}
+        self._frames: dict[int, Frame] = {}
+        self._codes: dict[int, Code] = {}
+        self._frames_of: dict[int, list[Frame]] = {}
+        self._code_decoder = msgspec.msgpack.Decoder(Code)
+        self._translation_decoder = msgspec.msgpack.Decoder(Translation)
+        self._stale = True
+
+    def refresh(self) -> None:
+        """Forget what may have changed."""
+        self._stale = True
+        for id in [id for id, frame in self._frames.items() if frame.last_moment is None]:
+            del self._frames[id]
+        for id in list(self._frames_of):
+            attempt = self._attempts.get(id)
+            if attempt is None or attempt.last_moment is None:
+                del self._frames_of[id]
+
+    def _load(self) -> None:
+        if not self._stale:
+            return
+        running = [t.id for t in self._translations.values() if t.outcome is Outcome.RUNNING]
+        start = min(running, default=max(self._translations, default=-1) + 1)
+        for id, body in self._database.query(
+            tuple[int, bytes], "SELECT id, body FROM translation WHERE id >= ?", (start,)
+        ):
+            self._translations[id] = unpacked(self._database, self._translation_decoder, body)
+        open_attempts = [a.id for a in self._attempts.values() if a.last_moment is None]
+        start = min(open_attempts, default=max(self._attempts, default=-1) + 1)
+        for row in self._database.query(
+            _AttemptRow,
+            "SELECT id, translation, number, first_moment, last_moment, restart_reason"
+            " FROM attempt WHERE id >= ?",
+            (start,),
+        ):
+            self._attempts[row[0]] = Attempt(*row)
+        self._stale = False
+
+    def _unknown(self, what: str, id: object) -> RecordingError:
+        return RecordingError(f"{self._database.path} has no {what} {id}.")
+
+    def translations(self) -> list[Translation]:
+        """All translations, in order."""
+        self._load()
+        return [self._translations[id] for id in sorted(self._translations)]
+
+    def translation(self, id: int) -> Translation:
+        """One translation."""
+        self._load()
+        if id not in self._translations:
+            raise self._unknown("translation", id)
+        return self._translations[id]
+
+    def attempts(self, translation: int | None = None) -> list[Attempt]:
+        """The attempts of a translation, or all, in order."""
+        self._load()
+        return [
+            self._attempts[id]
+            for id in sorted(self._attempts)
+            if translation is None or self._attempts[id].translation == translation
+        ]
+
+    def attempt(self, id: int) -> Attempt:
+        """One attempt."""
+        self._load()
+        if id not in self._attempts:
+            raise self._unknown("attempt", id)
+        return self._attempts[id]
+
+    def finished(self, attempt: Attempt) -> bool:
+        """Whether nothing about the attempt can change any more."""
+        if attempt.last_moment is None:
+            return False
+        translation = self._translations.get(attempt.translation)
+        return translation is not None and translation.outcome is not Outcome.RUNNING
+
+    def frame(self, id: int) -> Frame:
+        """One symbolic frame."""
+        frame = self._frames.get(id)
+        if frame is None:
+            sql = f"SELECT {_FRAME_COLUMNS} FROM frame WHERE id = ?"
+            row = self._database.one(_FrameRow, sql, (id,))
+            if row is None:
+                raise self._unknown("frame", id)
+            frame = self._frames[id] = Frame(*row)
+        return frame
+
+    def frames(self, attempt: int) -> list[Frame]:
+        """The frames of an attempt, in the order in which they were entered."""
+        found = self._frames_of.get(attempt)
+        if found is None:
+            owner = self.attempt(attempt)
+            start = first_id(self._database, "frame", "first_moment", owner.first_moment)
+            sql = f"SELECT {_FRAME_COLUMNS} FROM frame WHERE id >= ? AND attempt = ?"
+            params: tuple[int, ...] = (start, attempt)
+            if owner.last_moment is not None:
+                bound = owner.last_moment + 2
+                params += (first_id(self._database, "frame", "first_moment", bound),)
+                sql += " AND id < ?"
+            rows = self._database.query(_FrameRow, sql + " ORDER BY id", params)
+            found = self._frames_of[attempt] = [Frame(*row) for row in rows]
+        return found
+
+    def chain(self, frame: Frame) -> list[Frame]:
+        """The frame and its callers, outermost first.
+
+        Raises:
+            RecordingError: the frames do not form a chain: each must be one deeper than its parent.
+        """
+        found = [frame]
+        while frame.parent is not None:
+            parent = self.frame(frame.parent)
+            if parent.depth != frame.depth - 1 or parent.attempt != frame.attempt:
+                raise damaged(
+                    self._database.path, f"frame {frame.id} cannot be called by {parent.id}"
+                )
+            found.append(parent)
+            frame = parent
+        if frame.depth != 0:
+            raise damaged(self._database.path, f"frame {frame.id} has no caller")
+        found.reverse()
+        return found
+
+    def code(self, id: int) -> Code:
+        """One code object, with its instructions and its source."""
+        code = self._codes.get(id)
+        if code is None:
+            row = self._database.one(tuple[bytes], "SELECT body FROM code WHERE id = ?", (id,))
+            if row is None:
+                raise self._unknown("code object", id)
+            code = self._codes[id] = unpacked(self._database, self._code_decoder, row[0])
+        return code
+
+    def codes(self) -> list[Code]:
+        """All code objects."""
+        ids = self._database.query(tuple[int], "SELECT id FROM code ORDER BY id")
+        return [self.code(id) for (id,) in ids]
+
+    def check_ip(self, frame: Frame, ip: int) -> None:
+        """See to it that an instruction exists, so that nobody after us must.
+
+        Raises:
+            RecordingError: the frame's code has no such instruction.
+        """
+        if not 0 <= ip < len(self.code(frame.code).instructions):
+            raise damaged(self._database.path, f"frame {frame.id} has no instruction {ip}")

@@ -1,0 +1,342 @@
+"""The reader: everything that a front end or an analysis asks of a recording.
+
+It works the same on a finished recording, on one whose writer was killed, and on one that still
+grows. Then what it says is true as of the last `refresh`, which is cheap when there is nothing new.
+The work is done in the modules beside this one; here is the face.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from stepper.model.program import Code
+from stepper.model.stepping import Place
+from stepper.model.trace import (
+    Attempt,
+    Event,
+    EventKind,
+    Frame,
+    GraphBreak,
+    Guard,
+    Moment,
+    Node,
+    Output,
+    SessionFacts,
+    SideEffect,
+    State,
+    Translation,
+)
+from stepper.recording.catalog import Catalog, unpacked
+from stepper.recording.database import Database, damaged, tidy
+from stepper.recording.errors import RecordingError
+from stepper.recording.events import Events
+from stepper.recording.findings import Findings
+from stepper.recording.history import TrackerHistory
+from stepper.recording.state import StateBuilder
+from stepper.recording.walk import MomentRow, Walk
+
+_COUNTED_FRAMES = 64
+
+
+class Recording:
+    """A recording, opened for reading. To be used from one thread at a time.
+
+    Every method raises RecordingError for an id that the recording does not have, for a file that
+    is damaged at the place that is read, and after `close`.
+    """
+
+    path: str
+    facts: SessionFacts
+    ended: str | None
+    """`exit` or why writing stopped; None while it grows, or when its writer was killed."""
+    oldest: int
+    """Number of the first moment, 0 when there is none."""
+    newest: int
+    """Number of the newest moment as of the last refresh, 0 when there is none."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._catalog = Catalog(database)
+        self._history = TrackerHistory(database, self._catalog)
+        self._states = StateBuilder(database, self._catalog, self._history)
+        self._findings = Findings(database, self._catalog)
+        self._events = Events(database)
+        self._walk = Walk(database)
+        self._executed: OrderedDict[int, tuple[int, dict[int, int]]] = OrderedDict()
+        self._version = database.data_version()
+        self.path = database.path
+        self._look()
+
+    @classmethod
+    def open(cls, path: str) -> Recording:
+        """Open a recording. Nothing of the file is changed, and no code of it is run.
+
+        Raises:
+            RecordingError: it is missing, foreign, damaged, unreadable, or of a newer stepper.
+        """
+        database = Database.read(os.fspath(path))
+        try:
+            return cls(database)
+        except RecordingError:
+            database.close()
+            raise
+
+    def refresh(self) -> bool:
+        """Look for what was written since; True when there is something."""
+        version = self._database.data_version()
+        if version == self._version:
+            return False
+        self._version = version
+        self._catalog.refresh()
+        self._findings.refresh()
+        self._events.refresh()
+        self._look()
+        return True
+
+    def close(self) -> None:
+        """Let go of the file. Harmless when already closed.
+
+        The last one to let go of a recording that is over folds its log into it, so that one file
+        is left.
+        """
+        self._database.close()
+        if os.path.exists(self.path + "-wal"):
+            tidy(self.path)
+
+    def _look(self) -> None:
+        row = self._database.one(
+            tuple[bytes, str | None, int | None, int | None],
+            "SELECT facts, ended, (SELECT min(id) FROM moment), (SELECT max(id) FROM moment)"
+            " FROM session",
+        )
+        if row is None:
+            raise damaged(self.path, "it does not say what it is a recording of")
+        facts, self.ended, oldest, newest = row
+        self.facts = unpacked(self._database, msgspec.msgpack.Decoder(SessionFacts), facts)
+        self.oldest, self.newest = oldest or 0, newest or 0
+
+    # Moments
+
+    def moment(self, id: int) -> Moment:
+        """One moment."""
+        row = self._database.one(MomentRow, "SELECT id, frame, ip FROM moment WHERE id = ?", (id,))
+        if row is None:
+            known = (
+                f"its moments are {self.oldest} to {self.newest}" if self.newest else "it is empty"
+            )
+            raise RecordingError(f"{self.path} has no moment {id}: {known}.")
+        return self._checked(Moment(*row))
+
+    def moments(self, first: int, last: int) -> list[Moment]:
+        """The moments from `first` to `last`, both included."""
+        rows = self._database.query(
+            MomentRow,
+            "SELECT id, frame, ip FROM moment WHERE id BETWEEN ? AND ? ORDER BY id",
+            (first, last),
+        )
+        return [self._checked(Moment(*row)) for row in rows]
+
+    def place(self, id: int) -> Place:
+        """Attempt, frame, depth and source line of a moment."""
+        return self.place_of(self.moment(id))
+
+    def place_of(self, moment: Moment) -> Place:
+        """The same for a moment that has been read."""
+        frame = self._catalog.frame(moment.frame)
+        self._checked(moment)
+        line = self._catalog.code(frame.code).instructions[moment.ip].line
+        return Place(frame.attempt, frame.id, frame.depth, line)
+
+    def state(self, id: int) -> State:
+        """Everything that the symbolic interpreter had at a moment."""
+        return self._states.state(self.moment(id))
+
+    def walk(
+        self,
+        start: int,
+        direction: int,
+        *,
+        over_calls_of: Frame | None = None,
+        codes: Collection[int] | None = None,
+    ) -> Iterator[Moment]:
+        """The moments beyond `start`, nearest first, in the direction +1 or -1.
+
+        Either without the calls that a frame makes, or only those that are in some code objects.
+        """
+        if over_calls_of is not None:
+            return self._walk.outside_calls(over_calls_of, start, direction)
+        if codes is not None:
+            return self._walk.in_codes(codes, start, direction)
+        return self._walk.all(start, direction)
+
+    def _checked(self, moment: Moment) -> Moment:
+        self._catalog.check_ip(self._catalog.frame(moment.frame), moment.ip)
+        return moment
+
+    # The program
+
+    def code(self, id: int) -> Code:
+        """One code object, with its instructions and its source."""
+        return self._catalog.code(id)
+
+    def codes(self) -> list[Code]:
+        """All code objects."""
+        return self._catalog.codes()
+
+    def frame(self, id: int) -> Frame:
+        """One symbolic frame."""
+        return self._catalog.frame(id)
+
+    def frames(self, attempt: int) -> list[Frame]:
+        """The frames of an attempt, in the order in which they were entered."""
+        return self._catalog.frames(attempt)
+
+    def frame_children(self, frame: int) -> list[Frame]:
+        """The calls that a frame made."""
+        attempt = self._catalog.frame(frame).attempt
+        return [child for child in self._catalog.frames(attempt) if child.parent == frame]
+
+    def executed(self, frame: int, upto_moment: int) -> dict[int, int]:
+        """How often each instruction of a frame was interpreted before a moment: index to times."""
+        last, counts = self._executed.get(frame, (self._catalog.frame(frame).first_moment, {}))
+        sign, first, end = (
+            (1, last, upto_moment) if upto_moment >= last else (-1, upto_moment, last)
+        )
+        counts = dict(counts)
+        for ip, times in self._database.query(
+            tuple[int, int],
+            "SELECT ip, count(*) FROM moment WHERE id >= ? AND id < ? AND frame = ? GROUP BY ip",
+            (first, end, frame),
+        ):
+            counts[ip] = counts.get(ip, 0) + sign * times
+        counts = {ip: times for ip, times in counts.items() if times > 0}
+        self._executed[frame] = (upto_moment, counts)
+        self._executed.move_to_end(frame)
+        if len(self._executed) > _COUNTED_FRAMES:
+            self._executed.popitem(last=False)
+        return dict(counts)
+
+    # Translations and attempts
+
+    def translations(self) -> list[Translation]:
+        """All translations, in order."""
+        return self._catalog.translations()
+
+    def translation(self, id: int) -> Translation:
+        """One translation."""
+        return self._catalog.translation(id)
+
+    def translation_at(self, moment: int) -> Translation | None:
+        """The translation that a moment belongs to; None when there is no such moment."""
+        attempt = self._attempt_at(moment)
+        return None if attempt is None else self._catalog.translation(attempt.translation)
+
+    def transformed(self, translation: int) -> Code | None:
+        """The bytecode that a translation produced, once it has."""
+        code = self._catalog.translation(translation).transformed_code
+        return None if code is None else self._catalog.code(code)
+
+    def attempt(self, id: int) -> Attempt:
+        """One attempt."""
+        return self._catalog.attempt(id)
+
+    def attempts(self, translation: int | None = None) -> list[Attempt]:
+        """The attempts of a translation (None: of all), in order."""
+        return self._catalog.attempts(translation)
+
+    def _attempt_at(self, moment: int) -> Attempt | None:
+        row = self._database.one(tuple[int], "SELECT frame FROM moment WHERE id = ?", (moment,))
+        return None if row is None else self._catalog.attempt(self._catalog.frame(row[0]).attempt)
+
+    # What they found
+
+    def guards(self, moment: int | None, *, attempt: int | None = None) -> list[Guard]:
+        """The guards installed strictly before a moment, in its attempt; None: all of `attempt`."""
+        owner = self._owner(moment, attempt)
+        return self._findings.guards(owner, moment) if owner else []
+
+    def nodes(self, moment: int | None, *, attempt: int | None = None) -> list[Node]:
+        """The FX nodes alive at a moment, in graph order; None: those at the attempt's end."""
+        owner = self._owner(moment, attempt)
+        return self._findings.nodes(owner, moment) if owner else []
+
+    def node(self, attempt: int, name: str) -> Node | None:
+        """A node of an attempt by its name, erased or not; the newest of that name."""
+        owner = self._catalog.attempt(attempt)
+        found = [node for node in self._findings.all_nodes(owner) if node.name == name]
+        return found[-1] if found else None
+
+    def side_effects(self, moment: int | None, *, attempt: int | None = None) -> list[SideEffect]:
+        """The mutations buffered strictly before a moment; with None, all of `attempt`."""
+        owner = self._owner(moment, attempt)
+        return self._findings.side_effects(owner, moment) if owner else []
+
+    def graph_breaks(self, attempt: int | None = None) -> list[GraphBreak]:
+        """The graph breaks of an attempt, or all."""
+        found = self._findings.graph_breaks()
+        return [each for each in found if attempt is None or each.attempt == attempt]
+
+    def graph_break_at(self, moment: int) -> GraphBreak | None:
+        """The graph break that a moment's instruction caused."""
+        found = [each for each in self._findings.graph_breaks() if each.moment == moment]
+        return found[-1] if found else None
+
+    def value_origin(self, attempt: int, value_id: int) -> int | None:
+        """The moment whose instruction made a tracker: the one before it was first described.
+
+        The attempt's first moment for what was there from the beginning; None when it is not known.
+        """
+        owner = self._catalog.attempt(attempt)
+        first = self._history.first(owner, value_id, self.newest)
+        if first is None:
+            return None
+        for moment in self._walk.all(first, -1):
+            if moment.id < owner.first_moment:
+                break
+            if self._catalog.frame(moment.frame).attempt == attempt:
+                return moment.id
+        return first
+
+    def _owner(self, moment: int | None, attempt: int | None) -> Attempt | None:
+        if attempt is not None:
+            return self._catalog.attempt(attempt)
+        return None if moment is None else self._attempt_at(moment)
+
+    # What happened
+
+    def events(
+        self,
+        *,
+        kinds: Collection[EventKind] | None = None,
+        after: int = 0,
+        before: int | None = None,
+        text: str = "",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Event]:
+        """The events of some kinds (None: all) with `text` in them, in order.
+
+        `after` and `before` are moments, both exclusive; `offset` and `limit` cut a page out of the
+        result.
+        """
+        return self._events.events(
+            kinds, after=after, before=before, text=text, limit=limit, offset=offset
+        )
+
+    def event_count(self, kinds: Collection[EventKind] | None = None, text: str = "") -> int:
+        """How many events there are of some kinds with `text` in them."""
+        return self._events.count(kinds, text)
+
+    def next_event(
+        self, moment: int, kinds: Collection[EventKind] | None, direction: int
+    ) -> Event | None:
+        """The nearest event of some kinds at a later (+1) or an earlier (-1) moment."""
+        return self._events.next(moment, kinds, direction)
+
+    def output(self, *, upto: int | None = None, after_id: int = 0) -> list[Output]:
+        """What the program printed up to a moment (None: all), beyond the piece `after_id`."""
+        return self._events.output(upto=upto, after_id=after_id)
