@@ -46,7 +46,7 @@ def witness(names: list[str], folder: Path, prefix: list[str]) -> Run:
     programs = [str(CORPUS / f"{name}.py") for name in names]
     outcome = subprocess.run(
         [sys.executable, *prefix, WITNESS, "--batch", str(folder), *programs],
-        cwd=folder,
+        cwd=folder.parent,
         env=clean_environment(),
         capture_output=True,
         text=True,
