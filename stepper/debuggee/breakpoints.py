@@ -1,0 +1,134 @@
+"""The breakpoints of a live session: which of them the program has just come to.
+
+Instruction breakpoints must cost next to nothing while they are not hit: for each code object, the
+instructions at which any of them can stop are worked out once, when the code is first met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from stepper.debuggee.engine import BREAKPOINT_OF_EVENT, Subject
+from stepper.debuggee.evaluator import Evaluation, evaluate
+from stepper.model.breakpoint import Breakpoint, BreakpointKind
+from stepper.model.matching import guard_matches, instruction_matches, node_matches
+from stepper.model.program import Code
+from stepper.model.trace import EventKind
+
+Armed = dict[int, tuple[Breakpoint, ...]]
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A breakpoint at which to stop."""
+
+    breakpoint: Breakpoint
+    error: str = ""
+    """What its condition raised; empty when it was true or there is none."""
+
+
+class BreakpointTable:
+    """The breakpoints that are set now.
+
+    Replaced as a whole by the reading thread while the program looks at it, so each of its parts
+    is only ever replaced and not changed in place; `armed` alone is filled as codes are met.
+    """
+
+    def __init__(self, breakpoints: Iterable[Breakpoint] = ()) -> None:
+        self._hits: dict[Breakpoint, int] = {}
+        self._all: tuple[Breakpoint, ...] = ()
+        self._instruction: tuple[Breakpoint, ...] = ()
+        self._occurrence: dict[EventKind, tuple[Breakpoint, ...]] = {}
+        self.armed: dict[int, Armed] = {}
+        """For each code (by id): the instructions at which to look closer."""
+        self.replace(breakpoints)
+
+    def replace(self, breakpoints: Iterable[Breakpoint]) -> None:
+        """Set these and no others. One that was set before keeps the hits it has counted."""
+        self._all = tuple(breakpoints)
+        self._hits = {bp: self._hits[bp] for bp in self._all if bp in self._hits}
+        enabled = [bp for bp in self._all if bp.enabled]
+        self._instruction = tuple(bp for bp in enabled if bp.kind.on_instruction)
+        self._occurrence = {
+            event: found
+            for event, kind in BREAKPOINT_OF_EVENT.items()
+            if (found := tuple(bp for bp in enabled if bp.kind is kind))
+        }
+        self.armed = {}
+
+    def add(self, breakpoint: Breakpoint) -> None:
+        """Set one more."""
+        self.replace((*self._all, breakpoint))
+
+    @property
+    def on_instructions(self) -> bool:
+        """Whether any stops at an instruction."""
+        return bool(self._instruction)
+
+    def wants(self, kind: EventKind) -> bool:
+        """Whether any stops at occurrences of this kind."""
+        return kind in self._occurrence
+
+    def arm(self, code: Code) -> Armed:
+        """The instructions of a code at which to stop, worked out at its first moment."""
+        table = self.armed
+        found: Armed = {}
+        for index in range(len(code.instructions)):
+            here = tuple(bp for bp in self._instruction if instruction_matches(bp, code, index))
+            if here:
+                found[index] = here
+        table[code.id] = found
+        return found
+
+    def hit_at(self, code: Code, ip: int, names: Callable[[], dict[str, object]]) -> Hit | None:
+        """The breakpoint to stop at before an instruction, if any. `names` gives what a condition
+        can speak of."""
+        armed = self.armed.get(code.id)
+        if armed is None:
+            armed = self.arm(code)
+        return self._first_hit(armed.get(ip, ()), names)
+
+    def hit_by(
+        self, kind: EventKind, subject: Subject, names: Callable[[], dict[str, object]]
+    ) -> Hit | None:
+        """The breakpoint to stop at for an occurrence, if any."""
+        here = [bp for bp in self._occurrence.get(kind, ()) if _concerns(bp, subject)]
+        return self._first_hit(here, names)
+
+    def _first_hit(
+        self, here: Iterable[Breakpoint], names: Callable[[], dict[str, object]]
+    ) -> Hit | None:
+        first: Hit | None = None
+        for bp in here:
+            error = ""
+            if bp.condition:
+                outcome = _check(bp.condition, names)
+                if outcome.ok and not outcome.truth:
+                    continue
+                error = "" if outcome.ok else outcome.text
+            # Each counts its own hits, also those that another one's stop hides.
+            count = self._hits[bp] = self._hits.get(bp, 0) + 1
+            if first is None and (error or count > bp.ignore):
+                first = Hit(bp, error)
+        if first is not None and first.breakpoint.once:
+            self.replace(bp for bp in self._all if bp != first.breakpoint)
+        return first
+
+
+def _concerns(bp: Breakpoint, subject: Subject) -> bool:
+    match bp.kind:
+        case BreakpointKind.GUARD:
+            return guard_matches(bp, subject.kind, subject.source)
+        case BreakpointKind.NODE:
+            return node_matches(bp, subject.target, subject.name)
+        case _:
+            return True
+
+
+def _check(condition: str, names: Callable[[], dict[str, object]]) -> Evaluation:
+    try:
+        namespace = names()
+    except LookupError as error:
+        return Evaluation(False, str(error))
+    return evaluate(condition, namespace, condition=True)

@@ -1,0 +1,417 @@
+"""Whether the program stops, and what happens while it stands still.
+
+The idea. The program's own thread, in the middle of Dynamo's interpreter, calls `at_moment`; to
+stop is not to return from it. While it stands there, it serves the front end's requests itself, so
+that an expression is evaluated on the very thread and under the very context (fake mode, tracing
+context, grad mode) that the tracing has.
+
+A second thread, the channel's, only reads. While the program runs it deals with requests itself;
+while the program stands, it hands them over in a queue. Which of the two holds is decided under
+one lock, so no request falls in between.
+
+Cost. An engine calls `at_moment` only while `alert` is true. It is true while something can
+stop at an instruction: a motion that is not done, a request to pause, an instruction breakpoint.
+Occurrences (a guard, a graph break …) are rare and always reported to `occurred`.
+
+What ends it. When the front end goes away, the program runs on and the recording continues. When
+it detaches, the recording is closed too. In a forked child everything is let go at once.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import sys
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from stepper.debuggee.breakpoints import BreakpointTable, Hit
+from stepper.debuggee.channel import Channel
+from stepper.debuggee.engine import Engine, Subject
+from stepper.debuggee.evaluator import evaluate
+from stepper.model.breakpoint import Breakpoint
+from stepper.model.control import (
+    BreakpointChanged,
+    Detach,
+    Evaluate,
+    Notice,
+    Pause,
+    Request,
+    Response,
+    Resume,
+    Running,
+    SetBreakpoints,
+    Stopped,
+    Terminate,
+)
+from stepper.model.program import Code
+from stepper.model.stepping import Goal, Motion, Place
+from stepper.model.trace import EventKind, MomentId
+
+_SPARE_RECURSION = 400
+"""Calls that serving at a stop may need where the program itself has none left."""
+
+
+class Ledger(Protocol):
+    """Who writes down that the program stopped: the recorder."""
+
+    def place(self) -> Place:
+        """Where the interpreter stands now."""
+
+    def stopping(self, moment: MomentId, text: str) -> None:
+        """Record a STOP event and commit everything up to `moment`: it is about to be looked at."""
+
+
+class Controller:
+    """Decides at each moment and occurrence whether to stop, and stands still."""
+
+    def __init__(
+        self,
+        channel: Channel | None,
+        *,
+        breakpoints: tuple[Breakpoint, ...] = (),
+        stop_at_entry: bool = False,
+        on_detach: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.alert = False
+        """Whether `at_moment` wants to be called; read by the recorder at every step."""
+        self._channel = channel
+        self._on_detach = on_detach
+        self._breakpoints = BreakpointTable(breakpoints)
+        self._engine: Engine | None = None
+        self._ledger: Ledger | None = None
+        self._goal: Goal | None = None
+        self._goals_left = 0
+        self._pause = "entry" if stop_at_entry else ""
+        self._leaving = False
+        self._turn = _thread.allocate_lock()
+        """Held by the one thread that stands still."""
+        self._mode = _thread.allocate_lock()
+        """Guards the hand-over of requests."""
+        self._standing: int | None = None
+        self._scratch: dict[str, object] = {}
+        self._requests: SimpleQueue[Request | None] = SimpleQueue()
+        if channel is not None:
+            channel.receive = self._receive
+        self._update_alert()
+
+    def attach(self, engine: Engine, ledger: Ledger) -> None:
+        """Say whom to ask for names and places; before the first moment."""
+        self._engine = engine
+        self._ledger = ledger
+
+    @property
+    def listens(self) -> bool:
+        """Whether a front end is there to stop for."""
+        return self._channel is not None and self._channel.alive
+
+    # -- what the recorder calls -----------------------------------------------------------------
+
+    def at_moment(
+        self, moment: MomentId, frame: int, attempt: int, depth: int, code: Code, ip: int
+    ) -> None:
+        """The interpreter is about to run an instruction. Blocks while the program stands still.
+
+        Raises:
+            KeyboardInterrupt: the user ended the program at the stop.
+        """
+        if self._goal is None and not self._pause:
+            armed = self._breakpoints.armed.get(code.id)
+            if armed is not None and ip not in armed and not self._leaving:
+                self._keep_reading()
+                return
+        if self._standing == _thread.get_ident():
+            return  # something that an evaluation started
+        self._keep_reading()
+        if self._leaving:
+            self._leave()
+            return
+        hit = self._breakpoints.hit_at(code, ip, self._names)
+        reason = self._pause
+        if not reason and self._goal is not None:
+            place = Place(attempt, frame, depth, code.instructions[ip].line)
+            if self._goal.reached(place):
+                self._goals_left -= 1
+                if self._goals_left <= 0:
+                    reason = "step"
+                else:
+                    self._goal = Goal(self._goal.motion, place, self._goal.line)
+        if hit is not None:
+            self._stop_at(moment, hit, "")
+        elif reason:
+            self._stop(moment, reason, "")
+
+    def occurred(self, kind: EventKind, moment: MomentId, text: str, subject: Subject) -> None:
+        """Something happened while an instruction was interpreted. Blocks like `at_moment`."""
+        if not self._breakpoints.wants(kind) or self._standing == _thread.get_ident():
+            return
+        if self._leaving:
+            self._leave()
+            return
+        hit = self._breakpoints.hit_by(kind, subject, self._names)
+        if hit is not None:
+            self._stop_at(moment, hit, text)
+
+    def wants(self, kind: EventKind) -> bool:
+        """Whether any breakpoint stops at occurrences of this kind."""
+        return self._breakpoints.wants(kind)
+
+    # -- what others in this process ask for -----------------------------------------------------
+
+    def request_stop(self, reason: str) -> None:
+        """Stop at the next moment."""
+        if self.listens:
+            self._pause = reason
+            self._update_alert()
+
+    def add_breakpoint(self, breakpoint: Breakpoint) -> None:
+        """Set one more breakpoint from inside the program."""
+        self._breakpoints.add(breakpoint)
+        self._update_alert()
+
+    def notice(self, text: str) -> None:
+        """Tell the user something."""
+        if self._channel is not None:
+            self._channel.send(Notice(text=text))
+
+    def let_go(self) -> None:
+        """Never stop again."""
+        self._breakpoints.replace(())
+        self._goal = None
+        self._pause = ""
+        self._leaving = False
+        self.alert = False
+
+    def before_fork(self) -> None:
+        """End the reading thread: a fork must find the program's own threads only."""
+        if self._channel is not None and self._channel.reads:
+            self._channel.pause_reading()
+
+    def after_fork(self) -> None:
+        """In the parent: have the next moment read on. Not at once, since Python counts threads
+        just after this."""
+        self._update_alert()
+
+    def abandon(self) -> None:
+        """In a forked child: the session is the parent's."""
+        self.let_go()
+        self._standing = None
+        if self._channel is not None:
+            self._channel.abandon()
+            self._channel = None
+
+    # -- standing still --------------------------------------------------------------------------
+
+    def _stop_at(self, moment: MomentId, hit: Hit, text: str) -> None:
+        bp = hit.breakpoint
+        if hit.error:
+            text = f"the condition of breakpoint {bp} could not be evaluated: {hit.error}"
+        if hit.error or bp.once:
+            self._send(BreakpointChanged(id=bp.id, removed=bp.once, text=hit.error))
+        self._stop(moment, "breakpoint", text or str(bp), bp.id)
+
+    def _stop(
+        self, moment: MomentId, reason: str, text: str, breakpoint: int | None = None
+    ) -> None:
+        if not self.listens or self._ledger is None:
+            self._forget_goal()
+            return
+        limit = sys.getrecursionlimit()
+        with self._turn:
+            # This frame fits, so the old limit can be restored in it.
+            sys.setrecursionlimit(limit + _SPARE_RECURSION)
+            try:
+                self._forget_goal()
+                self._ledger.stopping(moment, f"{reason}: {text}" if text else reason)
+                self._stand(Stopped(moment, reason, text, breakpoint, _thread_name()))
+            finally:
+                sys.setrecursionlimit(limit)
+        if self._leaving:
+            self._leave()
+
+    def _stand(self, message: Stopped) -> None:
+        assert self._ledger is not None
+        with self._mode:
+            self._standing = _thread.get_ident()
+        try:
+            self._send(message)
+            origin = self._ledger.place()
+            while self._serve(self._next_request(), origin):
+                pass
+        finally:
+            self._scratch = {}
+            with self._mode:
+                self._standing = None
+                self._refuse_the_rest()
+            self._update_alert()
+            self._send(Running())
+
+    def _next_request(self) -> Request | None:
+        self._keep_reading()
+        while True:
+            if not self.listens and self._requests.empty():
+                return None
+            try:
+                # Without a timeout a signal handler would still run; with it, a fork in an
+                # evaluation cannot leave this thread waiting for a reader that is gone.
+                return self._requests.get(timeout=1.0)
+            except Empty:
+                self._keep_reading()
+
+    def _refuse_the_rest(self) -> None:
+        while True:
+            try:
+                request = self._requests.get_nowait()
+            except Empty:
+                return
+            if request is not None:
+                self._while_running(request)
+
+    def _serve(self, request: Request | None, origin: Place) -> bool:
+        """Deal with a request at a stop; False when the program is to run on."""
+        match request:
+            case None:
+                self.let_go()
+                return False
+            case Resume(seq=seq, motion=motion, line=line, count=count):
+                if motion is not Motion.CONTINUE:
+                    self._goal = Goal(motion, origin, line)
+                    self._goals_left = max(count, 1)
+                self._send(Response(seq))
+                return False
+            case Evaluate(seq=seq, expression=expression, frame=frame):
+                self._send(self._evaluate(seq, expression, frame))
+            case Terminate(seq=seq):
+                self._send(Response(seq))
+                self.let_go()
+                if _thread.get_ident() == _main_thread():
+                    raise KeyboardInterrupt
+                _interrupt_program()
+                return False
+            case Detach(seq=seq):
+                self._send(Response(seq))
+                self.let_go()
+                self._leaving = True
+                return False
+            case Pause(seq=seq):
+                self._send(Response(seq, ok=False, text="the program stands still already"))
+            case SetBreakpoints():
+                self._set_breakpoints(request)
+        return True
+
+    def _evaluate(self, seq: int, expression: str, frame: int | None) -> Response:
+        if self._engine is None:
+            return Response(seq, ok=False, text="no engine is installed: there is nothing to see")
+        try:
+            names = self._engine.namespace(frame)
+        except LookupError as error:
+            return Response(seq, ok=False, text=str(error))
+        scratch = self._scratch
+        namespace = {**names, **scratch}
+        outcome = evaluate(expression, namespace)
+        # What statements have assigned lasts until the program runs on.
+        scratch.update(
+            (name, value)
+            for name, value in namespace.items()
+            if name != "__builtins__" and (name not in names or names[name] is not value)
+        )
+        return Response(seq, outcome.ok, outcome.text, outcome.printed)
+
+    # -- requests while running ------------------------------------------------------------------
+
+    def _receive(self, request: Request | None) -> None:
+        with self._mode:
+            if self._standing is not None:
+                self._requests.put(request)
+            elif request is None:
+                self.let_go()
+            else:
+                self._while_running(request)
+
+    def _while_running(self, request: Request) -> None:
+        match request:
+            case Pause(seq=seq):
+                self._pause = "pause"
+                self._update_alert()
+                self._send(Response(seq))
+            case SetBreakpoints():
+                self._set_breakpoints(request)
+            case Terminate(seq=seq):
+                self.let_go()
+                self._send(Response(seq))
+                _interrupt_program()
+            case Detach(seq=seq):
+                # The recording is the program's thread's to close: at its next moment or its end.
+                self.let_go()
+                self._leaving = True
+                self.alert = True
+                self._send(Response(seq))
+            case Resume(seq=seq):
+                self._send(Response(seq, ok=False, text="the program is running already"))
+            case Evaluate(seq=seq):
+                text = "the program is running: pause it to evaluate an expression"
+                self._send(Response(seq, ok=False, text=text))
+
+    def _set_breakpoints(self, request: SetBreakpoints) -> None:
+        self._breakpoints.replace(request.breakpoints)
+        self._update_alert()
+        self._send(Response(request.seq))
+
+    # -- small things ----------------------------------------------------------------------------
+
+    def _send(self, message: Response | Stopped | Running | BreakpointChanged) -> None:
+        if self._channel is not None:
+            self._channel.send(message)
+
+    def _names(self) -> dict[str, object]:
+        return self._engine.namespace(None) if self._engine is not None else {}
+
+    def _leave(self) -> None:
+        self.let_go()
+        self._on_detach()
+
+    def _forget_goal(self) -> None:
+        self._goal = None
+        self._pause = ""
+        self._update_alert()
+
+    def _keep_reading(self) -> None:
+        channel = self._channel
+        if channel is not None and channel.alive and not channel.reads:
+            channel.start_reading()
+            self._update_alert()
+
+    def _update_alert(self) -> None:
+        channel = self._channel
+        unread = channel is not None and channel.alive and not channel.reads
+        self.alert = bool(
+            self._goal is not None
+            or self._pause
+            or self._leaving
+            or self._breakpoints.on_instructions
+            or unread
+        )
+
+
+def _main_thread() -> int | None:
+    threading = sys.modules.get("threading")
+    return threading.main_thread().ident if threading is not None else None
+
+
+def _thread_name() -> str:
+    # Not `threading.current_thread()`: it would make a thread known that the program has not.
+    threading = sys.modules.get("threading")
+    ident = _thread.get_ident()
+    threads = threading.enumerate() if threading is not None else ()
+    return next((thread.name for thread in threads if thread.ident == ident), f"thread {ident}")
+
+
+def _interrupt_program() -> None:
+    """What Ctrl-C does; also when the main thread waits in a system call."""
+    main = _main_thread()
+    if main is None:
+        os.kill(os.getpid(), signal.SIGINT)
+    else:
+        signal.pthread_kill(main, signal.SIGINT)
