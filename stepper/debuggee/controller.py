@@ -60,8 +60,8 @@ class Ledger(Protocol):
     def place(self) -> Place:
         """Where the interpreter stands now."""
 
-    def stopping(self, moment: MomentId, text: str) -> None:
-        """Record a STOP event and commit everything up to `moment`: it is about to be looked at."""
+    def stopping(self, moment: MomentId, text: str) -> MomentId:
+        """Record a STOP event and commit everything up to now; returns the moment to look at."""
 
 
 class Controller:
@@ -224,7 +224,7 @@ class Controller:
             sys.setrecursionlimit(limit + _SPARE_RECURSION)
             try:
                 self._forget_goal()
-                self._ledger.stopping(moment, f"{reason}: {text}" if text else reason)
+                moment = self._ledger.stopping(moment, f"{reason}: {text}" if text else reason)
                 self._stand(Stopped(moment, reason, text, breakpoint, _thread_name()))
             finally:
                 sys.setrecursionlimit(limit)
