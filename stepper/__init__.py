@@ -1,3 +1,50 @@
-"""stepper: step TorchDynamo's symbolic interpreter, forwards and backwards."""
+"""stepper: step TorchDynamo's symbolic interpreter, forwards and backwards.
 
+In a program:
+
+    stepper.breakpoint()               stop here, in the compiler when this code is being compiled
+    with stepper.record("a.stepper"):  record what is compiled inside
+    stepper.debug(function)            stop when the function is compiled the next time
+
+Importing this costs nothing: what these need is imported when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stepper.debuggee.api import SessionError, debug, record
+
+__all__ = ["SessionError", "breakpoint", "debug", "record"]
 __version__ = "0.1.0"
+
+
+def breakpoint() -> None:
+    """Stop at the next instruction that Dynamo interprets.
+
+    In code that is being compiled, that is the instruction after this call: it breaks no graph,
+    leaves no trace in it, and is not reached again by the compiled code. Elsewhere it is the first
+    instruction of the next translation. Begins a session on this terminal when there is none.
+
+    Raises:
+        SessionError: there is no session and no terminal to begin one on.
+    """
+    from stepper.debuggee.api import stop_soon
+
+    stop_soon()
+
+
+# Dynamo calls a function with this mark while it traces, and takes what it returns for a constant.
+# So a call is just that: no inlined frame, no node, no graph break. (It is what
+# `torch.compiler.assume_constant_result` sets; that function lives in torch, which is not imported
+# for this.)
+breakpoint._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from stepper.debuggee import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,77 @@
+"""Acting when the program imports a module, without importing it ourselves.
+
+The engine can only be installed once the compiler has been imported, and importing torch is the
+program's business: a second or more, and in an order of its own. So a finder waits in
+`sys.meta_path` for one module name, lets the import take its course, and acts when it is done.
+After that nothing of it is left.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+
+def when_imported(name: str, act: Callable[[], None]) -> Callable[[], None]:
+    """Call `act` when module `name` has been imported; at once if it is.
+
+    Returns a function that stops waiting. `act` must not raise: it would fail the import.
+    """
+    module = sys.modules.get(name)
+    if module is not None and not getattr(module.__spec__, "_initializing", False):
+        act()
+        return lambda: None
+    finder = _Finder(name, act)
+    sys.meta_path.insert(0, finder)
+    return finder.stop
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, name: str, act: Callable[[], None]) -> None:
+        self._name = name
+        self._act = act
+
+    def stop(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        for finder in sys.meta_path:
+            if finder is self:
+                continue
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec, spec.loader, self)
+                return spec
+        return None
+
+    def done(self) -> None:
+        self.stop()
+        self._act()
+
+
+class _Loader(Loader):
+    """Loads as the module's own loader does, which it then puts back in its place."""
+
+    def __init__(self, spec: ModuleSpec, loader: Loader, finder: _Finder) -> None:
+        self._spec = spec
+        self._loader = loader
+        self._finder = finder
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._spec.loader = self._loader
+        module.__loader__ = self._loader
+        # A failing import leaves us waiting: the program may try again.
+        self._loader.exec_module(module)
+        self._finder.done()
