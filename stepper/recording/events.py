@@ -10,13 +10,14 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from stepper.model.trace import Event, EventKind, Output
 from stepper.recording.database import Database, damaged
 
-_FILTERS = 8
+_FILTERS = 24
+"""Filters that are remembered: a search or two, and each kind that a timeline counts."""
 
 
 class _EventRow(NamedTuple):
@@ -77,6 +78,10 @@ class Events:
         if limit is not None:
             last = min(last, first + max(limit, 0))
         return self._read(found.ids[first:last])
+
+    def moments(self, kinds: Collection[EventKind]) -> Sequence[int]:
+        """The moments of the events of these kinds, in order; not to be changed."""
+        return self._matching(kinds, "").moments
 
     def next(
         self, moment: int, kinds: Collection[EventKind] | None, direction: int

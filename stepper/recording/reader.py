@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -264,6 +264,10 @@ class Recording:
         owner = self._owner(moment, attempt)
         return self._findings.nodes(owner, moment) if owner else []
 
+    def nodes_made(self, attempt: int) -> list[Node]:
+        """Every node that an attempt made, in the order in which it did, erased ones too."""
+        return list(self._findings.all_nodes(self._catalog.attempt(attempt)))
+
     def node(self, attempt: int, name: str) -> Node | None:
         """A node of an attempt by its name, erased or not; the newest of that name."""
         owner = self._catalog.attempt(attempt)
@@ -330,6 +334,10 @@ class Recording:
     def event_count(self, kinds: Collection[EventKind] | None = None, text: str = "") -> int:
         """How many events there are of some kinds with `text` in them."""
         return self._events.count(kinds, text)
+
+    def event_moments(self, kinds: Collection[EventKind]) -> Sequence[int]:
+        """The moments of all events of these kinds, in order, to be counted; not to be changed."""
+        return self._events.moments(kinds)
 
     def next_event(
         self, moment: int, kinds: Collection[EventKind] | None, direction: int
