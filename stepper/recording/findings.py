@@ -44,7 +44,7 @@ class _List(Generic[Thing]):
     def extend(self, things: Sequence[Thing]) -> None:
         if things:
             self.things.extend(things)
-            self.moments.extend(thing.moment for thing in things)
+            self.moments.extend(map(_appeared, things))
             self.next_id = things[-1].id + 1
 
     def before(self, moment: int | None) -> list[Thing]:
@@ -56,6 +56,13 @@ class _List(Generic[Thing]):
         at = bisect_left(self.things, id, key=lambda thing: thing.id)
         if at < len(self.things) and self.things[at].id == id:
             self.things[at] = msgspec.structs.replace(self.things[at], **facts)  # type: ignore[type-var]
+
+
+def _appeared(thing: _Found) -> int:
+    """The moment whose instruction brought it; a renamed node is a new one of earlier make."""
+    if isinstance(thing, Node) and thing.renamed is not None:
+        return thing.renamed
+    return thing.moment
 
 
 class _GuardRow(NamedTuple):

@@ -105,7 +105,7 @@ CREATE TABLE guard (
 CREATE TABLE node (
     id INTEGER PRIMARY KEY,
     attempt INTEGER NOT NULL,
-    moment INTEGER NOT NULL,
+    moment INTEGER NOT NULL,          -- whose instruction made it, or gave it its name
     rank REAL NOT NULL,               -- sorts a graph's nodes into graph order
     erased INTEGER,                   -- moment whose instruction removed it
     body BLOB NOT NULL                -- msgpack of Node (its erased field is not used)

@@ -148,8 +148,9 @@ class Writer:
         self._waiting[_GUARD_CODE].append((_code_text(code), id))
 
     def node(self, n: Node) -> None:
-        """An FX node, when it is made."""
-        self._waiting[_NODE].append((n.id, n.attempt, n.moment, n.rank, n.erased, pack(n)))
+        """An FX node, when it is made or gets another name (then as a new one)."""
+        appeared = n.moment if n.renamed is None else n.renamed
+        self._waiting[_NODE].append((n.id, n.attempt, appeared, n.rank, n.erased, pack(n)))
 
     def node_erased(self, id: int, moment: int) -> None:
         """A node is removed by the instruction of `moment`."""
