@@ -119,7 +119,8 @@ def diff(recording: Recording, a: int, b: int) -> StateDiff:
                 base = earlier.top
                 old_values = {**earlier.values, **old_values}
         frames.append(_frame_diff(base, frame))
-    named = {change.old for each in frames for change in (*each.stack, *each.locals) if change.old}
+    named = {change.old for each in frames for change in each.stack if change.old}
+    named |= {change.old for each in frames for change in each.locals if change.old}
     values = tuple(
         ValueChange(id, old_values[id], value)
         for id, value in new.values.items()

@@ -1,0 +1,122 @@
+"""Writes the page docs/recording-schema.md from the schema's own comments.
+
+The SQL in `schema.py` is the only source: each table's comment above it, each column's comment
+behind it. A test compares the page with what this module makes of it; `python -m
+stepper.recording.document` prints the page anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import msgspec
+
+from stepper.recording import schema
+
+_TABLE = re.compile(
+    r"((?:^-- [^\n]*\n)+)CREATE TABLE (\w+) \(\n(.*?)^\);", re.MULTILINE | re.DOTALL
+)
+_COLUMN = re.compile(r"\s*(\w+) ([A-Z ]+?),?\s*(?:-- (.*))?$")
+
+_BEGINNING = """# The recording's format
+
+<!-- Generated from stepper/recording/schema.py by `python -m stepper.recording.document`. -->
+
+A recording is one SQLite file (`PRAGMA application_id` is `{application:#x}`, `PRAGMA user_version`
+is `{version}`). While it grows there are a `-wal` and a `-shm` file beside it; a clean end leaves
+one file. It holds data only: opening one never runs code from it.
+
+{rules}
+
+Versions: {history}
+
+## Tables
+"""
+
+_ENDING = """
+## Binary columns
+
+They are [msgpack](https://msgpack.org). The records of `stepper.model` are maps from field to
+value; fields that have their default value are left out. Those below, and the small records
+`Instruction`, `Item`, `TensorMeta`, `Block` and `PythonFrame`, are arrays of all their fields in
+order.
+"""
+
+
+def page() -> str:
+    """The page, as Markdown."""
+    parts = [
+        _BEGINNING.format(
+            application=schema.APPLICATION_ID,
+            version=schema.VERSION,
+            rules=_rules(),
+            history=" ".join(f"{number}: {text}" for number, text in schema.HISTORY.items()),
+        )
+    ]
+    for comment, name, body in _TABLE.findall(schema.SCHEMA):
+        said = " ".join(line.removeprefix("-- ") for line in comment.strip().splitlines())
+        parts += [
+            f"\n### `{name}`\n",
+            f"{said}\n",
+            "| column | type | meaning |",
+            "| --- | --- | --- |",
+        ]
+        parts += [_column(line) for line in body.splitlines() if line.strip()]
+    parts.append(_ENDING)
+    for record in (schema.Delta, schema.Keyframe, schema.FrameKey):
+        parts += [_record(record)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _rules() -> str:
+    text = inspect.cleandoc(schema.__doc__ or "")
+    return next(part for part in text.split("\n\n") if part.startswith("Rules. ")).removeprefix(
+        "Rules. "
+    )
+
+
+def _heading(first: str) -> str:
+    return f"| {first} | type | meaning |\n| --- | --- | --- |"
+
+
+def _column(line: str) -> str:
+    match = _COLUMN.match(line)
+    assert match is not None, line
+    name, kind, comment = match.groups()
+    meaning = (comment or _USUAL.get(name, "")).replace("|", "\\|")
+    return f"| `{name}` | {kind.strip()} | {meaning} |"
+
+
+_USUAL = {
+    "id": "Number, in the order of writing.",
+    "attempt": "Id in table `attempt`.",
+    "moment": "Id in table `moment`.",
+    "translation": "Id in table `translation`.",
+    "code": "Id in table `code`.",
+    "frame": "Id in table `frame`.",
+}
+"""What columns of these names mean where the schema says no more."""
+
+
+def _record(record: type[msgspec.Struct]) -> str:
+    source = inspect.getsource(record)
+    said = " ".join(inspect.cleandoc(record.__doc__ or "").split())
+    rows = [
+        f"### `{record.__name__}`\n",
+        f"{said}\n",
+        "| field | type | meaning |",
+        "| --- | --- | --- |",
+    ]
+    for name in record.__struct_fields__:
+        kind = str(record.__annotations__[name]).replace("|", "\\|")
+        described = re.search(
+            rf'^    {name}: [^\n]*\n    """(.*?)"""', source, re.MULTILINE | re.DOTALL
+        )
+        meaning = " ".join(described[1].split()).replace("|", "\\|") if described else ""
+        rows.append(f"| `{name}` | `{kind}` | {meaning} |")
+    return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")
