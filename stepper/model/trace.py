@@ -201,7 +201,10 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = ""
     """Where a placeholder's value comes from."""
     erased: MomentId | None = None
-    """The moment whose instruction removed it."""
+    """The moment whose instruction removed it, or gave it another name."""
+    renamed: MomentId | None = None
+    """The moment whose instruction gave it this name, when it had another before; it is in the graph under this name
+    from then on."""
 
 
 class SideEffect(msgspec.Struct, frozen=True, omit_defaults=True):

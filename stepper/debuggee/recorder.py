@@ -1,0 +1,781 @@
+"""Turns what an engine sees into moments, each told as the difference to the one before.
+
+The idea. A moment's state is a few lists of trackers: the symbolic stack and the locals of each frame. From one
+instruction to the next almost all of it stays, so the recorder keeps, per frame, what it saw last (`FrameMirror`),
+compares by identity and writes only what differs. A tracker gets a number when it is first seen; what it *is* (its
+description) is written apart from where it is, again only when it changed. So aliasing stays visible, a mutation is
+told once for all places where the value stands, and the state at a moment is exact: descriptions are taken before the
+next instruction runs and never later.
+
+The recorder holds a tracker only while it stands in a frame; all other knowledge hangs on weak references, so
+that nothing of the user's lives longer because of us. It knows no engine: what a tracker is says the `describer`.
+
+Two levels of detail. `all`: every instruction becomes a moment. `stops`: a step only notes where it is; the first stop
+writes one moment with the whole state, and from then on everything is recorded.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Protocol
+from weakref import ref
+
+import msgspec
+
+from stepper.debuggee.engine import NOTHING, Subject
+from stepper.model import trace
+from stepper.model.program import Code, PythonFrame
+from stepper.model.stepping import Place
+from stepper.model.trace import Block, EventKind, MomentId, Outcome
+from stepper.model.value import ValueId
+
+KEYFRAME_EVERY = 400
+"""Moments between two keyframes; a state is rebuilt from at most so many deltas."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Sink(Protocol):
+    """What the recorder writes to; see `stepper.recording.writer.Writer`."""
+
+    def moment(self, id: int, frame: int, ip: int, delta: bytes | None) -> None: ...
+    def keyframe(self, moment: int, state: bytes) -> None: ...
+    def code(self, code: Code) -> None: ...
+    def value(self, id: int, body: bytes) -> None: ...
+    def translation(self, t: trace.Translation) -> None: ...
+    def attempt(self, a: trace.Attempt) -> None: ...
+    def frame(self, f: trace.Frame) -> None: ...
+    def frame_end(self, frame: int, last_moment: int) -> None: ...
+    def guard(self, g: trace.Guard) -> None: ...
+    def guard_code(self, id: int, code: tuple[str, ...]) -> None: ...
+    def node(self, n: trace.Node) -> None: ...
+    def node_erased(self, id: int, moment: int) -> None: ...
+    def side_effect(self, s: trace.SideEffect) -> None: ...
+    def graph_break(self, b: trace.GraphBreak) -> None: ...
+    def event(
+        self,
+        moment: int,
+        kind: EventKind,
+        text: str,
+        ref: int | None = None,
+        frame: int | None = None,
+    ) -> int: ...
+    def flush(self) -> None: ...
+
+
+class Judge(Protocol):
+    """Who decides whether to stand still; see `stepper.debuggee.controller.Controller`."""
+
+    alert: bool
+
+    def at_moment(
+        self, moment: int, frame: int, attempt: int, depth: int, code: Code, ip: int
+    ) -> None: ...
+    def occurred(self, kind: EventKind, moment: int, text: str, subject: Subject) -> None: ...
+    def wants(self, kind: EventKind) -> bool: ...
+    def request_stop(self, reason: str) -> None: ...
+
+
+class Describer(Protocol):
+    """The engine's knowledge of trackers."""
+
+    def describe(self, tracker: object, number: Any) -> int: ...
+    def inner(self, tracker: object) -> object | None: ...
+    def children_of(self, description: int) -> tuple[ValueId, ...]: ...
+    def block(self, translator: Any, block: Any) -> Block: ...
+    def speculation(self, speculation: Any) -> str: ...
+
+
+class TrackerRef(ref):  # type: ignore[type-arg]
+    """A weak reference to a tracker that knows the tracker's number."""
+
+    __slots__ = ("key", "number")
+    key: int
+    number: int
+
+
+class LiveTranslation:
+    """A translation in progress."""
+
+    __slots__ = (
+        "attempts",
+        "began",
+        "code",
+        "compile_id",
+        "counts",
+        "guards",
+        "id",
+        "nested",
+        "recompile_reason",
+        "record",
+    )
+
+    def __init__(self, record: trace.Translation, code: Code, nested: bool) -> None:
+        self.id = record.id
+        self.nested = nested
+        self.record = record
+        self.code = code
+        self.compile_id = record.compile_id
+        self.recompile_reason = ""
+        self.began = time.monotonic()
+        self.attempts = 0
+        self.guards: list[tuple[int, Any]] = []
+        self.counts = {"guards": 0, "nodes": 0, "graph_breaks": 0, "instructions": 0}
+
+
+class LiveAttempt:
+    """An attempt in progress."""
+
+    __slots__ = ("first_moment", "id", "number", "restart_reason", "translation")
+
+    def __init__(
+        self, id: int, translation: LiveTranslation, number: int, first_moment: int
+    ) -> None:
+        self.id = id
+        self.translation = translation
+        self.number = number
+        self.first_moment = first_moment
+        self.restart_reason = ""
+
+
+class FrameMirror:
+    """A symbolic frame as it was at its newest moment."""
+
+    __slots__ = (
+        "attempt", "blocks", "blocks_last", "call_moment", "code", "depth", "id", "ip", "key", "local_ids", "locals",
+        "parent", "speculation", "stack", "stack_ids", "written",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        id: int,
+        key: Any,
+        code: Code,
+        parent: FrameMirror | None,
+        attempt: LiveAttempt,
+        call_moment: int | None,
+    ) -> None:
+        self.id = id
+        self.key = key
+        """The engine's translator."""
+        self.code = code
+        self.parent = parent
+        self.attempt = attempt
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.call_moment = call_moment
+        self.ip = 0
+        self.stack: list[Any] = []
+        self.stack_ids: list[int] = []
+        self.locals: dict[str, Any] = {}
+        self.local_ids: dict[str, int] = {}
+        self.blocks: list[Any] = []
+        self.blocks_last: Any = None
+        self.speculation: Any = None
+        self.written = False
+
+
+class Recorder:
+    """What an engine reports to; see the module's essay and `stepper.debuggee.engine.Observer`."""
+
+    def __init__(
+        self, writer: Sink, controller: Judge, engine: Any, *, detail: str = "all"
+    ) -> None:
+        self.moment: MomentId = 0
+        self.describer: Describer
+        self._writer = writer
+        self._controller = controller
+        self._engine = engine
+        self.everything = detail == "all"
+        self._ids = dict.fromkeys(
+            ("translation", "attempt", "frame", "guard", "node", "side_effect", "break"), 0
+        )
+        self._known: dict[int, TrackerRef] = {}
+        self._serial = 0
+        self._described: dict[ValueId, int] = {}
+        self._fresh: list[tuple[ValueId, int]] = []
+        self._touched: dict[int, tuple[Any, int]] = {}
+        self._current: FrameMirror | None = None
+        self._undescribed: list[tuple[ValueId, Any]] = []
+        self._keyframe_due = 1
+
+    def _next(self, what: str) -> int:
+        self._ids[what] += 1
+        return self._ids[what]
+
+    # --- the hot path
+
+    def step(
+        self,
+        frame: FrameMirror,
+        ip: int,
+        stack: list[Any],
+        symbolic_locals: dict[str, Any],
+        blocks: list[Any],
+        speculation: Any,
+    ) -> None:
+        """An instruction is about to be interpreted."""
+        frame.ip = ip
+        if not self.everything:
+            frame.stack = stack.copy()
+            frame.locals = symbolic_locals
+            self._current = frame
+            if self._controller.alert:
+                self._controller.at_moment(
+                    self.moment + 1, frame.id, frame.attempt.id, frame.depth, frame.code, ip
+                )
+            return
+        self.moment = moment = self.moment + 1
+        self._current = frame
+        known = self._known
+        changed = None
+
+        if self._touched:
+            self._describe_touched(frame.depth)
+
+        seen = frame.stack
+        keep = 0
+        for new, old in zip(stack, seen):  # noqa: B905 - the common prefix
+            if new is not old:
+                break
+            keep += 1
+        push: tuple[int, ...] = ()
+        if keep != len(stack) or keep != len(seen):
+            ids = frame.stack_ids
+            del ids[keep:]
+            if keep != len(stack):
+                for tracker in stack[keep:]:
+                    entry = known.get(id(tracker))
+                    ids.append(
+                        entry.number
+                        if entry is not None and entry() is tracker
+                        else self._number(tracker)
+                    )
+                push = tuple(ids[keep:])
+            frame.stack = stack.copy()
+            changed = True
+
+        seen_locals = frame.locals
+        local_changes: dict[str, int] | None = None
+        for name, tracker in symbolic_locals.items():
+            if seen_locals.get(name) is not tracker:
+                if local_changes is None:
+                    local_changes = {}
+                entry = known.get(id(tracker))
+                local_changes[name] = (
+                    entry.number
+                    if entry is not None and entry() is tracker
+                    else self._number(tracker)
+                )
+        if local_changes is not None or len(symbolic_locals) != len(seen_locals):
+            local_changes = local_changes or {}
+            for name in seen_locals:
+                if name not in symbolic_locals:
+                    local_changes[name] = 0
+            self._apply_locals(frame, symbolic_locals, local_changes)
+            changed = True
+
+        block_rows = None
+        if blocks or frame.blocks:
+            last = blocks[-1] if blocks else None
+            if len(blocks) != len(frame.blocks) or last is not frame.blocks_last:
+                frame.blocks = [self.describer.block(frame.key, block) for block in blocks]
+                frame.blocks_last = last
+                block_rows = frame.blocks
+                changed = True
+        speculation_text = None
+        if speculation is not frame.speculation:
+            frame.speculation = speculation
+            speculation_text = self.describer.speculation(speculation)
+            changed = True
+
+        if self._undescribed:
+            self._describe_new()
+        delta = None
+        if self._fresh:
+            delta = _encode((keep, push, local_changes, self._fresh, block_rows, speculation_text))
+            self._fresh.clear()
+        elif changed:
+            if block_rows is None and speculation_text is None:
+                delta = _encode((keep, push, local_changes) if local_changes else (keep, push))
+            else:
+                delta = _encode((keep, push, local_changes, (), block_rows, speculation_text))
+        self._writer.moment(moment, frame.id, ip, delta)
+        if moment >= self._keyframe_due:
+            self._write_keyframe(frame, moment)
+        if self._controller.alert:
+            self._controller.at_moment(
+                moment, frame.id, frame.attempt.id, frame.depth, frame.code, ip
+            )
+
+    @staticmethod
+    def _apply_locals(
+        frame: FrameMirror, symbolic_locals: dict[str, Any], changes: dict[str, int]
+    ) -> None:
+        frame.locals = symbolic_locals.copy()
+        ids = frame.local_ids
+        for name, number in changes.items():
+            if number:
+                ids[name] = number
+            else:
+                ids.pop(name, None)
+
+    # --- trackers
+
+    def _number(self, tracker: Any) -> ValueId:
+        """The number of a tracker; a new one is to be described before the moment is written."""
+        entry = self._known.get(id(tracker))
+        if entry is not None and entry() is tracker:
+            return entry.number
+        inner = self.describer.inner(tracker)
+        if (
+            inner is not None
+            and (entry := self._known.get(id(inner))) is not None
+            and entry() is inner
+        ):
+            self._remember(tracker, entry.number)
+            return entry.number
+        self._serial = number = self._serial + 1
+        self._remember(tracker, number)
+        if inner is not None:
+            self._remember(inner, number)
+        self._undescribed.append((number, tracker))
+        return number
+
+    def _remember(self, tracker: Any, number: ValueId) -> None:
+        entry = TrackerRef(tracker, self._forget)
+        entry.key = id(tracker)
+        entry.number = number
+        self._known[entry.key] = entry
+
+    def _forget(self, entry: TrackerRef) -> None:
+        if self._known.get(entry.key) is entry:
+            del self._known[entry.key]
+
+    def _describe_new(self) -> None:
+        pending = self._undescribed
+        while pending:  # describing a container numbers its children, which joins the queue
+            number, tracker = pending.pop()
+            description = self.describer.describe(tracker, self._number)
+            self._described[number] = description
+            self._fresh.append((number, description))
+
+    def touched(self, tracker: Any) -> None:
+        """The tracker is about to change: its description is taken anew before the next moment."""
+        depth = self._current.depth if self._current is not None else 0
+        self._touched[id(tracker)] = (tracker, depth)
+
+    def _describe_touched(self, depth: int) -> None:
+        # While a call is inlined within the touching instruction the change may still be to come, so the tracker
+        # stays on the list until its own frame goes on.
+        touched = self._touched
+        self._touched = {key: item for key, item in touched.items() if item[1] < depth}
+        for tracker, _ in touched.values():
+            entry = self._known.get(id(tracker))
+            if entry is None or entry() is not tracker:
+                continue
+            number = entry.number
+            inner = self.describer.inner(tracker)
+            if inner is not None and id(inner) not in self._known:
+                self._remember(inner, number)
+            description = self.describer.describe(tracker, self._number)
+            if self._described.get(number) != description:
+                self._described[number] = description
+                self._fresh.append((number, description))
+
+    def _write_keyframe(self, frame: FrameMirror, moment: int) -> None:
+        self._keyframe_due = moment + KEYFRAME_EVERY
+        frames = []
+        reachable: dict[ValueId, int] = {}
+        waiting: list[ValueId] = []
+        current: FrameMirror | None = frame
+        while current is not None:
+            frames.append(
+                (
+                    current.id, current.ip, current.stack_ids, current.local_ids, current.blocks,
+                    self.describer.speculation(current.speculation),
+                )
+            )  # fmt: skip
+            waiting += current.stack_ids
+            waiting += current.local_ids.values()
+            current = current.parent
+        while waiting:
+            number = waiting.pop()
+            if number not in reachable and (description := self._described.get(number)) is not None:
+                reachable[number] = description
+                waiting += self.describer.children_of(description)
+        frames.reverse()
+        self._writer.keyframe(moment, _encode((frames, reachable)))
+
+    # --- translations, attempts, frames
+
+    def begin_translation(
+        self,
+        *,
+        compile_id: str,
+        code: Code,
+        cache_size: int,
+        python_stack: tuple[PythonFrame, ...],
+        thread: str,
+        resume_of: str,
+        nested: bool,
+    ) -> LiveTranslation:
+        """Dynamo begins to compile a frame; `nested`: while it is compiling another."""
+        record = trace.Translation(
+            id=self._next("translation"),
+            compile_id=compile_id,
+            code=code.id,
+            name=code.label,
+            filename=code.filename,
+            line=code.first_line,
+            first_moment=self.moment + 1,
+            cache_size=cache_size,
+            thread=thread,
+            python_stack=python_stack,
+            resume_of=resume_of,
+        )
+        self._writer.translation(record)
+        self._writer.event(
+            record.first_moment, EventKind.TRANSLATION, f"{compile_id} {code.label}", record.id
+        )
+        return LiveTranslation(record, code, nested)
+
+    def recompiled(self, translation: LiveTranslation, reason: str) -> None:
+        """It is a recompilation, for the reason that Dynamo found."""
+        translation.recompile_reason = reason
+        self._occurred(
+            EventKind.RECOMPILE, reason, translation.id, Subject(name=translation.code.qualname)
+        )
+
+    def cache_limit(self, translation: LiveTranslation, text: str) -> None:
+        """Dynamo gives the code up, because it was compiled too often."""
+        self._occurred(
+            EventKind.CACHE_LIMIT, text, translation.id, Subject(name=translation.code.qualname)
+        )
+
+    def begin_attempt(self, translation: LiveTranslation) -> LiveAttempt:
+        """The symbolic interpreter begins at the top."""
+        if not translation.nested:
+            self._forget_all()
+        translation.attempts += 1
+        attempt = LiveAttempt(
+            self._next("attempt"), translation, translation.attempts, self.moment + 1
+        )
+        translation.counts.update(guards=0, nodes=0)
+        translation.guards.clear()
+        self._writer.attempt(_attempt_record(attempt, None))
+        self._writer.event(
+            attempt.first_moment,
+            EventKind.ATTEMPT,
+            f"{translation.compile_id} attempt {attempt.number}",
+            attempt.id,
+        )
+        self._keyframe_due = self.moment + 1
+        return attempt
+
+    def restarts(self, attempt: LiveAttempt, reason: str) -> None:
+        """The attempt is about to be thrown away."""
+        if attempt.restart_reason:
+            return
+        attempt.restart_reason = reason
+        self._writer.attempt(_attempt_record(attempt, self.moment))
+        self._occurred(EventKind.RESTART, reason, attempt.id)
+
+    def end_translation(
+        self,
+        translation: LiveTranslation,
+        outcome: Outcome,
+        *,
+        reason: str = "",
+        transformed: Code | None = None,
+    ) -> None:
+        """The translation is over; once more after a failure when the program goes on without it."""
+        counts = translation.counts
+        record = msgspec.structs.replace(
+            translation.record,
+            last_moment=self.moment,
+            outcome=outcome,
+            reason=reason or translation.record.reason,
+            recompile_reason=translation.recompile_reason,
+            attempts=translation.attempts,
+            instructions=max(0, self.moment - translation.record.first_moment + 1),
+            guards=counts["guards"],
+            nodes=counts["nodes"],
+            graph_breaks=counts["graph_breaks"],
+            seconds=time.monotonic() - translation.began,
+            transformed_code=transformed.id if transformed is not None else None,
+        )
+        translation.record = record
+        for number, guard in translation.guards:
+            code = getattr(guard, "code_list", None)
+            if code:
+                self._writer.guard_code(number, tuple(str(part) for part in code))
+        self._writer.translation(record)
+        text = f"{record.compile_id} {outcome}" + (f": {_first_line(reason)}" if reason else "")
+        self._writer.event(self.moment, EventKind.END, text, record.id)
+        if not translation.nested:
+            self._forget_all()
+        self._writer.flush()
+        if outcome is Outcome.SKIPPED:
+            self._occurred(EventKind.SKIP, reason, record.id, Subject(name=record.name))
+
+    def skipped(self, name: str, filename: str, line: int, reason: str) -> None:
+        """Dynamo was asked for a frame and never began."""
+        self._occurred(
+            EventKind.SKIP, f"{name} ({filename}:{line}): {reason}", None, Subject(name=name)
+        )
+
+    def raised(self, translation: LiveTranslation, text: str) -> None:
+        """An exception leaves the tracer."""
+        self._occurred(EventKind.EXCEPTION, text, translation.id)
+
+    def enter(
+        self, attempt: LiveAttempt, key: Any, code: Code, parent: FrameMirror | None
+    ) -> FrameMirror:
+        """A symbolic frame begins: the translated one or an inlined call. `key` is the engine's translator."""
+        call_moment = self.moment if parent is not None else None
+        frame = FrameMirror(self._next("frame"), key, code, parent, attempt, call_moment)
+        if self.everything:
+            self._write_frame(frame)
+            if parent is not None:
+                self._occurred(EventKind.INLINE, code.label, frame.id, Subject(name=code.qualname))
+        elif parent is not None and self._controller.wants(EventKind.INLINE):
+            self._occurred(EventKind.INLINE, code.label, frame.id, Subject(name=code.qualname))
+        return frame
+
+    def _write_frame(self, frame: FrameMirror) -> None:
+        frame.written = True
+        self._writer.frame(
+            trace.Frame(
+                id=frame.id,
+                attempt=frame.attempt.id,
+                parent=None if frame.parent is None else frame.parent.id,
+                depth=frame.depth,
+                code=frame.code.id,
+                first_moment=self.moment + 1,
+                call_moment=frame.call_moment,
+            )
+        )
+
+    def leave(self, frame: FrameMirror) -> None:
+        """A symbolic frame ends, by return or by exception."""
+        if frame.written:
+            self._writer.frame_end(frame.id, self.moment)
+            if frame.parent is not None:
+                self._writer.event(
+                    self.moment, EventKind.RETURN, frame.code.label, frame.id, frame.parent.id
+                )
+
+    # --- what an instruction causes
+
+    def guard(
+        self, attempt: LiveAttempt, guard: Any, *, kind: str, source: str, scope: str
+    ) -> None:
+        """A guard was installed; what it checks is read from the engine's `guard.code_list` in the end."""
+        if not self.everything and not self._controller.wants(EventKind.GUARD):
+            return
+        translation = attempt.translation
+        translation.counts["guards"] += 1
+        number = self._next("guard")
+        translation.guards.append((number, guard))
+        self._writer.guard(
+            trace.Guard(
+                number,
+                attempt.id,
+                self.moment,
+                kind,
+                source,
+                scope,
+                user_line=self._user_line(attempt),
+            )
+        )
+        self._occurred(
+            EventKind.GUARD, f"{kind} {source}".rstrip(), number, Subject(kind=kind, source=source)
+        )
+
+    def _user_line(self, attempt: LiveAttempt) -> str:
+        frame = self._current
+        if frame is None or frame.attempt is not attempt:
+            return ""
+        instructions = frame.code.instructions
+        line = instructions[frame.ip].line if frame.ip < len(instructions) else None
+        return f"{frame.code.filename}:{line or frame.code.first_line} in {frame.code.label}"
+
+    def node(self, attempt: LiveAttempt, node: trace.Node, *, known: bool) -> None:
+        """A node appeared in the graph, or (`known`) the one of this id changed its name."""
+        self._writer.node(node)
+        if not known:
+            attempt.translation.counts["nodes"] += 1
+            self._occurred(
+                EventKind.NODE, f"{node.name} = {node.op} {node.target}", node.id,
+                Subject(target=node.target, name=node.name),
+            )  # fmt: skip
+
+    def new_node_id(self) -> int:
+        """A number for the next node."""
+        return self._next("node")
+
+    def node_erased(self, id: int) -> None:
+        """A node was removed from the graph."""
+        self._writer.node_erased(id, self.moment)
+
+    def side_effect(
+        self, attempt: LiveAttempt, kind: str, target: Any, text: str, value: Any
+    ) -> None:
+        """A mutation was buffered."""
+        if not self.everything:
+            return
+        record = trace.SideEffect(
+            id=self._next("side_effect"),
+            attempt=attempt.id,
+            moment=self.moment,
+            kind=kind,
+            target=self._number(target),
+            text=text,
+            value=None if value is None else self._number(value),
+        )
+        self._writer.side_effect(record)
+        self._occurred(EventKind.SIDE_EFFECT, text, record.id)
+
+    def graph_break(self, attempt: LiveAttempt, record: trace.GraphBreak) -> None:
+        """Dynamo is about to restart, or to give the frame up, because of an instruction. The record's id, attempt and
+        moment are filled in here, when they are 0."""
+        attempt.translation.counts["graph_breaks"] += 1
+        self._materialize()
+        record = msgspec.structs.replace(
+            record, id=self._next("break"), attempt=attempt.id, moment=record.moment or self.moment
+        )
+        self._writer.graph_break(record)
+        self._occurred(
+            EventKind.GRAPH_BREAK, _first_line(record.reason), record.id, moment=record.moment
+        )
+
+    def _occurred(
+        self,
+        kind: EventKind,
+        text: str,
+        number: int | None,
+        subject: Subject = NOTHING,
+        *,
+        moment: MomentId | None = None,
+    ) -> None:
+        moment = self.moment if moment is None else moment
+        frame = self._current
+        self._writer.event(
+            moment, kind, _first_line(text), number, None if frame is None else frame.id
+        )
+        if self._controller.wants(kind):
+            self._controller.occurred(kind, moment, text, subject)
+
+    # --- what the controller and the start-up ask for
+
+    def breakpoint_called(self) -> None:
+        """See `Observer.breakpoint_called`."""
+        self._controller.request_stop("breakpoint()")
+
+    def flush(self) -> None:
+        """Make everything up to now visible to readers; called before every stop."""
+        self._materialize()
+        self._writer.flush()
+
+    def place(self) -> Place:
+        """Where the interpreter stands; all zero outside of any frame."""
+        frame = self._current
+        if frame is None:
+            return Place(0, 0, 0, None)
+        instructions = frame.code.instructions
+        line = instructions[frame.ip].line if frame.ip < len(instructions) else None
+        return Place(frame.attempt.id, frame.id, frame.depth, line)
+
+    def stopping(self, moment: MomentId, text: str) -> MomentId:
+        """The program is about to stand still at `moment`: record that, and commit all there is.
+
+        Returns the moment to look at: with detail `stops` the first stop makes one of its own.
+        """
+        if not self.everything:
+            self._materialize()
+            moment = self.moment
+        frame = self._current
+        self._writer.event(
+            moment, EventKind.STOP, _first_line(text), None, None if frame is None else frame.id
+        )
+        self._writer.flush()
+        return moment
+
+    def broke_down(self, error: BaseException) -> None:
+        """The engine ran into a defect of its own and watches no more; the program goes on."""
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = (
+            f" at {where.tb_frame.f_code.co_filename}:{where.tb_lineno}"
+            if where is not None
+            else ""
+        )
+        text = f"stepper stopped watching: {type(error).__name__}: {error}{place}. The program goes on. Please report it."
+        self._writer.event(self.moment, EventKind.NOTE, text)
+        self._forget_all()
+        self._writer.flush()
+
+    def detach(self) -> None:
+        """See `Observer.detach`."""
+        self._forget_all()
+
+    def store_value(self, id: int, body: bytes) -> None:
+        """A description that was not seen before."""
+        self._writer.value(id, body)
+
+    def store_code(self, code: Code) -> None:
+        """A code object that was not seen before."""
+        self._writer.code(code)
+
+    def _materialize(self) -> None:
+        """With detail `stops`: write the state as it is now as one moment, and everything from now on."""
+        if self.everything:
+            return
+        self.everything = True
+        frame = self._current
+        if frame is None:
+            return
+        chain: list[FrameMirror] = []
+        current: FrameMirror | None = frame
+        while current is not None:
+            chain.append(current)
+            current = current.parent
+        for mirror in reversed(chain):
+            self._write_frame(mirror)
+            mirror.stack_ids = [self._number(tracker) for tracker in mirror.stack]
+            mirror.locals = mirror.locals.copy()
+            mirror.local_ids = {
+                name: self._number(tracker) for name, tracker in mirror.locals.items()
+            }
+        self._describe_new()
+        self.moment += 1
+        delta = _encode((0, frame.stack_ids, frame.local_ids, self._fresh))
+        self._fresh.clear()
+        self._writer.moment(self.moment, frame.id, frame.ip, delta)
+        self._write_keyframe(frame, self.moment)
+        self._engine.catch_up()
+
+    def _forget_all(self) -> None:
+        """Let go of every tracker."""
+        self._known.clear()
+        self._described.clear()
+        self._fresh.clear()
+        self._touched.clear()
+        self._undescribed.clear()
+        self._current = None
+
+
+def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Attempt:
+    return trace.Attempt(
+        attempt.id,
+        attempt.translation.id,
+        attempt.number,
+        attempt.first_moment,
+        last_moment,
+        attempt.restart_reason,
+    )
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]

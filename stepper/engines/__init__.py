@@ -1,0 +1,1 @@
+"""The engines: compilers that stepper can watch, each behind the face in `stepper.debuggee.engine`."""

@@ -1,0 +1,170 @@
+"""Dynamo's instructions and code objects as the debugger's `Code`, each once."""
+
+from __future__ import annotations
+
+import dis
+import linecache
+import os
+import re
+import types
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+from stepper.engines.dynamo.describe import plain_text
+from stepper.model.program import Code, Instruction
+
+_TORCH_INTERNAL = re.compile(r"[/\\]torch[/\\](_dynamo|_utils_internal|_compile|nn[/\\]modules[/\\]module)")
+_RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
+_API_FILE = os.path.join("stepper", "debuggee", "api.py")
+MAX_ARGUMENT = 120
+"""Characters of an instruction's argument in words."""
+
+
+class CodeBook:
+    """Gives every code object a number and stores its `Code` when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._codes: dict[int, tuple[CodeType, Code]] = {}
+        self._traced: dict[int, tuple[Any, Code]] = {}
+        self._count = 0
+        self._store: Callable[[Code], None] = lambda code: None
+
+    def begin(self, store: Callable[[Code], None]) -> None:
+        """New codes go to `store` from now on."""
+        self._store = store
+
+    def plain(self, code: CodeType) -> Code:
+        """A code object as CPython has it."""
+        entry = self._codes.get(id(code))
+        if entry is None or entry[0] is not code:
+            entry = (code, self._make(code, _plain_instructions(code)))
+            self._codes[id(code)] = entry
+        return entry[1]
+
+    def known(self, code: CodeType) -> int | None:
+        """The number of a code object, if it has one."""
+        entry = self._codes.get(id(code))
+        return entry[1].id if entry is not None and entry[0] is code else None
+
+    def traced(self, tx: Any) -> Code:
+        """A code object as the translator `tx` interprets it.
+
+        Dynamo cleans a code's instructions before it traces them and often hands out the same list again; one that
+        it made anew has instructions of its own.
+        """
+        first = tx.instructions[0] if tx.instructions else None
+        key = id(tx.f_code)
+        entry = self._traced.get(key)
+        if entry is None or entry[0] is not tx.f_code or len(entry[1].instructions) != len(tx.instructions):
+            del first
+            entry = (tx.f_code, self._make(tx.f_code, _traced_instructions(tx)))
+            self._traced[key] = entry
+        return entry[1]
+
+    def _make(self, code: CodeType, instructions: tuple[Instruction, ...]) -> Code:
+        self._count += 1
+        first, source = _source(code)
+        made = Code(
+            id=self._count,
+            name=code.co_name,
+            qualname=code.co_qualname,
+            filename=code.co_filename,
+            first_line=code.co_firstlineno,
+            instructions=instructions,
+            source_first_line=first,
+            source=source,
+        )
+        self._store(made)
+        return made
+
+
+def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
+    listed = list(dis.get_instructions(code))
+    index_of = {instruction.offset: index for index, instruction in enumerate(listed)}
+    out = []
+    for index, instruction in enumerate(listed):
+        positions = instruction.positions
+        jump = instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs
+        out.append(
+            Instruction(
+                index=index,
+                opname=instruction.opname,
+                arg=instruction.arg,
+                argrepr=_argument(instruction.argval, instruction.arg, jump),
+                offset=instruction.offset,
+                line=positions.lineno if positions is not None else None,
+                end_line=positions.end_lineno if positions is not None else None,
+                col=positions.col_offset if positions is not None else None,
+                end_col=positions.end_col_offset if positions is not None else None,
+                target=index_of.get(instruction.argval) if jump else None,
+            )
+        )
+    return tuple(out)
+
+
+def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
+    index_of = tx.indexof
+    out = []
+    for index, instruction in enumerate(tx.instructions):
+        positions = instruction.positions
+        entry = instruction.exn_tab_entry
+        out.append(
+            Instruction(
+                index=index,
+                opname=instruction.opname,
+                arg=instruction.arg,
+                argrepr=_argument(instruction.argval, instruction.arg, instruction.target is not None),
+                offset=instruction.offset,
+                line=positions.lineno if positions is not None else instruction.starts_line,
+                end_line=positions.end_lineno if positions is not None else None,
+                col=positions.col_offset if positions is not None else None,
+                end_col=positions.end_col_offset if positions is not None else None,
+                target=None if instruction.target is None else index_of.get(instruction.target),
+                handler=None if entry is None else index_of.get(entry.target),
+            )
+        )
+    return tuple(out)
+
+
+def _argument(value: object, argument: int | None, jump: bool) -> str:
+    """An instruction's argument in words; a constant may be any object, so only plain ones are shown in full."""
+    if argument is None or jump:
+        return ""
+    if type(value) is str:  # a name, or a constant that is a string
+        return value if len(value) <= MAX_ARGUMENT and value.isidentifier() else plain_text(value)[:MAX_ARGUMENT]
+    if type(value) is CodeType:
+        return f"<code {value.co_name}>"
+    return plain_text(value)[:MAX_ARGUMENT]
+
+
+def _source(code: CodeType) -> tuple[int, tuple[str, ...]]:
+    """The lines of the whole function, from the first line that belongs to it to the last."""
+    first = last = code.co_firstlineno
+    pending = [code]
+    while pending:
+        current = pending.pop()
+        for _, _, line in current.co_lines():
+            if line is not None:
+                last = max(last, line)
+        pending += [constant for constant in current.co_consts if type(constant) is types.CodeType]
+    lines: Sequence[str] = linecache.getlines(code.co_filename)
+    if not 1 <= first <= len(lines):
+        return 0, ()
+    return first, tuple(line.rstrip("\r\n") for line in lines[first - 1 : last])
+
+
+def resumed_function(code: CodeType) -> str:
+    """For one of Dynamo's resume functions, the name of the function that it continues."""
+    match = _RESUME_NAME.match(code.co_name)
+    return match[1] if match else ""
+
+
+def is_breakpoint_call(code: CodeType) -> bool:
+    """Whether a code object is the one of `stepper.breakpoint`."""
+    return code.co_name == "breakpoint" and code.co_filename.endswith(_API_FILE)
+
+
+def is_torch_internal(filename: str) -> bool:
+    """Whether a file is part of the machinery between a compiled call and the tracer."""
+    return _TORCH_INTERNAL.search(filename) is not None

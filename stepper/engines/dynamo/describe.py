@@ -1,0 +1,406 @@
+"""What a VariableTracker is, said without touching it.
+
+The rule. Describing must not run anybody's code: no property, method or `__repr__` of a tracker (many realize a lazy
+tracker, which installs guards) and none of a user's object (which could do anything). So everything here reads
+instance dictionaries through `object`, dispatches on `type(x)` (`isinstance` realizes lazy trackers, and asks a user's
+object for `__class__`), and turns only exact builtin and torch types to text.
+
+The cost. A tracker is described once per step in which it is new or was mutated, so this is the hottest part of
+recording. Each kind's function builds a small key first; only a key that was never seen builds a `Value`. Equal
+descriptions are stored once.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import torch
+from torch._dynamo.variables.base import VariableTracker
+
+from stepper.engines.dynamo.tensors import dtype_name, fake_tensor_meta, symbol_text
+from stepper.engines.dynamo.versions import source_name
+from stepper.model.trace import Block
+from stepper.model.value import Item, TensorMeta, Value, ValueId
+
+MAX_ITEMS = 100
+"""Children shown of one container; its true length is recorded beside them."""
+MAX_TEXT = 200
+"""Characters of a constant's text."""
+
+_dict_of = object.__getattribute__
+_type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+
+_PLAIN_TYPES = frozenset(
+    {
+        type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
+        torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format,
+    }
+)  # fmt: skip
+
+_HASHED_BY_VALUE = frozenset({type(None), bool, int, str})
+"""Constants that may stand in a key as they are: equal ones of one type are the same. (0.0 equals -0.0.)"""
+
+_MUTABILITY = {
+    "ValueMutationNew": "new value",
+    "ValueMutationExisting": "existing value",
+    "AttributeMutationNew": "new object",
+    "AttributeMutationExisting": "existing object",
+}
+
+Number = Callable[[object], ValueId]
+Describe = Callable[[Any, dict[str, Any]], tuple[Any, ...]]
+
+
+def plain_text(value: object) -> str:
+    """A bounded repr for exact builtin and torch types; for anything else, only its type."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        if len(value) > MAX_TEXT:  # type: ignore[arg-type]
+            return f"{value[:MAX_TEXT]!r}…"  # type: ignore[index]
+        return repr(value)
+    if kind is int and value.bit_length() > 4 * MAX_TEXT:  # type: ignore[attr-defined]
+        return f"<int of {value.bit_length()} bits>"  # type: ignore[attr-defined]
+    if kind in _PLAIN_TYPES:
+        return repr(value)
+    if kind is tuple or kind is list or kind is frozenset:
+        inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]
+        return f"{_type_name(kind)}({inner}{', …' if len(value) > 10 else ''})"  # type: ignore[arg-type]
+    return callable_name(value) or f"<{_type_name(kind)}>"
+
+
+def callable_name(value: object) -> str:
+    """The qualified name of a function, builtin, class or module; empty for anything else."""
+    kind = type(value)
+    if kind is types.FunctionType or kind is types.BuiltinFunctionType or kind is types.MethodDescriptorType:
+        module = getattr(value, "__module__", None)
+        name = str(value.__qualname__)  # type: ignore[attr-defined]
+        return f"{module}.{name}" if module and module != "__main__" and type(module) is str else name
+    if type in _mro(kind):
+        return _type_name(value)  # type: ignore[arg-type]
+    if kind is types.ModuleType:
+        name = _dict_of(value, "__dict__").get("__name__", "")
+        return name if type(name) is str else ""
+    return ""
+
+
+class Describer:
+    """Turns trackers into descriptions, each equal description once.
+
+    `store(id, body)` gets every new description as msgpack of `Value`.
+    """
+
+    def __init__(self, store: Callable[[int, bytes], None]) -> None:
+        self._store = store
+        self._ids: dict[tuple[Any, ...], int] = {}
+        self._functions: dict[type, Describe] = {}
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._number: Number = lambda tracker: 0
+        self._lazy: dict[int, weakref.ref[Any]] = {}
+        self.children: dict[int, tuple[ValueId, ...]] = {}
+        """For each description of a container, its children's numbers."""
+        self.attributes: Callable[[object], dict[str, object] | None] = lambda tracker: None
+        """Pending attribute mutations of a tracker, from the side effects of the current translation."""
+
+    def describe(self, tracker: object, number: Number) -> int:
+        """The id of the tracker's description now. `number` gives a child's number."""
+        kind = type(tracker)
+        fields: dict[str, Any] = _dict_of(tracker, "__dict__")
+        if "_cache" in fields and (inner := self.inner(tracker)) is not None:
+            tracker, kind, fields = inner, type(inner), _dict_of(inner, "__dict__")
+        elif "_cache" in fields:
+            self._lazy[id(fields["_cache"])] = weakref.ref(tracker)
+        function = self._functions.get(kind)
+        if function is None:
+            function = self._functions[kind] = _function_for(kind)
+        self._number = number
+        key = (kind, *function(self, fields))
+        attributes = self.attributes(tracker)
+        if attributes:
+            key = (*key, "attributes", self.named(list(attributes.items())[:MAX_ITEMS]))
+        found = self._ids.get(key)
+        if found is None:
+            found = self._ids[key] = len(self._ids) + 1
+            self._write(found, key, fields)
+        return found
+
+    def inner(self, tracker: object) -> object | None:
+        """The real tracker behind a lazy one that has been realized."""
+        cache = _dict_of(tracker, "__dict__").get("_cache")
+        return None if cache is None else getattr(cache, "vt", None)
+
+    def children_of(self, description: int) -> tuple[ValueId, ...]:
+        """Numbers of the trackers that a description names."""
+        return self.children.get(description, ())
+
+    def block(self, translator: Any, block: Any) -> Block:
+        """An entry of a translator's block stack."""
+        index = translator.indexof
+        context = block.with_context
+        return Block(
+            ip=index.get(block.inst),
+            target=None if block.target is None else index.get(block.target),
+            stack_index=block.stack_index if type(block.stack_index) is int else 0,
+            context="" if context is None else type(context).__name__,
+        )
+
+    def speculation(self, speculation: Any) -> str:
+        """The checkpoint that a graph break would restart from, in words."""
+        if speculation is None:
+            return ""
+        return f"line {speculation.lineno}, {speculation.inst.opname} at {speculation.instruction_pointer}"
+
+    def lazy_of(self, cache: object) -> object | None:
+        """The unrealized tracker that was described with this cache."""
+        found = self._lazy.pop(id(cache), None)
+        return None if found is None else found()
+
+    def named(self, pairs: list[tuple[str, object]]) -> tuple[Any, ...]:
+        """Labelled children as part of a key; what is no tracker (a deleted attribute's mark) is left out."""
+        return tuple((label, self._number(child)) for label, child in pairs if is_tracker(child))
+
+    def _write(self, id: int, key: tuple[Any, ...], fields: dict[str, Any]) -> None:
+        value = _build(key, fields)
+        if value.items:
+            self.children[id] = tuple(item.value for item in value.items)
+        self._store(id, self._encode(value))
+
+
+# A key is (class, source, mutability, facts…) where facts are (name, value) pairs in any order after the first three.
+
+
+def _head(fields: dict[str, Any]) -> tuple[Any, ...]:
+    source = fields.get("source")
+    mutation = fields.get("mutation_type")
+    return (
+        None if source is None else source_name(source),
+        None if mutation is None else type(mutation).__name__,
+    )
+
+
+def _constant(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    value = fields["value"]
+    kind = type(value)
+    name = _type_name(kind)  # not the type itself: a metaclass could define __hash__
+    if kind in _HASHED_BY_VALUE:
+        return (*_head(fields), "constant", name, value)
+    return (*_head(fields), "constant", name, None, plain_text(value))
+
+
+def _tensor(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    size = fields.get("_size")
+    node = fields["proxy"].__dict__["node"]
+    meta: object
+    if type(size) is tuple or type(size) is torch.Size:
+        meta = (
+            fields.get("dtype"), size, fields.get("stride"), fields.get("device"),
+            fields.get("requires_grad"), fields.get("layout"), fields.get("class_type"),
+        )  # fmt: skip
+    else:
+        meta = fake_tensor_meta(node.meta.get("example_value"))
+    return (*_head(fields), "tensor", meta, node.name)
+
+
+def int_text(value: object) -> str:
+    """A size that is an int or a symbol."""
+    return str(value) if type(value) is int else symbol_text(value)
+
+
+def _symbol(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    return (*_head(fields), "symbol", symbol_text(fields.get("sym_num")), fields["proxy"].__dict__["node"].name)
+
+
+def _sequence(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    items = fields.get("items")
+    if type(items) not in (list, tuple):
+        return _other(describer, fields)
+    number = describer._number
+    children = tuple((f"[{index}]", number(child)) for index, child in enumerate(items[:MAX_ITEMS]))
+    return (*_head(fields), "items", children, len(items), fields.get("index"))
+
+
+def _range_or_slice(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    names = (".start", ".stop", ".step")
+    return (*_head(fields), "items", describer.named(list(zip(names, fields["items"], strict=False))), None, None)
+
+
+def _mapping(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    items = fields.get("items")
+    if dict not in _mro(type(items)) or type(items).items is not dict.items:
+        if type(items).__name__ != "OrderedDict":  # its `items` is C code as well
+            return _other(describer, fields)
+    number = describer._number
+    children = []
+    for key, child in items.items():
+        if len(children) == MAX_ITEMS:
+            break
+        if is_tracker(child):
+            children.append((f"[{_key_text(key)}]", number(child)))
+    return (*_head(fields), "items", tuple(children), len(items), None)
+
+
+def _set(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    items = fields.get("items")
+    if type(items) is not dict:
+        return _other(describer, fields)
+    number = describer._number
+    keys = [getattr(key, "vt", None) for key in list(items)[:MAX_ITEMS]]
+    children = tuple((f"{{{index}}}", number(child)) for index, child in enumerate(keys) if is_tracker(child))
+    return (*_head(fields), "items", children, len(items), None)
+
+
+def _key_text(key: object) -> str:
+    """The text of a dictionary key's tracker."""
+    fields = _dict_of(getattr(key, "vt", key), "__dict__")
+    if "_cache" in fields and getattr(fields["_cache"], "vt", None) is None:
+        value = getattr(fields["_cache"], "value", None)
+    else:
+        value = fields.get("value", fields.get("fn"))
+    return plain_text(value)
+
+
+def _cell(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    contents = fields.get("pre_existing_contents")
+    children = (("cell_contents", describer._number(contents)),) if is_tracker(contents) else ()
+    return (*_head(fields), "items", children, None, None, "name", fields.get("local_name"))
+
+
+def _lazy(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    value = fields["_cache"].value
+    # Of a lazy constant we show the value: Dynamo has it at hand, too, and only its guard is put off.
+    text = plain_text(value) if type(value) in _PLAIN_TYPES else None
+    return (*_head(fields), "lazy", _type_name(type(value)), text)
+
+
+def _other(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+    """Any other tracker: what it stands for by name, and every tracker among its fields as a child."""
+    name = ""
+    type_name = ""
+    for field in ("value", "fn", "obj_type", "value_type", "exc_type", "code"):
+        if field in fields and not name:
+            name = callable_name(fields[field])
+    value_type = fields.get("value_type") or fields.get("module_type") or fields.get("user_cls")
+    if value_type is not None and type in _mro(type(value_type)):
+        type_name = _type_name(value_type)
+    elif "value" in fields:
+        type_name = _type_name(type(fields["value"]))
+    if type(fields.get("name")) is str:
+        name = name or f".{fields['name']}"
+    children = describer.named([(f".{field}", child) for field, child in fields.items() if is_tracker(child)])
+    return (*_head(fields), "items", children, None, None, "name", name, "type", type_name)
+
+
+_TRACKER_TYPES: dict[type, bool] = {}
+
+
+def is_tracker(value: object) -> bool:
+    """Whether it is a VariableTracker, asked of its type only."""
+    kind = type(value)
+    known = _TRACKER_TYPES.get(kind)
+    if known is None:
+        known = _TRACKER_TYPES[kind] = VariableTracker in _mro(kind)
+    return known
+
+
+_BY_CLASS: dict[str, Describe] = {
+    "ConstantVariable": _constant,
+    "TensorVariable": _tensor,
+    "SymNodeVariable": _symbol,
+    "LazyVariableTracker": _lazy,
+    "RangeVariable": _range_or_slice,
+    "SliceVariable": _range_or_slice,
+    "BaseListVariable": _sequence,
+    "ListIteratorVariable": _sequence,
+    "SetVariable": _set,
+    "ConstDictVariable": _mapping,
+    "CellVariable": _cell,
+}
+
+
+def _function_for(kind: type) -> Describe:
+    for base in _mro(kind):
+        if (function := _BY_CLASS.get(base.__name__)) is not None:
+            return function
+    return _other
+
+
+_PYTHON_TYPES = {
+    "TupleVariable": "tuple", "ListVariable": "list", "SizeVariable": "torch.Size", "SetVariable": "set",
+    "FrozensetVariable": "frozenset", "RangeVariable": "range", "SliceVariable": "slice", "CellVariable": "cell",
+    "ConstDictVariable": "dict", "DequeVariable": "deque", "ListIteratorVariable": "list_iterator",
+    "TupleIteratorVariable": "tuple_iterator", "UserFunctionVariable": "function", "UserMethodVariable": "method",
+    "NestedUserFunctionVariable": "function", "LambdaVariable": "function", "PythonModuleVariable": "module",
+    "SymNodeVariable": "int", "NullVariable": "NULL", "UserDefinedClassVariable": "type",
+    "LocalGeneratorObjectVariable": "generator", "SuperVariable": "super",
+}  # fmt: skip
+
+
+def _build(key: tuple[Any, ...], fields: dict[str, Any]) -> Value:
+    """The description that a key stands for."""
+    kind, source, mutation, what, *facts = key
+    cls = kind.__name__
+    type_name = _PYTHON_TYPES.get(cls, "")
+    text, constant, tensor, node, length, lazy = "", None, None, "", None, False
+    items: tuple[tuple[str, ValueId], ...] = ()
+    attributes: list[tuple[str, str]] = []
+    match what:
+        case "constant":
+            type_name = facts[0]
+            constant = text = facts[2] if len(facts) > 2 and facts[1] is None else plain_text(facts[1])
+        case "tensor":
+            tensor, node = _tensor_meta(facts[0]), facts[1]
+            type_name = (tensor.subclass if tensor else "") or "Tensor"
+            text = tensor.brief if tensor else ""
+        case "symbol":
+            text, node = facts
+        case "lazy":
+            lazy, type_name = True, facts[0]
+            text = facts[1] if facts[1] is not None else f"{type_name} (not realized)"
+        case "items":
+            items, length, index = facts[:3]
+            if index is not None:
+                attributes.append(("index", str(index)))
+            rest_facts = dict(zip(facts[3::2], facts[4::2], strict=False))
+            type_name = rest_facts.get("type") or type_name
+            text = rest_facts.get("name") or _container_text(type_name or cls, length)
+    if len(facts) >= 2 and facts[-2] == "attributes":
+        items = (*items, *((f".{label}" if label != "cell_contents" else label, n) for label, n in facts[-1]))
+        if cls == "CellVariable":
+            items = (("cell_contents", items[-1][1]),)
+    return Value(
+        cls=cls,
+        type=type_name,
+        text=text,
+        source=source or "",
+        constant=constant,
+        tensor=tensor,
+        node=node,
+        mutability=_MUTABILITY.get(mutation or "", "immutable" if mutation is None else mutation),
+        lazy=lazy,
+        length=length,
+        items=tuple(Item(label, number) for label, number in items),
+        attributes=tuple(attributes),
+    )
+
+
+def _container_text(name: str, length: int | None) -> str:
+    return name if length is None else f"{name} of {length}"
+
+
+def _tensor_meta(meta: object) -> TensorMeta | None:
+    if meta is None or type(meta) is TensorMeta:
+        return meta
+    dtype, size, stride, device, requires_grad, layout, subclass = meta  # type: ignore[misc]
+    return TensorMeta(
+        dtype=dtype_name(dtype),
+        shape=tuple(map(int_text, size)),
+        stride=None if stride is None else tuple(map(int_text, stride)),
+        device=str(device),
+        requires_grad=requires_grad is True,
+        layout=str(layout).removeprefix("torch."),
+        subclass="" if subclass in (None, torch.Tensor) else _type_name(subclass),
+    )

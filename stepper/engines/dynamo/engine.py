@@ -1,0 +1,398 @@
+"""Follows Dynamo through translations, attempts and frames, and reports what it sees.
+
+What is on the stack of things, outermost first: a *translation* (one call of `_compile`), its current *attempt* (one
+root InstructionTranslator), and the *frames* (the root and each inlined call). A backend can call a compiled function,
+so translations nest. All of it happens under Dynamo's compile lock, in one thread at a time.
+
+Every hook here runs inside the compiler. It must not raise (`_safely` sees to that; a defect of ours ends the watching,
+not the program), except KeyboardInterrupt, by which the user ends the program at a stop.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from stepper.debuggee.recorder import FrameMirror, LiveAttempt, LiveTranslation, Recorder
+from stepper.engines.dynamo import bytecode, versions
+from stepper.engines.dynamo.describe import Describer, plain_text
+from stepper.engines.dynamo.graph_breaks import BreakTracker
+from stepper.engines.dynamo.nodes import GraphWatcher
+from stepper.engines.dynamo.probes import Probe
+from stepper.engines.dynamo.versions import source_name
+from stepper.model.program import Code, PythonFrame
+from stepper.model.trace import Outcome
+
+MAX_PYTHON_FRAMES = 50
+
+
+class _Context:
+    """A translation in progress and where the interpreter is in it."""
+
+    __slots__ = ("attempt", "frame", "graph", "translation")
+
+    def __init__(self, translation: LiveTranslation) -> None:
+        self.translation = translation
+        self.attempt: LiveAttempt | None = None
+        self.frame: FrameMirror | None = None
+        self.graph = GraphWatcher()
+
+
+class DynamoEngine:
+    """The engine behind `--engine dynamo`; see `stepper.debuggee.engine.Engine`."""
+
+    name = "dynamo"
+
+    def __init__(self) -> None:
+        self._probes: list[Probe] = []
+        self._recorder: Recorder
+        self._describer: Describer
+        self._contexts: list[_Context] = []
+        self._now: _Context | None = None
+        self._failed: LiveTranslation | None = None
+        self._breaks = BreakTracker()
+        self._codes = bytecode.CodeBook()
+
+    # --- the face
+
+    def install(self, observer: Any) -> None:
+        """See `Engine.install`. `observer` is the recorder."""
+        points = versions.probe_points()
+        functions = {meaning: versions.resolve(point) for meaning, point in points.items()}
+        self._recorder = observer
+        self._describer = observer.describer = Describer(observer.store_value)
+        self._describer.attributes = self._pending_attributes
+        self._codes.begin(observer.store_code)
+        try:
+            for meaning, point in points.items():
+                hook = getattr(self, f"_on_{meaning}")
+                net = hook if meaning == "step" else self._safely(hook)
+                self._probes.append(Probe(functions[meaning], point.parameters, net))
+        except Exception:
+            self.uninstall()
+            raise
+
+    def uninstall(self) -> None:
+        """See `Engine.uninstall`."""
+        for probe in self._probes:
+            probe.remove()
+        self._probes.clear()
+        self._contexts.clear()
+        self._now = self._failed = None
+
+    def namespace(self, frame: int | None) -> dict[str, object]:
+        """See `Engine.namespace`."""
+        mirror = self._now.frame if self._now is not None else None
+        while mirror is not None and frame is not None and mirror.id != frame:
+            mirror = mirror.parent
+        if mirror is None:
+            if frame is None:
+                return {}
+            raise LookupError(f"frame {frame} is not on the symbolic call stack now")
+        tx = mirror.key
+        return {
+            "tx": tx,
+            "stack": tx.stack,
+            "locals": tx.symbolic_locals,
+            "inst": tx.instructions[mirror.ip],
+            "graph": tx.output.graph,
+            "guards": list(tx.output.guards),
+        }
+
+    def catch_up(self) -> None:
+        """Report the guards and nodes that came before the recorder wanted everything."""
+        now = self._now
+        if now is None or now.attempt is None or now.frame is None:
+            return
+        for guard in now.frame.key.output.guards:
+            self._report_guard(now.attempt, guard)
+        now.graph.sync(self._recorder, now.attempt)
+
+    # --- hooks: translations and attempts
+
+    def _on_translation_begins(self, code: CodeType, cache_size: Any, compile_id: Any) -> None:
+        caller = sys._getframe(2)  # this hook, its safety net, then `_compile`
+        del self._contexts[_enclosing_calls(caller) :]
+        self._failed = None
+        translation = self._recorder.begin_translation(
+            compile_id=str(compile_id),
+            code=self._codes.plain(code),
+            cache_size=getattr(cache_size, "num_cache_entries", 0),
+            python_stack=_program_stack(caller),
+            thread=threading.current_thread().name,
+            resume_of=bytecode.resumed_function(code),
+            nested=bool(self._contexts),
+        )
+        self._now = _Context(translation)
+        self._contexts.append(self._now)
+
+    def _on_attempt_begins(self, f_code: CodeType) -> None:
+        now = self._now
+        if now is None:
+            return  # torch.export and other callers of the tracer that compile no frame
+        now.frame = None
+        now.graph.reset()
+        now.attempt = self._recorder.begin_attempt(now.translation)
+
+    def _on_metrics_known(self, values: dict[str, Any]) -> None:
+        reason = values.get("recompile_reason")
+        if type(reason) is str and self._now is not None and not self._now.translation.recompile_reason:
+            self._recorder.recompiled(self._now.translation, reason)
+
+    def _on_restart_raised(self, error: Any, restart_reason: str | None) -> None:
+        if self._now is not None and self._now.attempt is not None:
+            self._recorder.restarts(self._now.attempt, restart_reason or type(error).__name__)
+
+    def _on_compiled(self, code: CodeType, guard_manager: Any, compile_id: Any) -> None:
+        now = self._now
+        if now is not None and now.translation.compile_id == str(compile_id):
+            self._end(now, Outcome.COMPILED, transformed=self._codes.plain(code))
+
+    def _on_failed(self, error: BaseException, code: CodeType) -> None:
+        now = self._now
+        if now is None:
+            return
+        text = _message(error)
+        if now.attempt is not None and self._breaks.pending(error):
+            self._recorder.graph_break(now.attempt, self._breaks.confirm(error, text, resumes=False))
+        self._recorder.raised(now.translation, f"{type(error).__name__}: {text}")
+        self._failed = now.translation
+        self._end(now, Outcome.FAILED, reason=text)
+
+    def _on_skipped(self, result: Any, frame: Any) -> None:
+        if result.skip_reason is None or result.guarded_code is not None:
+            return
+        code: CodeType = frame.f_code
+        failed, self._failed = self._failed, None
+        if failed is not None and failed.code.id == self._codes.known(code):
+            self._recorder.end_translation(failed, Outcome.SKIPPED, reason=failed.record.reason or result.skip_reason)
+        elif self._now is not None and self._now.translation.code.id == self._codes.known(code):
+            self._end(self._now, Outcome.SKIPPED, reason=result.skip_reason)
+        else:
+            self._recorder.skipped(code.co_qualname, code.co_filename, code.co_firstlineno, result.skip_reason)
+
+    def _on_skip_returned(self, guarded_code: Any) -> None:
+        failed, self._failed = self._failed, None
+        if guarded_code is not None:
+            return
+        if failed is not None:
+            self._recorder.end_translation(failed, Outcome.SKIPPED, reason=failed.record.reason)
+        elif self._now is not None:
+            self._end(self._now, Outcome.SKIPPED, reason="Dynamo decided to skip the frame")
+
+    def _end(self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None) -> None:
+        if now.attempt is not None and self._recorder.everything:
+            now.graph.sync(self._recorder, now.attempt)
+        self._contexts.pop()
+        self._now = self._contexts[-1] if self._contexts else None
+        self._breaks.clear()
+        self._recorder.end_translation(now.translation, outcome, reason=reason, transformed=transformed)
+
+    # --- hooks: frames and instructions
+
+    def _on_frame_entered(self, output: Any, tx: Any) -> None:
+        now = self._now
+        if now is None or now.attempt is None:
+            return
+        now.graph.begin(output)
+        parent = now.frame
+        now.frame = self._recorder.enter(now.attempt, tx, functools.partial(self._codes.traced, tx), parent)
+        if parent is not None and bytecode.is_breakpoint_call(tx.f_code):
+            self._recorder.breakpoint_called()
+
+    def _on_frame_left(self) -> None:
+        now = self._now
+        if now is None or now.frame is None or now.attempt is None:
+            return
+        if self._recorder.everything:
+            now.graph.sync(self._recorder, now.attempt)
+        self._recorder.leave(now.frame)
+        now.frame = now.frame.parent
+
+    def _on_step(self, tx: Any) -> None:
+        # The only hook on the hot path: it is its own net.
+        try:
+            now = self._now
+            if now is None or (frame := now.frame) is None or frame.key is not tx:
+                return
+            recorder = self._recorder
+            if not recorder.everything:
+                frame.ip = tx.instruction_pointer
+                frame.stack = tx.stack.copy()
+                recorder.current = frame
+                if recorder.judge.alert:
+                    frame.locals = tx.symbolic_locals
+                    recorder.pass_by(frame)
+                return
+            if now.graph.changed:
+                now.graph.sync(recorder, frame.attempt)
+            recorder.step(
+                frame, tx.instruction_pointer, tx.stack, tx.symbolic_locals, tx.block_stack, tx.current_speculation
+            )
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:
+            self._break_down(error)
+
+    def _on_graph_done(self) -> None:
+        now = self._now
+        if now is not None and now.attempt is not None:
+            if self._recorder.everything:
+                now.graph.sync(self._recorder, now.attempt)
+            now.graph.reset()
+
+    # --- hooks: what instructions cause
+
+    def _on_node_inserted(self, node: Any) -> None:
+        if self._now is not None:
+            self._now.graph.inserted(node)
+
+    def _on_node_removed(self, node: Any) -> None:
+        if self._now is not None:
+            self._now.graph.removed(node)
+
+    def _on_guard_added(self, guards: Any, guard: Any) -> None:
+        now = self._now
+        if now is not None and now.attempt is not None and guard not in guards.inner:
+            self._report_guard(now.attempt, guard)
+
+    def _report_guard(self, attempt: LiveAttempt, guard: Any) -> None:
+        try:
+            scope = guard.source.name.lower()
+        except NotImplementedError:
+            scope = ""
+        self._recorder.guard(
+            attempt,
+            guard,
+            kind=guard.inner_create_fn().__name__,
+            source=source_name(guard.originating_source),
+            scope=scope,
+        )
+
+    def _on_lazy_realized(self, cache: Any) -> None:
+        tracker = self._describer.lazy_of(cache)
+        if tracker is not None:
+            self._recorder.touched(tracker)
+
+    def _on_name_hinted(self, tensor: Any) -> None:
+        if self._now is not None:
+            self._recorder.touched(tensor)
+            self._now.graph.renamed(tensor.__dict__["proxy"].__dict__["node"])
+
+    def _on_mutated(self, var: Any) -> None:
+        if self._now is not None and self._now.attempt is not None:
+            self._recorder.touched(var)
+            self._recorder.side_effect(self._now.attempt, "mutation", var, f"{self._label(var)} changes", None)
+
+    def _on_attribute_stored(self, item: Any, name: str, value: Any) -> None:
+        if self._now is None or self._now.attempt is None:
+            return
+        self._recorder.touched(item)
+        cell = name == "cell_contents"
+        text = f"{self._label(item)}{'' if cell else f'.{name}'} = {self._label(value)}"
+        self._recorder.side_effect(self._now.attempt, "cell" if cell else "attribute", item, text, value)
+
+    def _label(self, tracker: Any) -> str:
+        """What a person would call a tracker in half a line."""
+        fields = object.__getattribute__(tracker, "__dict__")
+        if "_cache" in fields and (inner := self._describer.inner(tracker)) is not None:
+            tracker, fields = inner, object.__getattribute__(inner, "__dict__")
+        source = fields.get("source")
+        if source is not None and (name := source_name(source)):
+            return name
+        if type(fields.get("local_name")) is str:
+            return str(fields["local_name"])
+        if type(tracker).__name__ == "ConstantVariable":
+            return plain_text(fields["value"])
+        if "proxy" in fields and fields["proxy"] is not None:
+            return f"%{fields['proxy'].__dict__['node'].name}"
+        return type(tracker).__name__
+
+    def _pending_attributes(self, tracker: object) -> dict[str, object] | None:
+        now = self._now
+        if now is None or now.frame is None:
+            return None
+        stored: dict[str, object] | None = now.frame.key.output.side_effects.store_attr_mutations.get(tracker)
+        return stored
+
+    # --- hooks: graph breaks
+
+    def _on_unimplemented(self, gb_type: str, explanation: str, hints: list[str], from_exc: Any) -> None:
+        self._breaks.announced(gb_type, explanation, hints, from_exc)
+
+    def _on_unsupported_raised(self, error: Any, msg: str) -> None:
+        self._breaks.raised(error, self._recorder.moment)
+        if self._now is not None and "recompile limit exceeded" in msg.partition("\n")[0]:
+            self._recorder.cache_limit(self._now.translation, msg)
+
+    def _on_user_error_raised(self, error: Any) -> None:
+        self._breaks.raised(error, self._recorder.moment)
+
+    def _on_graph_break(self, reason: str, exc: Any) -> None:
+        now = self._now
+        if now is None or now.attempt is None or exc.logged:
+            return
+        resumes = "Skipping the function" not in reason
+        self._recorder.graph_break(now.attempt, self._breaks.confirm(exc, reason, resumes=resumes))
+
+    # --- what the recorder asks for
+
+    def _safely(self, hook: Callable[..., None]) -> Callable[..., None]:
+        """The hook with a net under it: a defect of ours ends the watching and not the program."""
+
+        @functools.wraps(hook)
+        def guarded(*arguments: Any) -> None:
+            try:
+                hook(*arguments)
+            except KeyboardInterrupt:
+                raise
+            except Exception as error:
+                self._break_down(error)
+
+        return guarded
+
+    def _break_down(self, error: Exception) -> None:
+        self.uninstall()
+        self._recorder.broke_down(error)
+
+
+def _enclosing_calls(frame: FrameType | None) -> int:
+    """How many translations are still running around the one that begins in `frame`, a frame of `_compile`.
+
+    One that was left by a KeyboardInterrupt told nobody; it is missing from the Python stack.
+    """
+    count = -1
+    code = frame.f_code if frame is not None else None
+    while frame is not None:
+        count += frame.f_code is code
+        frame = frame.f_back
+    return count
+
+
+def _program_stack(frame: FrameType | None) -> tuple[PythonFrame, ...]:
+    """The program's own frames at this call, outermost first, without torch's machinery around the newest."""
+    frames: list[PythonFrame] = []
+    inside_torch = True
+    while frame is not None and len(frames) < MAX_PYTHON_FRAMES:
+        filename = frame.f_code.co_filename
+        inside_torch = inside_torch and bytecode.is_torch_internal(filename)
+        if not inside_torch:
+            frames.append(PythonFrame(filename, frame.f_lineno or 0, frame.f_code.co_qualname))
+        frame = frame.f_back
+    frames.reverse()
+    return tuple(frames)
+
+
+def _message(error: BaseException) -> str:
+    """A compiler exception's message. They are torch's own classes or come from torch's own operators."""
+    text = getattr(error, "msg", None)
+    return text if type(text) is str else " ".join(plain_text(part).strip("'\"") for part in error.args)
+
+
+def create() -> DynamoEngine:
+    """The engine, not yet installed."""
+    return DynamoEngine()

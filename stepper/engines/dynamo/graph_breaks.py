@@ -1,0 +1,72 @@
+"""From the exceptions by which Dynamo gives up on an instruction to the graph break that the user sees.
+
+Dynamo raises `Unsupported` in the instruction that it cannot trace, often deep in an inlined call, and catches it where
+it can do something: restart with a break there, or skip the frame. Many are caught and forgotten, so the raise is not
+yet a graph break; and where it is caught, the instruction is no longer known. So raises are noted with their moment,
+and looked up when Dynamo says that it breaks. Exceptions are noted by id only: holding one would hold the frames in its
+traceback.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from stepper.model.program import PythonFrame
+from stepper.model.trace import GraphBreak, MomentId
+
+_KEEP = 64
+MAX_REASON = 20_000
+
+
+class BreakTracker:
+    """Notes raises, and makes graph breaks of those that Dynamo acts upon."""
+
+    def __init__(self) -> None:
+        self._announced: tuple[str, str, tuple[str, ...], MomentId | None] | None = None
+        self._raised: OrderedDict[int, tuple[MomentId, str, str, tuple[str, ...]]] = OrderedDict()
+
+    def announced(self, gb_type: str, explanation: str, hints: Sequence[str], from_exc: Any) -> None:
+        """Dynamo is about to raise, in these words. A break that was caused by another is where that one was."""
+        earlier = self._raised.get(id(from_exc))
+        self._announced = (gb_type, explanation, tuple(map(str, hints)), earlier[0] if earlier else None)
+
+    def raised(self, error: BaseException, moment: MomentId) -> None:
+        """Dynamo raises `error` while it interprets the instruction of `moment`."""
+        gb_type, explanation, hints, cause = self._announced or ("", "", (), None)
+        self._announced = None
+        self._raised[id(error)] = (cause if cause is not None else moment, gb_type, explanation, hints)
+        if len(self._raised) > _KEEP:
+            self._raised.popitem(last=False)
+
+    def confirm(self, error: Any, reason: str, *, resumes: bool) -> GraphBreak:
+        """Dynamo acts upon `error`. The break's moment is 0 when its raise was not seen."""
+        moment, gb_type, explanation, hints = self._raised.pop(id(error), (0, "", "", ()))
+        return GraphBreak(
+            id=0,
+            attempt=0,
+            moment=moment,
+            reason=reason[:MAX_REASON],
+            gb_type=gb_type or str(getattr(error, "gb_type", "") or type(error).__name__),
+            explanation=explanation,
+            hints=hints,
+            user_stack=_frames(getattr(error, "real_stack", None)),
+            resumes=resumes,
+        )
+
+    def pending(self, error: BaseException) -> bool:
+        """Whether `error` was raised and nothing has come of it yet."""
+        return id(error) in self._raised
+
+    def clear(self) -> None:
+        """Forget all raises."""
+        self._raised.clear()
+        self._announced = None
+
+
+def _frames(stack: Any) -> tuple[PythonFrame, ...]:
+    """The user's frames of a `traceback.StackSummary`, outermost first."""
+    if stack is None:
+        return ()
+    return tuple(PythonFrame(frame.filename, frame.lineno or 0, frame.name) for frame in stack)

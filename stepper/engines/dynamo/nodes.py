@@ -1,0 +1,211 @@
+"""Watches an FX graph grow.
+
+torch.fx tells a graph's lookup table of every node that comes and goes; we hear it there, note the node, and describe
+it at the next instruction, when Dynamo has given it its meta value. A graph's nodes have a rank, a number that sorts
+them into graph order, because Dynamo also inserts (lifted inputs) before nodes that were reported long ago.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import msgspec
+from torch.fx import Node
+
+from stepper.debuggee.recorder import LiveAttempt, Recorder
+from stepper.engines.dynamo.describe import callable_name, plain_text
+from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text
+from stepper.engines.dynamo.versions import source_name
+from stepper.model import trace
+from stepper.model.value import TensorMeta
+
+MAX_ARGUMENTS = 400
+"""Characters of a node's arguments as text."""
+
+
+class GraphWatcher:
+    """Knows the nodes that were reported, for the main graph and the subgraphs of higher-order operators."""
+
+    def __init__(self) -> None:
+        self._output: Any = None
+        self._graphs: dict[int, tuple[Any, str]] = {}
+        self._known: dict[Node, trace.Node] = {}
+        self._inserted: dict[Node, None] = {}
+        self._removed: list[Node] = []
+        self._renamed: list[Node] = []
+        self.changed = False
+        """Whether there is anything to report; asked at every instruction."""
+
+    def begin(self, output: Any) -> None:
+        """Watch an OutputGraph; nodes that it already has are reported at the next look."""
+        if self._output is None:
+            self._output = output
+            for tracer in output.tracers:
+                self._inserted.update(dict.fromkeys(tracer.graph.nodes))
+            self.changed = bool(self._inserted)
+
+    def reset(self) -> None:
+        """Forget the graphs: another attempt begins, or this one's graph is handed to the backend."""
+        self._output = None
+        self._graphs.clear()
+        self._known.clear()
+        self._inserted.clear()
+        self._removed.clear()
+        self._renamed.clear()
+        self.changed = False
+
+    def inserted(self, node: Node) -> None:
+        """A node joins some graph of torch.fx."""
+        if self._output is not None and self._is_ours(node.graph):
+            self._inserted[node] = None
+            self.changed = True
+
+    def removed(self, node: Node) -> None:
+        """A node leaves some graph of torch.fx."""
+        if node in self._inserted:
+            del self._inserted[node]
+        elif node in self._known:
+            self._removed.append(node)
+            self.changed = True
+
+    def renamed(self, node: Node) -> None:
+        """The node is about to get another name."""
+        if node in self._known:
+            self._renamed.append(node)
+            self.changed = True
+
+    def _is_ours(self, graph: Any) -> bool:
+        if id(graph) in self._graphs:
+            return True
+        for depth, tracer in enumerate(self._output.tracers):
+            if tracer.graph is graph:
+                # The graph is held: its id must not come to mean another one.
+                self._graphs[id(graph)] = (graph, "" if depth == 0 else f"subgraph {len(self._graphs)}")
+                return True
+        return False
+
+    def sync(self, recorder: Recorder, attempt: LiveAttempt) -> None:
+        """Report what is new, gone or renamed since the last look."""
+        if not self.changed:
+            return
+        self.changed = False
+        for node in self._removed:
+            if (record := self._known.pop(node, None)) is not None:
+                recorder.node_erased(record.id)
+        self._removed.clear()
+        for node in self._inserted:
+            if self._is_ours(node.graph):
+                name = self._graphs[id(node.graph)][1]
+                record = _record(node, recorder.new_node_id(), attempt.id, recorder.moment, name, self._rank(node))
+                self._known[node] = record
+                recorder.node(attempt, record, known=False)
+        self._inserted.clear()
+        for node in self._renamed:
+            self._rename(node, recorder, attempt)
+        self._renamed.clear()
+
+    def _rank(self, node: Node) -> float:
+        """A number between those of the nearest reported neighbours."""
+        before, after = node._prev, node._next
+        while before.op != "root" and before not in self._known:
+            before = before._prev
+        while after.op != "root" and after not in self._known:
+            after = after._next
+        low = self._known[before].rank if before.op != "root" else None
+        high = self._known[after].rank if after.op != "root" else None
+        if low is None:
+            return 0.0 if high is None else high - 1.0
+        return low + 1.0 if high is None else (low + high) / 2
+
+    def _rename(self, node: Node, recorder: Recorder, attempt: LiveAttempt) -> None:
+        """Report a node, and those that read it, under the new name from now on."""
+        for changed in (node, *node.users):
+            old = self._known.get(changed)
+            if old is None:
+                continue
+            new = _record(changed, old.id, attempt.id, old.moment, old.graph, old.rank)
+            if (new.name, new.args) == (old.name, old.args):
+                continue
+            recorder.node_erased(old.id)
+            new = msgspec.structs.replace(new, id=recorder.new_node_id(), renamed=recorder.moment)
+            self._known[changed] = new
+            recorder.node(attempt, new, known=True)
+
+
+def _record(node: Node, id: int, attempt: int, moment: int, graph: str, rank: float) -> trace.Node:
+    meta, meta_text = _meta(node.meta.get("example_value", node.meta.get("val")))
+    return trace.Node(
+        id=id,
+        attempt=attempt,
+        moment=moment,
+        graph=graph,
+        rank=rank,
+        name=node.name,
+        op=node.op,
+        target=_target(node.target),
+        args=_arguments(node),
+        inputs=tuple(dict.fromkeys(source.name for source in node.all_input_nodes)),
+        meta=meta,
+        meta_text=meta_text,
+        source=_source(node),
+    )
+
+
+def _target(target: object) -> str:
+    if type(target) is str:
+        return target
+    if name := callable_name(target):
+        return name.removeprefix("_") if name.startswith("_operator.") else name
+    # OpOverload and its packet are torch's own classes: their str is their name.
+    if type(target).__module__ == "torch._ops":
+        return str(target)
+    return plain_text(target)
+
+
+def _arguments(node: Node) -> str:
+    parts = [_argument(argument) for argument in node.args]
+    parts += [f"{name}={_argument(argument)}" for name, argument in node.kwargs.items()]
+    text = ", ".join(parts)
+    return text if len(text) <= MAX_ARGUMENTS else text[: MAX_ARGUMENTS - 1] + "…"
+
+
+def _argument(argument: Any) -> str:
+    if isinstance(argument, Node):
+        return argument.name
+    if isinstance(argument, tuple | list):
+        inner = ", ".join(map(_argument, argument))
+        if isinstance(argument, list):  # FX has a list class of its own
+            return f"[{inner}]"
+        return f"({inner},)" if len(argument) == 1 else f"({inner})"
+    if isinstance(argument, dict):
+        return "{" + ", ".join(f"{plain_text(key)}: {_argument(item)}" for key, item in argument.items()) + "}"
+    if type(argument) is slice:
+        return f"slice({_argument(argument.start)}, {_argument(argument.stop)}, {_argument(argument.step)})"
+    return plain_text(argument)
+
+
+def _meta(value: object) -> tuple[TensorMeta | None, str]:
+    meta = fake_tensor_meta(value)
+    if meta is not None:
+        return meta, ""
+    if type(value) in (tuple, list):
+        inner = [_meta(item) for item in value]  # type: ignore[attr-defined]
+        text = ", ".join(part.brief if part is not None else words for part, words in inner[:8])
+        return None, f"({text}{', …' if len(inner) > 8 else ''})"
+    if type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
+        return None, symbol_text(value)
+    return None, "" if value is None else f"<{type(value).__name__}>" if not _plain(value) else plain_text(value)
+
+
+def _plain(value: object) -> bool:
+    return type(value) in (int, float, bool, str, types.NoneType)
+
+
+def _source(node: Node) -> str:
+    """Where a placeholder comes from."""
+    argument = node.meta.get("grapharg")
+    if argument is None:
+        return ""
+    source = vars(argument).get("source") or vars(argument).get("_source")
+    return source_name(source) if source is not None else ""

@@ -1,0 +1,205 @@
+"""Calls to us at the entry of somebody else's function, without a frame of ours on the stack.
+
+The idea. To watch a function is usually to wrap it. A wrapper stays on the stack while the function runs: tracebacks,
+stack summaries and recursion depth change, and a compiler that records user stacks (as Dynamo does for guards, nodes
+and graph breaks) would record us. So we do not wrap; we put a few instructions in front of the function's own:
+
+    RESUME              RESUME
+    ...body...    →     hook(a, b)      # LOAD_CONST, LOAD_FAST…, CALL, POP_TOP
+                        ...body...
+
+The hook's frame is gone before the body begins. The body stays byte for byte what it was: from 3.11 on every jump is
+relative and none crosses the place after RESUME, so only the exception table moves (by a constant) and the location
+table gets one entry more. The function object, its name, defaults, closure and line numbers stay.
+
+What it cannot do is see a function's result. That is enough: everything that we want to know of a result is an
+argument of some later call.
+
+Alternatives. Rebuilding the code through an assembler (the `bytecode` package) would write the whole function anew,
+and handler depths are known to go wrong in nested handlers; `sys.monitoring` does not exist on 3.11 and is seen by
+other tools; replacing methods on the class adds the frames that we do not want.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any, Literal
+
+Hook = Callable[..., None]
+
+
+class ProbeError(RuntimeError):
+    """A function is not as the probe needs it; the message names the function."""
+
+
+# How to call a constant with arguments, per Python version: where the NULL goes, and PRECALL.
+_CALL_SHAPES: dict[tuple[int, int], tuple[bool, bool]] = {
+    (3, 11): (True, True),
+    (3, 12): (True, False),
+    (3, 13): (False, False),
+}
+_NO_COLUMNS = 13  # location entry: a line but no columns
+
+
+class Probe:
+    """A hook in front of one function; `remove` restores what was there."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[str, ...], hook: Hook) -> None:
+        """Install at once.
+
+        `function` is a Python function, or one decorated with `functools.wraps`; `arguments` are the names of those
+        of its parameters that the hook gets.
+
+        Raises:
+            ProbeError: it is no Python function, lacks a parameter or has an unexpected prologue.
+        """
+        target = inspect.unwrap(function)
+        if not isinstance(target, FunctionType):
+            raise ProbeError(f"{function!r} is not a Python function")
+        self._function = target
+        self._original = target.__code__
+        self._probed = insert_call(self._original, hook, arguments)
+        target.__code__ = self._probed
+
+    def remove(self) -> None:
+        """Restore the function's code, unless somebody else has replaced it meanwhile."""
+        if self._function.__code__ is self._probed:
+            self._function.__code__ = self._original
+
+
+def insert_call(code: CodeType, hook: Hook, arguments: tuple[str, ...]) -> CodeType:
+    """`code` with `hook(*arguments)` in front of its body.
+
+    Raises:
+        ProbeError: an argument is no parameter of `code`, or the code does not begin as CPython's compiler lets it.
+    """
+    units = _prologue_units(code)
+    prefix = _call_units(code, hook, arguments)
+    split = 2 * units
+    return code.replace(
+        co_code=code.co_code[:split] + prefix + code.co_code[split:],
+        co_consts=(*code.co_consts, hook),
+        co_stacksize=max(code.co_stacksize, 2 + len(arguments)),
+        co_linetable=_insert_location(code.co_linetable, units, len(prefix) // 2, code),
+        co_exceptiontable=bytes(_shift_exception_table(code.co_exceptiontable, units, len(prefix) // 2)),
+    )
+
+
+def _prologue_units(code: CodeType) -> int:
+    """How many code units stand up to and including RESUME."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "RESUME":
+            return instruction.offset // 2 + 1
+        if instruction.opname not in ("MAKE_CELL", "COPY_FREE_VARS"):
+            break
+    raise ProbeError(f"{code.co_qualname}: no RESUME at its beginning (a generator?)")
+
+
+def _call_units(code: CodeType, hook: Hook, arguments: tuple[str, ...]) -> bytes:
+    null_first, precall = _CALL_SHAPES[sys.version_info[:2]]
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    out = bytearray()
+
+    def emit(name: str, argument: int = 0) -> None:
+        opcode = dis.opmap[name]
+        for shift in (24, 16, 8):
+            if argument >> shift:
+                out.extend((dis.opmap["EXTENDED_ARG"], argument >> shift & 0xFF))
+        out.extend((opcode, argument & 0xFF))
+        out.extend(b"\0\0" * _CACHES.get(name, 0))
+
+    if null_first:
+        emit("PUSH_NULL")
+    emit("LOAD_CONST", len(code.co_consts))
+    if not null_first:
+        emit("PUSH_NULL")
+    for name in arguments:
+        if name not in parameters:
+            raise ProbeError(f"{code.co_qualname} has no parameter {name!r}")
+        # A parameter that a closure captures shares its number with its variable.
+        emit("LOAD_DEREF" if name in code.co_cellvars else "LOAD_FAST", code.co_varnames.index(name))
+    if precall:
+        emit("PRECALL", len(arguments))
+    emit("CALL", len(arguments))
+    emit("POP_TOP")
+    return bytes(out)
+
+
+def _cache_counts() -> dict[str, int]:
+    """Inline cache entries behind the instructions that we emit, as this interpreter lays them out."""
+
+    def probed() -> None:
+        probed()
+
+    counts = {"PRECALL": 0, "CALL": 0}
+    current = ""
+    for instruction in dis.get_instructions(probed, show_caches=True):
+        if instruction.opname == "CACHE" and current in counts:
+            counts[current] += 1
+        else:
+            current = instruction.opname
+    if sys.version_info >= (3, 13):  # 3.13 lists caches in a field of their own
+        for instruction in dis.get_instructions(probed, show_caches=True):
+            if instruction.opname in counts:
+                counts[instruction.opname] = sum(size for _, size, _ in instruction.cache_info or ())
+    return counts
+
+
+_CACHES = _cache_counts()
+
+
+def _insert_location(table: bytes, units: int, length: int, code: CodeType) -> bytes:
+    """The location table with an entry for `length` units after the first `units`, at RESUME's line."""
+    position = covered = 0
+    while covered < units and position < len(table):
+        covered += (table[position] & 7) + 1
+        position += 1
+        while position < len(table) and not table[position] & 0x80:
+            position += 1
+    if covered != units:
+        raise ProbeError(f"{code.co_qualname}: RESUME shares its location with the body")
+    entry = bytearray()
+    while length > 0:
+        count = min(length, 8)
+        entry += bytes((0x80 | _NO_COLUMNS << 3 | count - 1, 0))  # line delta 0
+        length -= count
+    return table[:position] + bytes(entry) + table[position:]
+
+
+def _shift_exception_table(table: bytes, after: int, by: int) -> Iterator[int]:
+    """The exception table for code that was moved by `by` units from unit `after` on."""
+    position = 0
+
+    def read() -> int:
+        nonlocal position
+        value = table[position] & 63
+        while table[position] & 64:
+            position += 1
+            value = value << 6 | table[position] & 63
+        position += 1
+        return value
+
+    while position < len(table):
+        start, size, target, depth_lasti = read(), read(), read(), read()
+        if start < after:  # an entry that covers the prologue covers the call as well: it never raises
+            size += by
+        else:
+            start += by
+        yield from _varint(start, 128)
+        yield from _varint(size)
+        yield from _varint(target + by)
+        yield from _varint(depth_lasti)
+
+
+def _varint(value: int, marker: Literal[0, 128] = 0) -> Iterator[int]:
+    """Six bits a byte, most significant first; bit 6: more follow; bit 7 of the first: a new entry."""
+    groups = [value & 63]
+    while value := value >> 6:
+        groups.append(value & 63 | 64)
+    groups.reverse()
+    yield groups[0] | marker
+    yield from groups[1:]

@@ -1,0 +1,122 @@
+"""All that differs between the torch versions that the dynamo engine supports.
+
+Each probe names a function of Dynamo's, the parameters that we read there, and what its call means to us. A version
+that lacks a function, or has it with other parameters, gets a row of its own in `_OVERRIDES`; nothing outside this
+module asks for a version.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+import torch
+
+OLDEST = (2, 11)
+NEWEST = (2, 15)
+
+
+class UnsupportedTorch(RuntimeError):
+    """The installed torch is not one that the engine was tested with; the message says which are."""
+
+
+class ProbePoint(NamedTuple):
+    """A function to watch."""
+
+    module: str
+    qualname: str
+    parameters: tuple[str, ...]
+
+
+# What a call means → where it happens (torch 2.13).
+_POINTS: dict[str, ProbePoint] = {
+    "translation_begins": ProbePoint(
+        "torch._dynamo.convert_frame",
+        "_compile",
+        ("code", "cache_size", "compile_id"),
+    ),
+    "attempt_begins": ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslator.__init__", ("f_code",)),
+    "step": ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.step", ("self",)),
+    "frame_entered": ProbePoint("torch._dynamo.output_graph", "OutputGraph.push_tx", ("self", "tx")),
+    "frame_left": ProbePoint("torch._dynamo.output_graph", "OutputGraph.pop_tx", ()),
+    "graph_done": ProbePoint("torch._dynamo.output_graph", "OutputGraph.call_user_compiler", ()),
+    "node_inserted": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.insert", ("node",)),
+    "node_removed": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.remove", ("node",)),
+    "guard_added": ProbePoint("torch._guards", "GuardsSet.add", ("self", "guard")),
+    "lazy_realized": ProbePoint("torch._dynamo.variables.lazy", "LazyCache.realize", ("self",)),
+    "name_hinted": ProbePoint("torch._dynamo.variables.tensor", "TensorVariable.set_name_hint", ("self",)),
+    "attribute_stored": ProbePoint(
+        "torch._dynamo.side_effects", "SideEffects.store_attr", ("item", "name", "value")
+    ),
+    "mutated": ProbePoint("torch._dynamo.side_effects", "SideEffects.mutation", ("var",)),
+    "unimplemented": ProbePoint("torch._dynamo.exc", "unimplemented", ("gb_type", "explanation", "hints", "from_exc")),
+    "unsupported_raised": ProbePoint("torch._dynamo.exc", "Unsupported.__init__", ("self", "msg")),
+    "user_error_raised": ProbePoint("torch._dynamo.exc", "UserError.__init__", ("self",)),
+    "graph_break": ProbePoint(
+        "torch._dynamo.symbolic_convert", "InstructionTranslatorBase.log_graph_break", ("reason", "exc")
+    ),
+    "restart_raised": ProbePoint("torch._dynamo.exc", "RestartAnalysis.__init__", ("self", "restart_reason")),
+    "metrics_known": ProbePoint("torch._dynamo.metrics_context", "MetricsContext.update_outer", ("values",)),
+    "compiled": ProbePoint(
+        "torch._dynamo.types", "GuardedCode.__init__", ("code", "guard_manager", "compile_id")
+    ),
+    "failed": ProbePoint("torch._dynamo.convert_frame", "exception_handler", ("e", "code")),
+    "skipped": ProbePoint("torch._dynamo.convert_frame", "CatchErrorsWrapper._handle_skip", ("result", "frame")),
+}
+
+# None: the version has no such function.
+_OVERRIDES: dict[tuple[int, int], dict[str, ProbePoint | None]] = {
+    (2, 11): {
+        "skipped": None,
+        "skip_returned": ProbePoint("torch._dynamo.types", "ConvertFrameReturn.__init__", ("guarded_code",)),
+    },
+}
+
+
+def torch_version() -> tuple[int, int]:
+    """Major and minor version of the installed torch."""
+    major, minor = torch.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
+def probe_points() -> dict[str, ProbePoint]:
+    """The functions to watch in the installed torch, by what their call means.
+
+    Raises:
+        UnsupportedTorch: it is older or newer than what was tested.
+    """
+    version = torch_version()
+    if not OLDEST <= version <= NEWEST:
+        raise UnsupportedTorch(
+            f"stepper's dynamo engine supports torch {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}, but "
+            f"{torch.__version__} is installed. Install a torch in that range, or a stepper that supports yours."
+        )
+    points = _POINTS | _OVERRIDES.get(version, {})
+    return {meaning: point for meaning, point in points.items() if point is not None}
+
+
+def resolve(point: ProbePoint) -> Any:
+    """The function that a probe point names.
+
+    Raises:
+        UnsupportedTorch: this build of torch lacks it.
+    """
+    found: Any = importlib.import_module(point.module)
+    for part in point.qualname.split("."):
+        try:
+            found = vars(found)[part]
+        except KeyError:
+            raise UnsupportedTorch(
+                f"torch {torch.__version__} has no {point.module}.{point.qualname}, which stepper needs to watch. "
+                "Is this a modified build of torch?"
+            ) from None
+    return found
+
+
+def source_name(source: Any) -> str:
+    """The expression of a Source, e.g. `L['x'].weight`; empty when Dynamo itself has none."""
+    try:
+        name = source.name
+    except NotImplementedError:
+        return ""
+    return name if type(name) is str else str(name())
