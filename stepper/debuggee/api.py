@@ -1,4 +1,4 @@
-"""The debugger from inside a program: `stepper.breakpoint()`, `stepper.record()`, `stepper.debug()`.
+"""The debugger from inside a program: `breakpoint()`, `record()` and `debug()` of `stepper`.
 
 Under `stepper run` these speak to the session that is there. Without one, `breakpoint` and `debug`
 start a line-mode front end on this terminal, as a child process at the other end of a socketpair:

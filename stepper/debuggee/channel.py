@@ -113,10 +113,12 @@ class Channel:
         connection.set_inheritable(False)
         connection.setblocking(False)
         self._socket = connection
+        self._identity = _identity(connection.fileno())
         self._framer = Framer()
         self._sending = _thread.allocate_lock()
         self._reading = _thread.allocate_lock()
         self._wake: tuple[int, int] | None = None
+        self._wake_identity: object = None
         self.alive = True
         self.receive: Callable[[Request | None], None] = lambda request: None
 
@@ -153,7 +155,7 @@ class Channel:
 
     def send(self, message: DebuggeeMessage) -> bool:
         """Send a message; False when the channel is dead, or died now."""
-        if not self.alive:
+        if not self.alive or self._stolen():
             return False
         data = memoryview(frame_message(message))
         if len(data) > MAX_MESSAGE:
@@ -197,6 +199,7 @@ class Channel:
         if self._wake is not None or not self.alive:
             return
         self._wake = os.pipe()
+        self._wake_identity = _identity(self._wake[1])
         self._reading.acquire()
         # The thread inherits the mask: signals are for the program's own threads.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -208,7 +211,7 @@ class Channel:
     def pause_reading(self) -> None:
         """End the reading thread and wait for its end; unread messages wait in the socket."""
         wake = self._wake
-        if wake is None:
+        if wake is None or self._stolen():
             return
         os.write(wake[1], b".")
         with self._reading:
@@ -218,6 +221,8 @@ class Channel:
 
     def close(self) -> None:
         """Say good-bye: close the connection. Not to be called on the reading thread."""
+        if self._stolen():
+            return
         self.pause_reading()
         self.alive = False
         self._socket.close()
@@ -227,6 +232,18 @@ class Channel:
         self.alive = False
         self._wake = None
         self._socket.close()
+
+    def _stolen(self) -> bool:
+        """Whether the program has closed all descriptors it did not know, as daemons do, and ours
+        with them. Their numbers may be the program's files by now: hands off."""
+        if _identity(self._socket.fileno()) == self._identity and (
+            self._wake is None or _identity(self._wake[1]) == self._wake_identity
+        ):
+            return False
+        self.alive = False
+        self._wake = None
+        self._socket.detach()
+        return True
 
     def _read(self, wake: int) -> None:
         try:
@@ -245,7 +262,7 @@ class Channel:
         poll.register(wake, select.POLLIN)
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
-            if wake in ready:
+            if wake in ready or not self.alive:
                 return
             try:
                 data = self._socket.recv(65536)
@@ -271,3 +288,12 @@ class Channel:
             self.send(Response(seq=seq, ok=False, text=str(error)))
         else:
             self.receive(request)
+
+
+def _identity(descriptor: int) -> tuple[int, int] | None:
+    """Which open file a descriptor is; None when it is none."""
+    try:
+        facts = os.fstat(descriptor)
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
