@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from stepper.cli.config import Config, ConfigError, load_config
 from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
@@ -150,6 +150,7 @@ def launch_spec(options: argparse.Namespace, config: Config) -> LaunchSpec:
     """
     from stepper.client.launch import LaunchSpec
 
+    kind: Literal["script", "module", "code"]
     given: list[str]
     if options.module is not None:
         kind, given, needs = "module", options.module, "-m needs the name of a module"

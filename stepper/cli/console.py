@@ -35,7 +35,7 @@ def add_to(subparsers: Any) -> None:
         metavar="COMMAND",
         help="a command to carry out, instead of reading stdin; repeatable",
     )
-    parser.add_argument("--channel", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--attach-fd", type=int, help=argparse.SUPPRESS)
     add_breakpoints(parser)
     add_program(parser, what="the program to run, or the recording to open")
     parser.set_defaults(handler=console)
@@ -61,8 +61,8 @@ def _session(options: argparse.Namespace) -> Session:
     from stepper.recording.errors import RecordingError
 
     try:
-        if options.channel is not None:
-            return attach(options.channel)
+        if options.attach_fd is not None:
+            return attach(options.attach_fd)
         config = config_here()
         named = options.program
         if len(named) == 1 and not options.module and not options.code and is_recording(named[0]):

@@ -36,6 +36,6 @@ def open_file(options: argparse.Namespace) -> int:
 
         from stepper.tui.app import run as run_screen
 
-        return run_screen(session, **({"theme": config.theme} if config.theme else {}))
+        return run_screen(session, theme=config.theme)
     finally:
         session.close()

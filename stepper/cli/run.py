@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         from stepper.tui.app import run as run_screen
 
-        code = run_screen(session, **({"theme": config.theme} if config.theme else {}))
+        code = run_screen(session, theme=config.theme)
         status = session.exit_status
     finally:
         session.close()

@@ -63,6 +63,12 @@ class Cursor:
         return recording.newest if recording is not None else 0
 
     @property
+    def oldest(self) -> int:
+        """The first moment that is recorded, 0 when there is none."""
+        recording = self.recording
+        return recording.oldest if recording is not None else 0
+
+    @property
     def at_newest(self) -> bool:
         """Whether the cursor shows the newest moment, where the program stands."""
         return self.position == self.newest
@@ -126,7 +132,7 @@ class Cursor:
             return self._continue(direction, count)
         if motion is Motion.STEP:
             # One instruction is one moment, so many steps are a sum.
-            target = min(max(self.position + direction * count, 1), self.newest)
+            target = min(max(self.position + direction * count, self.oldest), self.newest)
             left = count - abs(target - self.position)
         else:
             target, left = self.position, count
@@ -138,7 +144,7 @@ class Cursor:
         if not left:
             return self._moved(target)
         if direction < 0:
-            return self._at_first(motion, target)
+            return self._at_first()
         return self._past_newest(motion, line, left, target)
 
     def _continue(self, direction: int, count: int) -> Move:
@@ -149,11 +155,10 @@ class Cursor:
             if found is None:
                 if direction > 0:
                     return self._continue_past(count - done)
-                refused = self.position == 1
                 text = "no breakpoint before: this is the first moment"
-                if refused:
-                    return Move("refused", 1, text)
-                return self._jumped(1, text)
+                if self.position == self.oldest:
+                    return Move("refused", self.position, text)
+                return self._jumped(self.oldest, text)
             target, hit = found
         move = self._jumped(target, f"breakpoint {hit.id}: {hit}" if hit is not None else "")
         return msgspec.structs.replace(move, breakpoint=hit)
@@ -191,14 +196,11 @@ class Cursor:
         self.session.resume(motion, line=line, count=count)
         return Move("running", self.position)
 
-    def _at_first(self, motion: Motion, target: int) -> Move:
+    def _at_first(self) -> Move:
         """A backward movement needs more than there is."""
-        text = "at the first moment" if target == 1 else f"no {motion} further back from here"
-        if target == self.position:
-            if target == 1 or motion not in (Motion.LINE, Motion.FINISH, Motion.UNTIL):
-                return Move("refused", self.position, text)
-            text, target = "at the first moment", 1
-        return self._moved(target, text)
+        if self.position == self.oldest:
+            return Move("refused", self.position, "at the first moment")
+        return self._moved(self.oldest, "at the first moment")
 
     # -- jumps ---------------------------------------------------------------------------------
 
@@ -207,8 +209,9 @@ class Cursor:
         self.refresh()
         if self.newest == 0:
             return self._nothing()
-        if not 1 <= moment <= self.newest:
-            return Move("refused", self.position, f"moments go from 1 to {self.newest}")
+        if not self.oldest <= moment <= self.newest:
+            text = f"moments go from {self.oldest} to {self.newest}"
+            return Move("refused", self.position, text)
         return self._jumped(moment)
 
     def goto_percent(self, percent: float) -> Move:
@@ -245,7 +248,9 @@ class Cursor:
             side = "after" if direction > 0 else "before"
             return Move("refused", self.position, f"no {names} {side} this moment")
         # What happens outside of any instruction carries the number the next one would have had.
-        return self._jumped(min(max(event.moment, 1), self.newest), f"{event.kind}: {event.text}")
+        return self._jumped(
+            min(max(event.moment, self.oldest), self.newest), f"{event.kind}: {event.text}"
+        )
 
     def to_node(self, name: str) -> Move:
         """Go to the moment whose instruction made a node of this attempt's graph."""

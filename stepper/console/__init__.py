@@ -1,0 +1,19 @@
+"""The debugger in lines: pdb's letters over a session, for pipes, dumb terminals and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepper.client.session import Session
+
+
+def run(session: Session, commands: Iterable[str] | None = None) -> int:
+    """Read commands until `quit` or their end; from stdin when none are given.
+
+    Returns 0 when the user left, else the program's own exit code (128 + N for a signal).
+    """
+    from stepper.console.shell import Shell
+
+    return Shell(session, commands).run()

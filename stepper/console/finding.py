@@ -1,0 +1,221 @@
+"""Commands over the whole session: frames, attempts, events, breaks, search, comparison, output."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from stepper.client.text import (
+    attempt_name,
+    clip,
+    event_line,
+    graph_break_lines,
+    instruction_text,
+    one_line,
+    plural,
+    short_name,
+    table,
+    translation_name,
+    translation_summary,
+)
+from stepper.console.commands import CommandError, command, positive_number, take_direction
+from stepper.console.moving import event_kinds
+from stepper.console.picture import WIDTH
+from stepper.model.trace import Event, EventKind, Translation
+from stepper.recording.navigation import search_instructions
+
+if TYPE_CHECKING:
+    from stepper.console.shell import Shell
+
+_EVENTS = 40
+
+
+@command("frames", "translations", usage="[PATTERN]", group="Find")
+def frames(shell: Shell, argument: str) -> None:
+    """Every frame that was translated: compile id, outcome, attempts, sizes, time."""
+    current = shell.recording.translation_at(shell.cursor.position)
+    rows = []
+    for item in shell.recording.translations():
+        if argument and argument.lower() not in translation_name(item).lower():
+            continue
+        mark = "->" if current is not None and item.id == current.id else ""
+        rows.append(
+            (
+                mark,
+                item.compile_id or "-",
+                short_name(item.name),
+                str(item.outcome),
+                str(item.first_moment),
+                *(str(n) for n in _sizes(item)),
+                "" if item.seconds is None else f"{item.seconds:.2f}",
+                short_name(item.recompile_reason or item.reason),
+            )
+        )
+    if not rows:
+        raise CommandError("no frames" + (f" match {argument}" if argument else " yet"))
+    header = (
+        "", "id", "function", "outcome", "moment", "att", "instr", "nodes", "guards", "breaks",
+        "s", "why",
+    )  # fmt: skip
+    shell.screen.lines(table(header, rows))
+
+
+def _sizes(item: Translation) -> tuple[int, ...]:
+    return item.attempts, item.instructions, item.nodes, item.guards, item.graph_breaks
+
+
+@command("attempts", group="Find")
+def attempts(shell: Shell, argument: str) -> None:
+    """The attempts of this translation, and why each but the last was thrown away."""
+    state, recording = shell.state, shell.recording
+    for item in recording.attempts(state.translation):
+        mark = "->" if item.id == state.attempt else "  "
+        end = "…" if item.last_moment is None else item.last_moment
+        why = f"  {clip(one_line(item.restart_reason), WIDTH)}" if item.restart_reason else ""
+        shell.screen.say(f"{mark} attempt {item.number}  moments {item.first_moment}-{end}{why}")
+
+
+@command("compare", usage="[A B]", group="Find")
+def compare(shell: Shell, argument: str) -> None:
+    """Two attempts of this translation, by number: where they part, what only one has."""
+    from stepper.console.comparing import attempt_diff_lines
+
+    known = shell.recording.attempts(shell.state.translation)
+    if argument:
+        numbers = [positive_number(word, "an attempt's number") for word in argument.split()]
+    else:
+        numbers = [item.number for item in known[-2:]]
+    by_number = {item.number: item for item in known}
+    if len(numbers) != 2 or any(number not in by_number for number in numbers):
+        raise CommandError(
+            f"compare needs two attempts; this translation has {plural(len(known), 'attempt')}"
+        )
+    first, second = (by_number[number] for number in numbers)
+    shell.screen.lines(attempt_diff_lines(shell.recording, first, second))
+
+
+@command("diff", usage="A [B]", group="Find")
+def diff(shell: Shell, argument: str) -> None:
+    """What changed between moment A and moment B (this one, when B is not given)."""
+    from stepper.console.comparing import state_diff_lines
+
+    words = argument.split()
+    if len(words) not in (1, 2):
+        raise CommandError("diff needs one moment or two, e.g. diff 120 140")
+    numbers = [positive_number(word, "a moment") for word in words]
+    a, b = numbers if len(numbers) == 2 else (numbers[0], shell.cursor.position)
+    oldest, newest = shell.recording.oldest, shell.recording.newest
+    if not (oldest <= a <= newest and oldest <= b <= newest):
+        raise CommandError(f"moments go from {oldest} to {newest}")
+    shell.screen.lines(state_diff_lines(shell.recording, a, b) or ["nothing changed"])
+
+
+@command("events", usage="[KIND …] [/TEXT]", group="Find")
+def events(shell: Shell, argument: str) -> None:
+    """What happened, in order, around this moment; filtered by kind and by text."""
+    kinds_text, _, wanted = argument.partition("/")
+    kinds = event_kinds(kinds_text) if kinds_text.strip() else list(EventKind)
+    wanted = wanted.strip()
+    count = shell.recording.event_count(kinds=kinds, text=wanted)
+    if not count:
+        raise CommandError("no such events")
+    if wanted:
+        offset = 0
+    else:
+        moments = shell.recording.event_moments(kinds)
+        offset = max(0, bisect_left(moments, shell.cursor.position) - _EVENTS // 2)
+    found = shell.recording.events(kinds=kinds, text=wanted, limit=_EVENTS, offset=offset)
+    if offset:
+        shell.screen.say(f"… {plural(offset, 'earlier event')}", "dim")
+    for event in found:
+        shell.screen.say(_event(shell, event))
+    if count > offset + len(found):
+        shell.screen.say(f"… {plural(count - offset - len(found), 'later event')}", "dim")
+
+
+def _event(shell: Shell, event: Event) -> str:
+    mark = "->" if event.moment == shell.cursor.position else "  "
+    return clip(f"{mark} {event.moment:>6}  {event_line(event)}", WIDTH)
+
+
+@command("why", usage="[KIND]", group="Find")
+def why(shell: Shell, argument: str) -> None:
+    """Why the graph broke here, the analysis restarted, or the frame was compiled again."""
+    recording, state = shell.recording, shell.state
+    translation = recording.translation(state.translation)
+    screen, said = shell.screen, False
+    if translation.recompile_reason:
+        screen.say(f"recompiled: {short_name(translation.recompile_reason)}")
+        said = True
+    attempt = recording.attempt(state.attempt)
+    if attempt.restart_reason:
+        screen.say(f"{attempt_name(attempt, translation)} restarts: {attempt.restart_reason}")
+        said = True
+    at = recording.graph_break_at(shell.cursor.position)
+    breaks = [at] if at is not None else recording.graph_breaks(state.attempt)
+    if not breaks:
+        breaks = [
+            found
+            for item in recording.attempts(translation.id)
+            for found in recording.graph_breaks(item.id)
+        ]
+    for found in breaks:
+        screen.say(f"graph break at moment {found.moment}:", "bold")
+        screen.lines(f"  {line}" for line in graph_break_lines(found, recording.facts.cwd))
+        said = True
+    if translation.reason:
+        screen.say(f"{translation.outcome}: {translation.reason}")
+        said = True
+    if not said:
+        screen.say("nothing went wrong in this translation: no break, restart or recompilation")
+
+
+@command("output", usage="[N]", group="Find")
+def output(shell: Shell, argument: str) -> None:
+    """The last N lines (20) that the program had written by this moment."""
+    count = positive_number(argument, "a number of lines") if argument else 20
+    text = "".join(piece.data for piece in shell.recording.output(upto=shell.cursor.position))
+    lines = text.replace("\r\n", "\n").splitlines()
+    if not lines:
+        shell.screen.say("no output by this moment")
+    shell.screen.lines(f"| {line}" for line in lines[-count:])
+
+
+@command("search", "/", usage="TEXT", group="Find", reversible=True, repeats=True)
+def search(shell: Shell, argument: str) -> None:
+    """To the next instruction whose name or argument has TEXT in it; `search-` looks backwards."""
+    direction, text = take_direction(argument)
+    if not text:
+        raise CommandError("search for what? search TEXT, or events /TEXT for events")
+    found = search_instructions(shell.recording, text, shell.cursor.position, direction)
+    if found is None:
+        side = "after" if direction > 0 else "before"
+        raise CommandError(f"no instruction with {text!r} {side} this moment")
+    shell.show(shell.cursor.goto(found))
+
+
+@command("trace", usage="[N]", group="Find")
+def trace(shell: Shell, argument: str) -> None:
+    """The last N instructions (10) up to this moment, inlined calls indented."""
+    count = positive_number(argument, "a number of instructions") if argument else 10
+    last = shell.state.moment.id
+    recording = shell.recording
+    for moment in recording.moments(max(1, last - count + 1), last):
+        frame = recording.frame(moment.frame)
+        instruction = recording.code(frame.code).instructions[moment.ip]
+        mark = "->" if moment.id == last else "  "
+        line = "" if instruction.line is None else str(instruction.line)
+        shell.screen.say(
+            f"{mark} {moment.id:>6} {line:>5}  {'  ' * frame.depth}{instruction_text(instruction)}"
+        )
+
+
+@command("translation", "tr", group="Find")
+def translation_(shell: Shell, argument: str) -> None:
+    """This translation: its outcome, sizes, time, and its final graph."""
+    item = shell.recording.translation(shell.state.translation)
+    shell.screen.say(f"{translation_name(item)}: {translation_summary(item)}")
+    if item.resume_of:
+        shell.screen.say(f"resumes {item.resume_of} after a graph break")
+    if item.graph_code:
+        shell.screen.lines(item.graph_code.rstrip().splitlines())

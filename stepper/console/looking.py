@@ -1,0 +1,318 @@
+"""Commands that show the place: source, bytecode, calls, stack, locals, values, graph, guards."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING
+
+from stepper.client.text import (
+    block_line,
+    bytecode_listing,
+    clip,
+    graph_code,
+    graph_table,
+    guard_line,
+    instruction_text,
+    location,
+    node_line,
+    node_meta,
+    one_line,
+    plural,
+    python_frame_line,
+    short_name,
+    side_effect_line,
+    source_line,
+    source_listing,
+    value_facts,
+    value_line,
+)
+from stepper.console.commands import CommandError, command
+from stepper.console.paths import resolve
+from stepper.console.picture import WIDTH, local_changes, stack_changes, stop_lines
+from stepper.model.trace import FrameState, State
+from stepper.model.value import ValueId
+
+if TYPE_CHECKING:
+    from stepper.console.shell import Shell
+
+_AROUND = 5
+_CHILDREN = 50
+_DEPTH = 2
+
+
+@command("where", "w", "bt", group="Look")
+def where(shell: Shell, argument: str) -> None:
+    """The call stack: the program's frames, the frame being translated, the inlined calls."""
+    state, recording = shell.state, shell.recording
+    translation = recording.translation(state.translation)
+    cwd = recording.facts.cwd
+    for frame in translation.python_stack:
+        shell.screen.say(f"   {python_frame_line(frame, cwd)}", "dim")
+    selected = shell.selected % len(state.frames)
+    for index, frame_state in enumerate(state.frames):
+        shell.screen.lines(frame_lines(shell, frame_state, "->" if index == selected else "  "))
+
+
+def frame_lines(shell: Shell, frame: FrameState, mark: str) -> list[str]:
+    """A symbolic frame in two lines: its place, and its source line."""
+    recording = shell.recording
+    record = recording.frame(frame.frame)
+    code = recording.code(record.code)
+    instruction = code.instructions[frame.ip]
+    role = "translated" if record.depth == 0 else f"inlined {record.depth}"
+    place = location(code, instruction.line, recording.facts.cwd)
+    lines = [
+        f"{mark} {place} in {short_name(code.label)}  ({role}, {instruction_text(instruction)})"
+    ]
+    source = source_line(code, instruction.line)
+    return [*lines, f"       {source}"] if source else lines
+
+
+@command("list", "l", usage="[LINE]", group="Look")
+def list_(shell: Shell, argument: str) -> None:
+    """Source around the current line, or around LINE."""
+    _source(shell, argument, _AROUND)
+
+
+@command("longlist", "ll", group="Look")
+def longlist(shell: Shell, argument: str) -> None:
+    """Source of the whole function."""
+    _source(shell, argument, None)
+
+
+def _source(shell: Shell, argument: str, around: int | None) -> None:
+    frame = shell.frame
+    code = shell.recording.code(shell.recording.frame(frame.frame).code)
+    current = code.instructions[frame.ip].line or code.first_line
+    if not code.source:
+        raise CommandError(f"no source was found for {code.label}: see bytecode")
+    middle = int(argument) if argument.isdecimal() else current
+    marks = {
+        b.number: "B" if b.enabled else "b"
+        for b in shell.session.breakpoints
+        if b.number and code.filename.endswith(b.pattern)
+    }
+    first, last = (None, None) if around is None else (middle - around, middle + around)
+    shell.screen.lines(source_listing(code, current, first, last, marks))
+
+
+@command("bytecode", "dis", usage="[original | transformed]", group="Look")
+def bytecode(shell: Shell, argument: str) -> None:
+    """The whole function's bytecode, the current instruction marked, interpreted ones dotted.
+
+    `bytecode original` and `bytecode transformed` show what Dynamo made of the translated frame.
+    """
+    recording, state = shell.recording, shell.state
+    if not argument:
+        frame = shell.frame
+        code = recording.code(recording.frame(frame.frame).code)
+        executed = recording.executed(frame.frame, state.moment.id)
+        shell.screen.lines(bytecode_listing(code, frame.ip, executed))
+        return
+    translation = recording.translation(state.translation)
+    if "original".startswith(argument):
+        shell.screen.lines(bytecode_listing(recording.code(translation.code), None))
+    elif "transformed".startswith(argument):
+        transformed = recording.transformed(state.translation)
+        if transformed is None:
+            raise CommandError(
+                f"there is no transformed bytecode: the translation is {translation.outcome}"
+            )
+        shell.screen.lines(bytecode_listing(transformed, None))
+    else:
+        raise CommandError(f"{argument!r}: original or transformed?")
+
+
+@command("here", group="Look")
+def here(shell: Shell, argument: str) -> None:
+    """The current place again, as at a stop."""
+    shell.screen.lines(stop_lines(shell.cursor))
+
+
+@command("stack", "st", group="Look")
+def stack(shell: Shell, argument: str) -> None:
+    """The symbolic stack, the top first; +, ~ and - mark what the last instruction changed."""
+    old, previous = _before(shell)
+    lines = stack_changes(old, previous, shell.state, shell.frame)
+    shell.screen.lines(lines or ["the stack is empty"])
+
+
+@command("locals", "lo", usage="[PATTERN]", group="Look")
+def locals_(shell: Shell, argument: str) -> None:
+    """The symbolic locals; +, ~ and - mark what the last instruction changed."""
+    old, previous = _before(shell)
+    state, frame = shell.state, shell.frame
+    if old is None or previous is None:
+        lines = [f"  {n} = {value_line(state.values.get(v))}" for n, v in frame.locals.items()]
+    else:
+        lines = local_changes(old, previous, state, frame, only_changed=False)
+    if argument:
+        lines = [line for line in lines if _matches(line[2:].partition(" = ")[0], argument)]
+    shell.screen.lines(lines or ["no locals" + (f" match {argument}" if argument else "")])
+
+
+def _before(shell: Shell) -> tuple[State | None, FrameState | None]:
+    """The state one moment earlier, and the selected frame in it, when it was there."""
+    state = shell.state
+    if state.moment.id < 2 or shell.recording.place(state.moment.id - 1).attempt != state.attempt:
+        return None, None
+    old = shell.recording.state(state.moment.id - 1)
+    return old, next((f for f in old.frames if f.frame == shell.frame.frame), None)
+
+
+@command("value", "v", usage="PATH [DEPTH]", group="Look")
+def value(shell: Shell, argument: str) -> None:
+    """Everything known of a value, and its children as a tree.
+
+    PATH begins at a local, `stack[N]` or `$ID` and goes on by labels: `v x`, `v self.scale`,
+    `v stack[-1][0]`, `v x 4` for four levels. It shows the value as it was at this moment.
+    """
+    path, _, depth = argument.rpartition(" ")
+    if not path or not depth.isdecimal():
+        path, depth = argument, str(_DEPTH)
+    if not path:
+        raise CommandError("which value? v NAME, v stack[-1], v NAME.child; see locals and stack")
+    id, described = resolve(shell.state, shell.frame, path)
+    shell.screen.say(f"{path}  (${id})")
+    width = max(len(name) for name, _ in value_facts(described))
+    shell.screen.lines(f"  {name:<{width}}  {text}" for name, text in value_facts(described))
+    for guard in shell.recording.guards(shell.cursor.position):
+        if described.source and guard.source == described.source:
+            shell.screen.say(f"  {'guard':<{width}}  {guard.kind}")
+    shell.screen.lines(_children(shell.state, id, int(depth), "  ", set()))
+
+
+def _children(
+    state: State, value: ValueId, depth: int, indent: str, above: set[ValueId]
+) -> list[str]:
+    described = state.values.get(value)
+    if described is None or not described.items or depth == 0:
+        return []
+    if value in above:
+        return [f"{indent}… contains itself"]
+    lines = []
+    for item in described.items[:_CHILDREN]:
+        lines.append(
+            clip(f"{indent}{item.label} = {value_line(state.values.get(item.value))}", WIDTH)
+        )
+        lines += _children(state, item.value, depth - 1, indent + "  ", above | {value})
+    hidden = max(described.length or 0, len(described.items)) - min(len(described.items), _CHILDREN)
+    if hidden > 0:
+        lines.append(f"{indent}… {plural(hidden, 'more child')}")
+    return lines
+
+
+@command("print", "p", usage="EXPRESSION", group="Look")
+def print_(shell: Shell, argument: str) -> None:
+    """Evaluate EXPRESSION in the program, at its live stop, in the selected frame.
+
+    The names are `stack`, `locals`, `inst`, `graph`, `guards` and `tx`. Where nothing can be
+    evaluated (in the past, in a recording), a value path is shown as recorded, as by `v`.
+    """
+    if not argument:
+        raise CommandError("print what? p EXPRESSION")
+    if shell.session.stopped is not None and shell.cursor.at_newest:
+        innermost = shell.frame is shell.state.top
+        frame = None if innermost else shell.frame.frame
+        shell.answer(shell.session.evaluate(argument, frame).result())
+        return
+    try:
+        _, described = resolve(shell.state, shell.frame, argument)
+    except CommandError:
+        reason = (
+            "the program stands at the newest moment, and this one is past: goto newest"
+            if shell.session.stopped is not None
+            else "there is no stopped program"
+        )
+        raise CommandError(
+            f"{argument!r} cannot be evaluated here: {reason}. v shows recorded values"
+        ) from None
+    shell.screen.say(f"{value_line(described)}  (as recorded)")
+
+
+@command("guards", usage="[PATTERN]", group="Look")
+def guards(shell: Shell, argument: str) -> None:
+    """Guards installed before this moment, in order; PATTERN filters by kind or source.
+
+    `+` marks those of the last instruction.
+    """
+    position = shell.cursor.position
+    found = [
+        guard
+        for guard in shell.recording.guards(shell.state.moment.id)
+        if not argument or _matches(guard.kind, argument) or _matches(guard.source, argument)
+    ]
+    for guard in found:
+        sign = "+" if guard.moment == position - 1 else " "
+        cause = f"  by {guard.user_line}" if guard.user_line else ""
+        shell.screen.lines([f"{sign} {guard.id:>4}  {guard_line(guard)}  @{guard.moment}{cause}"])
+        for code in guard.code:
+            shell.screen.say(f"            {clip(one_line(short_name(code)), WIDTH)}", "dim")
+    if not found:
+        shell.screen.say("no guards" + (f" match {argument}" if argument else " yet"))
+
+
+@command("graph", usage="[code | table]", group="Look")
+def graph(shell: Shell, argument: str) -> None:
+    """The FX graph as it is at this moment, as Python code or as a table."""
+    nodes = shell.recording.nodes(shell.state.moment.id)
+    if argument and not "code".startswith(argument) and not "table".startswith(argument):
+        raise CommandError(f"{argument!r}: graph code or graph table?")
+    if not nodes:
+        shell.screen.say("the graph is empty")
+    elif argument and "table".startswith(argument):
+        shell.screen.lines(graph_table(nodes))
+    else:
+        shell.screen.lines(graph_code(nodes))
+
+
+@command("node", usage="NAME", group="Look")
+def node(shell: Shell, argument: str) -> None:
+    """A node of this attempt's graph: its meta, its inputs and users, what made it."""
+    if not argument:
+        raise CommandError("which node? node NAME; graph shows them")
+    recording, state = shell.recording, shell.state
+    found = recording.node(state.attempt, argument)
+    if found is None:
+        raise CommandError(f"no node {argument!r} in this attempt's graph")
+    users = [n.name for n in recording.nodes(state.moment.id) if argument in n.inputs]
+    facts = [
+        ("op", found.op),
+        ("target", short_name(found.target)),
+        ("value", node_meta(found)),
+        ("source", short_name(found.source)),
+        ("inputs", ", ".join(found.inputs)),
+        ("used by", ", ".join(users)),
+        ("graph", found.graph),
+        ("made at", f"moment {found.moment}: origin node {found.name} goes there"),
+        ("erased at", f"moment {found.erased}" if found.erased is not None else ""),
+    ]
+    shell.screen.say(node_line(found))
+    shell.screen.lines(f"  {name:<9} {text}" for name, text in facts if text)
+
+
+@command("effects", group="Look")
+def effects(shell: Shell, argument: str) -> None:
+    """Side effects buffered so far: what will be replayed after the graph."""
+    found = shell.recording.side_effects(shell.state.moment.id)
+    for effect in found:
+        sign = "+" if effect.moment == shell.cursor.position - 1 else " "
+        shell.screen.lines([f"{sign} {side_effect_line(effect)}  @{effect.moment}"])
+    if not found:
+        shell.screen.say("no side effects yet")
+
+
+@command("blocks", group="Look")
+def blocks(shell: Shell, argument: str) -> None:
+    """The block stack of the selected frame, and the speculation it would restart from."""
+    frame = shell.frame
+    code = shell.recording.code(shell.recording.frame(frame.frame).code)
+    shell.screen.lines([block_line(b, code) for b in frame.blocks] or ["no open blocks"])
+    if frame.speculation:
+        shell.screen.say(f"speculation: {frame.speculation}")
+
+
+def _matches(text: str, pattern: str) -> bool:
+    """A glob over the whole text, or any part of it, without regard to case."""
+    text, pattern = text.lower(), pattern.lower()
+    return pattern in text or fnmatch.fnmatchcase(text, pattern)

@@ -1,0 +1,312 @@
+"""The loop: read a command, carry it out, wait while the program runs.
+
+The console either reads a command or waits for the program, never both: so the terminal has one
+owner at a time, and while the program runs what is typed goes to the program. The session's events
+come on its reading thread; they are put into a queue here and taken out on the main thread.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import select
+import sys
+from collections.abc import Iterable, Iterator
+
+from stepper.client.cursor import Cursor, Move
+from stepper.client.events import Ended, OutputArrived, SessionEvent
+from stepper.client.session import Session
+from stepper.client.text import plural
+from stepper.console import finding, looking, moving, sessions, stopping
+from stepper.console.commands import Command, CommandError, parse_line
+from stepper.console.picture import stop_lines
+from stepper.console.screen import PROMPT, Screen
+from stepper.model.control import BreakpointChanged, Notice, Response, Stopped
+from stepper.model.trace import FrameState, State
+from stepper.recording.errors import RecordingError
+from stepper.recording.reader import Recording
+
+# Importing these modules is what fills the table of commands.
+COMMAND_MODULES = (moving, stopping, looking, finding, sessions)
+
+_QUIT_SECONDS = 5.0
+
+
+class Quit(Exception):
+    """The user wants to leave."""
+
+
+class Shell:
+    """A console over one session."""
+
+    def __init__(self, session: Session, commands: Iterable[str] | None = None) -> None:
+        self.session = session
+        self.cursor = Cursor(session)
+        self.screen = Screen(sys.stdout)
+        self.selected = -1
+        """Index of the selected symbolic frame in the state's frames; -1: the innermost."""
+        self._commands: Iterator[str] | None = None if commands is None else iter(commands)
+        self._typing = self._commands is None and sys.stdin is not None and sys.stdin.isatty()
+        # While the program runs, stdin is its own, unless commands are still to be read from it.
+        self._stdin = _stdin_descriptor()
+        self._forwarding = self._stdin >= 0 and (self._typing or self._commands is not None)
+        self._last: tuple[Command, str] | None = None
+        self._events: collections.deque[SessionEvent] = collections.deque()
+        self._wake_reader, self._wake_writer = os.pipe()
+        os.set_blocking(self._wake_writer, False)
+        self._ended: Ended | None = None
+        self._leaving = False
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def run(self) -> int:
+        """Until `quit`, or the end of the commands. See `stepper.console.run`."""
+        unsubscribe = self.session.subscribe(self._heard)
+        try:
+            self._begin()
+            with contextlib.suppress(Quit, BrokenPipeError):
+                while True:
+                    self._one(self._read())
+            return self._leave()
+        finally:
+            unsubscribe()
+            os.close(self._wake_reader)
+            os.close(self._wake_writer)
+
+    def _begin(self) -> None:
+        if self.session.live:
+            self.wait()
+            return
+        recording = self.recording
+        self.screen.say(
+            f"{recording.path}: {plural(recording.newest, 'moment')}"
+            + (", still being written" if self.session.growing else "")
+        )
+        try:
+            self.show(self.cursor.goto(self.cursor.oldest))
+        except CommandError as error:
+            self.screen.say(str(error))
+
+    def _read(self) -> str:
+        """The next command.
+
+        Raises:
+            Quit: there is none.
+        """
+        self._take_events()
+        if self._typing:
+            self.screen.fresh_line()
+            try:
+                line = input(PROMPT)
+            except EOFError:
+                raise Quit from None
+            except KeyboardInterrupt:
+                self.screen.say("^C: q quits, c runs the program on")
+                return "#"
+            self.screen.answered()
+            return line
+        if self._commands is not None:
+            read = next(self._commands, None)
+        else:
+            read = (sys.stdin.readline() if sys.stdin is not None else "") or None
+        if read is None:
+            raise Quit
+        line = read.rstrip("\n")
+        self.screen.prompt(line)
+        return line
+
+    def _one(self, line: str) -> None:
+        if line.lstrip().startswith("#"):
+            return
+        try:
+            if line.strip():
+                found, argument = parse_line(line)
+            elif self._last is not None:
+                found, argument = self._last
+            else:
+                return
+            self._last = (found, argument) if found.repeats else None
+            found.handler(self, argument)
+        except CommandError as error:
+            self.screen.error(str(error))
+        except RecordingError as error:
+            self.screen.error(str(error))
+        except KeyboardInterrupt:
+            self.screen.say("interrupted")
+
+    def _leave(self) -> int:
+        """End the session, and say where the recording is."""
+        self._leaving = True
+        path = self.session.recording_path
+        code = self._ended.status.shell_code if self._ended is not None else 0
+        if self.session.live:
+            self.session.terminate()
+            if not self.session.wait(_QUIT_SECONDS):
+                self.session.kill()
+                self.session.wait(_QUIT_SECONDS)
+        if path:
+            with contextlib.suppress(BrokenPipeError):
+                self.screen.say(f"the recording is in {path}")
+        return code
+
+    # -- what commands use ---------------------------------------------------------------------
+
+    @property
+    def recording(self) -> Recording:
+        """The recording.
+
+        Raises:
+            CommandError: there is none (yet).
+        """
+        recording = self.session.recording
+        if recording is None:
+            raise CommandError("there is no recording yet")
+        return recording
+
+    @property
+    def state(self) -> State:
+        """Everything at the cursor.
+
+        Raises:
+            CommandError: there is no moment yet.
+        """
+        state = self.cursor.state
+        if state is None:
+            raise CommandError(self.cursor.to_newest().text or "there is no moment yet")
+        return state
+
+    @property
+    def frame(self) -> FrameState:
+        """The selected symbolic frame."""
+        return self.state.frames[self.selected]
+
+    def show(self, move: Move, before: int = 0) -> None:
+        """Show where a movement has led, or wait while the program runs.
+
+        Raises:
+            CommandError: the movement was refused.
+        """
+        if move.kind == "refused":
+            raise CommandError(move.text)
+        if move.kind == "running":
+            self.wait()
+            return
+        self.selected = -1
+        if move.breakpoint is not None:
+            self.screen.say(move.text, "bold")
+        elif move.text:
+            self.screen.say(move.text)
+        self.screen.lines(stop_lines(self.cursor, before))
+
+    def answer(self, response: Response) -> None:
+        """Print what the program's side answered to a request.
+
+        Raises:
+            CommandError: it refused.
+        """
+        if response.printed:
+            self.screen.program(response.printed)
+        if not response.ok:
+            raise CommandError(response.text)
+        if response.text:
+            self.screen.say(response.text)
+
+    def wait(self) -> None:
+        """Show the program's output until it stops or ends. Ctrl-C asks for a stop at the next
+        moment; a second one goes to the program."""
+        interrupts = 0
+        while True:
+            try:
+                if self._take_events():
+                    return
+                self._idle()
+            except KeyboardInterrupt:
+                interrupts += 1
+                if interrupts == 1 and self.session.running:
+                    self.session.pause()
+                    self.screen.say("stopping at the next moment; Ctrl-C again interrupts")
+                else:
+                    self.session.interrupt()
+
+    # -- waiting ---------------------------------------------------------------------------------
+
+    def _heard(self, event: SessionEvent) -> None:
+        """On the session's reading thread."""
+        self._events.append(event)
+        with contextlib.suppress(OSError):
+            os.write(self._wake_writer, b"!")
+
+    def _idle(self) -> None:
+        """Wait for an event; meanwhile what is typed goes to the program."""
+        watched: list[int] = [self._wake_reader]
+        forwarding = self._forwarding and self.session.has_terminal and self.session.running
+        if forwarding:
+            watched.append(self._stdin)
+        ready, _, _ = select.select(watched, [], [])
+        if self._wake_reader in ready:
+            os.read(self._wake_reader, 4096)
+        elif forwarding:
+            data = os.read(self._stdin, 4096)
+            if data:
+                self.session.write_input(data.decode(errors="surrogateescape"))
+            else:
+                self._forwarding = False
+                self.session.write_input("\x04")
+
+    def _take_events(self) -> bool:
+        """Print what has happened; True when the program stands still or is over."""
+        settled = self._ended is not None
+        while self._events:
+            match self._events.popleft():
+                case OutputArrived(text=text):
+                    if not self._leaving:
+                        self.screen.program(text)
+                case Stopped() as stopped:
+                    self._stopped(stopped)
+                    settled = True
+                case Ended() as ended:
+                    self._over(ended)
+                    settled = True
+                case Notice(text=text):
+                    self.screen.say(f"note: {text}")
+                case BreakpointChanged(text=text) if text:
+                    self.screen.say(f"note: {text}")
+                case _:
+                    pass
+        return settled
+
+    def _stopped(self, stopped: Stopped) -> None:
+        before = self.cursor.position
+        self.selected = -1
+        self.cursor.arrived()
+        reason = stopped.reason
+        hit = next((b for b in self.session.breakpoints if b.id == stopped.breakpoint), None)
+        if hit is not None:
+            reason = f"breakpoint {hit.id}: {hit}"
+        if reason != "step":
+            self.screen.say(f"stopped: {reason}", "bold")
+        if stopped.text:
+            self.screen.lines(f"  {line}" for line in stopped.text.strip().splitlines())
+        self.screen.lines(stop_lines(self.cursor, before if stopped.reason == "step" else 0))
+
+    def _over(self, ended: Ended) -> None:
+        self._ended = ended
+        if self._leaving:
+            return
+        self.screen.say(f"the program {ended.status.text}", "bold")
+        self.cursor.to_newest()
+        if self.cursor.newest:
+            self.screen.say(
+                f"{plural(self.cursor.newest, 'moment')} recorded: look around, step back, or q"
+            )
+        elif self.session.recording_path:
+            self.screen.say("nothing was translated: no torch.compile'd function was called")
+
+
+def _stdin_descriptor() -> int:
+    """The number of stdin's descriptor; -1 when there is none."""
+    try:
+        return sys.stdin.fileno() if sys.stdin is not None else -1
+    except (OSError, ValueError):
+        return -1

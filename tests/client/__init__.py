@@ -1,0 +1,1 @@
+"""Tests of the front end's side of a session."""
