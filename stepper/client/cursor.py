@@ -260,7 +260,7 @@ class Cursor:
         node = self._require().node(state.attempt, name)
         if node is None:
             return Move("refused", self.position, f"no node {name!r} in this attempt's graph")
-        return self._jumped(node.moment, f"made {node.name}")
+        return self._jumped(self._in_attempt(node.moment), f"made {node.name}")
 
     def to_guard(self, guard: int) -> Move:
         """Go to the moment whose instruction installed a guard of this attempt."""
@@ -269,7 +269,8 @@ class Cursor:
             return self._nothing()
         for known in self._require().guards(None, attempt=state.attempt):
             if known.id == guard:
-                return self._jumped(known.moment, f"installed {known.kind} {known.source}".rstrip())
+                text = f"installed {known.kind} {known.source}".rstrip()
+                return self._jumped(self._in_attempt(known.moment), text)
         return Move("refused", self.position, f"no guard {guard} in this attempt")
 
     def to_value(self, value: int) -> Move:
@@ -291,6 +292,12 @@ class Cursor:
         return self._recall(self._forward, self._back, "no later place")
 
     # -- the small change ----------------------------------------------------------------------
+
+    def _in_attempt(self, moment: int) -> int:
+        """What an attempt makes before its first instruction is shown at its first moment."""
+        attempt = self.attempt
+        first = attempt.first_moment if attempt is not None else moment
+        return min(max(moment, first), self.newest)
 
     def _recall(self, source: list[int], other: list[int], nothing: str) -> Move:
         while source:

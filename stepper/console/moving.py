@@ -105,8 +105,9 @@ def goto(shell: Shell, argument: str) -> None:
 
 @command("to", usage="KIND …", group="Move", reversible=True, repeats=True)
 def to(shell: Shell, argument: str) -> None:
-    """To the next event of a kind: graph-break, restart, guard, node, inline, recompile …
+    """To the next event of a kind.
 
+    The kinds are those of `events`: graph-break, restart, guard, node, inline, recompile and so on.
     Several kinds mean any of them; `to-` looks backwards.
     """
     direction, rest = take_direction(argument)
