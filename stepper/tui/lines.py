@@ -234,6 +234,9 @@ class Lines(ScrollView, can_focus=True):
             strip = Strip.join([strip.crop(0, width - 1), Strip([Segment("›", style)])])
         if role := self._mark(index):
             mark = palette[role]
+            if palette.ansi:
+                # Reversed, each colour of the row would become a background of its own.
+                return Strip([Segment(strip.text, self.rich_style + mark)], width)
             strip = Strip(
                 [Segment(text, (style or mark) + mark) for text, style, _ in strip], width
             )
@@ -300,8 +303,15 @@ class Lines(ScrollView, can_focus=True):
         if self.cursor < self.count:
             self.activate(self.cursor)
 
+    def enter(self) -> bool:
+        """Take the Enter key; False when it means nothing on the cursor's row."""
+        if not self.opens or self.cursor >= self.count:
+            return False
+        self.activate(self.cursor)
+        return True
+
     def activate(self, index: int) -> None:
-        """Open a row, as Enter does."""
+        """Open a row, as Enter and a double click do."""
         self.post_message(self.Activated(self, index))
 
     def on_focus(self) -> None:
@@ -419,12 +429,11 @@ class TreeLines(Lines):
 
     def __init__(self, *, empty: str = "", id: str | None = None) -> None:
         super().__init__(empty=empty, id=id)
-        self.opens = True
         self._open: set[tuple[Hashable, ...]] = set()
         self._flat: list[_Flat] = []
 
     def show_tree(self, roots: Sequence[Branch], *, empty: str | None = None) -> None:
-        """Show these roots; what was open and where the cursor stood is kept by the paths of keys."""
+        """Show these roots; what was open and where the cursor stood is kept by its path."""
         at = self._flat[self.cursor].path if self.cursor < len(self._flat) else None
         self._flat = list(self._unfolded(roots, ()))
         cursor = next((i for i, flat in enumerate(self._flat) if flat.path == at), None)
@@ -453,12 +462,19 @@ class TreeLines(Lines):
         self.show(len(self._flat), self._draw_flat)
         return True
 
+    def enter(self) -> bool:
+        branch = self.branch_at(self.cursor)
+        if branch is None or (branch.children is None and branch.subject is None):
+            return False
+        self.activate(self.cursor)
+        return True
+
     def activate(self, index: int) -> None:
         if not self.toggle(index):
             super().activate(index)
 
     def action_sideways(self, step: int) -> None:
-        """Right opens a row, left closes it or goes to the row above it; on other rows they scroll."""
+        """Right opens a row, left closes it or goes to the row it is under; else they scroll."""
         if self.cursor < len(self._flat):
             path, branch = self._flat[self.cursor]
             if branch.children is not None and (path in self._open) == (step < 0):

@@ -46,9 +46,9 @@ ROLES: dict[str, _Look] = {
     "title": _Look("primary", "bold"),
     "current": _Look(attributes="bold", background="band"),
     "column": _Look(attributes="underline"),
-    "selected": _Look(attributes="reverse"),
-    "cursor": _Look(attributes="reverse"),
-    "cursor-blurred": _Look(attributes="underline"),
+    "selected": _Look(background="block"),
+    "cursor": _Look(background="block"),
+    "reverse": _Look(attributes="reverse"),
     "match": _Look("warning", "reverse"),
     "new": _Look("success", "bold"),
     "changed": _Look("warning", "bold"),
@@ -70,14 +70,29 @@ ROLES: dict[str, _Look] = {
     "error": _Look("error", "bold"),
     "warning": _Look("warning"),
     "key": _Look("accent", "bold"),
+    "lane-0": _Look("primary"),
+    "lane-1": _Look("success"),
+    "lane-2": _Look("warning"),
+    "lane-3": _Look("accent"),
+    "lane-4": _Look("secondary"),
+    "lane-5": _Look("error"),
+    "span-0": _Look(background="band"),
+    "span-1": _Look(background="band-2"),
+    "new-line": _Look(attributes="bold"),
 }
 """Every role, by name."""
+
+
+LANES = 6
+"""How many roles `lane-0`, `lane-1`, … there are."""
 
 
 class Palette:
     """The styles of all roles under one theme."""
 
     def __init__(self, theme: Theme) -> None:
+        self.ansi = theme.ansi
+        """Whether only the terminal's own colours are used."""
         variables = theme.to_color_system().generate()
         self._styles = {name: _style(look, variables, theme.ansi) for name, look in ROLES.items()}
         self._combined: dict[str, Style] = {"": Style.null(), **self._styles}
@@ -97,9 +112,11 @@ def _style(look: _Look, variables: dict[str, str], ansi: bool) -> Style:
         style += Style(dim=True)
     elif look.color:
         style += Style(color=_color(look.color, variables).rich_color)
-    if look.background == "band" and ansi:
+    if look.background.startswith("band") and ansi:
         # A terminal's own sixteen colours hold none that is safe under every foreground.
         style += Style(underline=True)
+    elif look.background and ansi:
+        style += Style(reverse=True)
     elif look.background:
         style += Style(bgcolor=_color(look.background, variables).rich_color)
     return style
@@ -109,11 +126,18 @@ def _color(name: str, variables: dict[str, str]) -> Color:
     if name == "muted":
         return _color("background", variables).blend(_color("foreground", variables), 0.6)
     if name == "band":
-        return _color("background", variables).blend(_color("primary", variables), 0.3)
-    try:
-        return Color.parse(variables[name])
-    except ColorParseError:
-        return Color.parse("ansi_default")
+        return _color("background", variables).blend(_color("primary", variables), 0.25)
+    if name == "band-2":
+        return _color("background", variables).blend(_color("foreground", variables), 0.12)
+    if name == "block":
+        return _color("background", variables).blend(_color("primary", variables), 0.6)
+    # `text-…` are the variables that are made to be read on the background.
+    for variable in (f"text-{name}", name):
+        try:
+            return Color.parse(variables[variable])
+        except (KeyError, ColorParseError):
+            continue
+    return Color.parse("ansi_default")
 
 
 # C0 and C1 controls would move the terminal's cursor, bidirectional marks would reorder a line:

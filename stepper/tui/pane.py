@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 from textual.containers import Vertical
 from textual.message import Message
 
+from stepper.client.events import SessionEvent
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.trace import MomentId
 from stepper.model.value import ValueId
@@ -73,6 +74,13 @@ class Pane(Vertical):
         self.display = visible
         if visible and self.snapshot is not None:
             self.receive(self.snapshot)
+
+    def breakpoint_here(self) -> Breakpoint | None:
+        """The breakpoint that `b` sets at the pane's cursor; None: rows are no places."""
+        return None
+
+    def on_session_event(self, event: SessionEvent) -> None:
+        """Take an event of the live session, e.g. the program's output."""
 
     def focus_inside(self) -> None:
         """Give the keyboard to the pane's first widget that takes it."""

@@ -1,0 +1,562 @@
+"""The application: it owns the session's cursor, makes a snapshot for each place, and hands it to
+the panes.
+
+What flows where. The session's reader thread posts its events here as messages and does nothing
+else. Keys and the requests of panes become moves of the cursor; each move makes one `Snapshot`, the
+one reactive attribute of the application; its watcher hands it to the desk, and the desk to the
+panes that can be seen. Nothing polls, except for a light timer while the recording grows.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from textual import work
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import BindingType
+from textual.message import Message
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Input
+
+from stepper.client.cursor import Cursor, Move
+from stepper.client.events import Ended, OutputArrived, SessionEvent
+from stepper.client.session import Session
+from stepper.model.breakpoint import Breakpoint
+from stepper.model.control import BreakpointChanged, Hello, Notice, Running, Stopped
+from stepper.model.stepping import Motion
+from stepper.model.trace import EventKind
+from stepper.recording.errors import RecordingError
+from stepper.tui.desk import PANE_KEYS, Desk
+from stepper.tui.dialogs import EventScreen, Leaving, QuitScreen
+from stepper.tui.headline import ending, header, hints, program
+from stepper.tui.keys import KEYS, bindings
+from stepper.tui.lines import Lines
+from stepper.tui.oneline import OneLine
+from stepper.tui.palette import Span
+from stepper.tui.pane import Pane
+from stepper.tui.panes.source import SourcePane
+from stepper.tui.prompt import Prompt
+from stepper.tui.registry import all_panes
+from stepper.tui.snapshot import Snapshot, Status
+
+_TICK = 0.1
+"""Seconds between two looks at a recording that this session's program writes."""
+
+_FAR_TICK = 1.0
+"""The same for a recording that another process writes."""
+
+_TWICE = 2.0
+"""Seconds within which a second Ctrl-C goes to the program."""
+
+
+class StepperApp(App[int]):
+    """The debugger on a terminal."""
+
+    TITLE = "stepper"
+    ENABLE_COMMAND_PALETTE = True
+    CSS = """
+    Screen { layout: vertical; }
+    #header { background: $panel; }
+    #status { background: $panel; }
+    #banner { background: $error 30%; display: none; }
+    #banner.-shown { display: block; }
+    #banner:ansi { text-style: reverse; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings(PANE_KEYS)
+
+    snapshot: reactive[Snapshot | None] = reactive(None, always_update=True, init=False)
+    """The picture that all panes draw."""
+
+    class FromSession(Message):
+        """An event of the session, carried over from its reader thread."""
+
+        def __init__(self, event: SessionEvent) -> None:
+            super().__init__()
+            self.event = event
+
+    def __init__(self, session: Session, *, theme: str = "", at: int | None = None) -> None:
+        """
+        Args:
+            session: what to look at.
+            theme: name of a Textual theme; empty: the default.
+            at: moment of a recording to begin at; None: the first, or the newest when the program
+                that wrote it did not end in order.
+        """
+        super().__init__()
+        self.session = session
+        self.cursor = Cursor(session)
+        self.desk = Desk(all_panes())
+        # Held, and not queried: while a dialog is open, queries see the dialog only.
+        self._header = OneLine(id="header")
+        self._banner = OneLine(id="banner")
+        self._status_line = OneLine(id="status")
+        self.leaving: Leaving | None = None
+        """What the user wants done with a living program after the application has ended."""
+        self._begin_at = at
+        self._frame: int | None = None
+        self._repeat = (Motion.STEP, 1)
+        self._event_kind: EventKind | None = None
+        self._timer: Timer | None = None
+        self._last_interrupt = 0.0
+        self._banner_hidden = False
+        if theme:
+            self.theme = theme
+
+    def compose(self) -> ComposeResult:
+        yield self._header
+        yield self.desk
+        yield self._banner
+        yield self._status_line
+        yield Prompt()
+
+    def on_mount(self) -> None:
+        self.say()
+        self._open()
+        self.renew()
+        self.desk.reveal("source")
+        self._unsubscribe = self.session.subscribe(self._arrived)
+        self._set_timer()
+
+    def on_unmount(self) -> None:
+        self._unsubscribe()
+
+    def _arrived(self, event: SessionEvent) -> None:
+        """On the session's reader thread: hand the event over, and nothing else."""
+        self.post_message(self.FromSession(event))
+
+    def _open(self) -> None:
+        """Go to the first place."""
+        recording = self.session.recording
+        if recording is None:
+            return
+        recording.refresh()
+        if not recording.newest:
+            return
+        if self.session.stopped is not None:
+            self.cursor.arrived()
+        elif self._begin_at is not None:
+            self._tell(self.cursor.goto(self._begin_at))
+        else:
+            orderly = not self.session.live and recording.ended is not None
+            self.cursor.goto(1 if orderly else recording.newest)
+
+    # The picture
+
+    def renew(self) -> None:
+        """Make a new picture of the place where the cursor is."""
+        session = self.session
+        self.snapshot = Snapshot(
+            session.recording,
+            self.cursor.position,
+            status=self._status(),
+            frame=self._frame,
+            newest=self.cursor.newest,
+            breakpoints=tuple(session.breakpoints),
+            stopped=session.stopped,
+            ended=session.exit_status.text if session.exit_status else "",
+        )
+
+    def _status(self) -> Status:
+        session = self.session
+        if session.live:
+            if session.stopped is not None:
+                return Status.STOPPED
+            return Status.RUNNING if session.hello is not None else Status.STARTING
+        return Status.RECORDING if session.growing else Status.ENDED
+
+    def watch_snapshot(self, snapshot: Snapshot | None) -> None:
+        """Hand the picture to everything that draws."""
+        if snapshot is None:
+            return
+        recording = snapshot.recording
+        name = program(recording.facts if recording else None)
+        self._header.say(*header(snapshot, name))
+        banner = self._banner
+        if snapshot.ended:
+            banner.say((f" {ending(snapshot)}", ""), ("  Esc hides this", "dim"))
+        banner.set_class(bool(snapshot.ended) and not self._banner_hidden, "-shown")
+        self.desk.receive(snapshot)
+
+    def say(self, text: str = "", role: str = "") -> None:
+        """Say something on the status line; nothing: show the most useful keys."""
+        spans: list[Span] = [(f" {text}", role)] if text else hints()
+        self._status_line.say(*spans)
+
+    # What the session tells
+
+    def on_stepper_app_from_session(self, message: FromSession) -> None:
+        event = message.event
+        for pane in self.desk.panes.values():
+            pane.on_session_event(event)
+        match event:
+            case OutputArrived():
+                return
+            case Stopped():
+                self._frame = None
+                self._tell(self.cursor.arrived(), event.text or event.reason)
+            case BreakpointChanged() | Notice():
+                if event.text:
+                    self.say(event.text, "warning")
+            case Ended():
+                self._frame = None
+                self.cursor.to_newest()
+                self.say()
+            case Hello() | Running():
+                self.cursor.refresh()
+            case _:
+                pass
+        self._set_timer()
+        self.renew()
+
+    def _set_timer(self) -> None:
+        """Look for newer moments as long as there can be any."""
+        wanted = self.session.running or (self.session.growing and not self.session.live)
+        if wanted and self._timer is None:
+            self._timer = self.set_interval(
+                _TICK if self.session.live else _FAR_TICK, self._look_for_more
+            )
+        elif not wanted and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _look_for_more(self) -> None:
+        try:
+            newer = self.cursor.refresh()
+        except RecordingError as error:
+            self.say(str(error), "error")
+            return
+        if newer:
+            if not self.cursor.position and not self.session.live:
+                self.cursor.to_newest()
+            self.renew()
+        self._set_timer()
+
+    # Movement
+
+    def action_move(self, motion: str, direction: int) -> None:
+        focused = self.focused
+        if motion == "next" and isinstance(focused, Lines) and focused.searched:
+            self._search(focused, focused.searched, direction)
+            return
+        self._repeat = (Motion(motion), direction)
+        self._move()
+
+    def _move(self) -> None:
+        motion, direction = self._repeat
+        line = self._until_line() if motion is Motion.UNTIL and direction > 0 else None
+        self._tell(self.cursor.move(motion, direction, line=line))
+
+    def _until_line(self) -> int | None:
+        """In the source pane, `until` goes to the cursor's line when that is further down."""
+        pane = self.desk.focused_pane()
+        if not isinstance(pane, SourcePane):
+            return None
+        breakpoint = pane.breakpoint_here()
+        line = self.snapshot.line if self.snapshot else None
+        if breakpoint is None or line is None or breakpoint.number <= line:
+            return None
+        return breakpoint.number
+
+    def _tell(self, move: Move, text: str = "") -> None:
+        """Show what became of a move."""
+        if move.kind == "refused":
+            self.say(move.text, "warning")
+            self.renew()
+            return
+        if move.kind == "moved":
+            self._frame = None
+        self.say(move.text or text)
+        self.renew()
+
+    def action_enter(self) -> None:
+        focused = self.focused
+        if not (isinstance(focused, Lines) and focused.enter()):
+            self._move()
+
+    def action_goto(self) -> None:
+        self.query_one(Prompt).ask("go to moment, +N, -N or percent%:", self._goto)
+
+    def _goto(self, text: str) -> None:
+        text = text.strip().replace(",", "")
+        if not text:
+            return
+        try:
+            if text.endswith("%"):
+                move = self.cursor.goto_percent(float(text[:-1]))
+            elif text[0] in "+-":
+                move = self.cursor.goto(self.cursor.position + int(text))
+            else:
+                move = self.cursor.goto(int(text))
+        except ValueError:
+            self.say(f"{text!r} is no moment: write a number, +N, -N or N%", "warning")
+        else:
+            self._tell(move)
+
+    def action_newest(self) -> None:
+        self._tell(self.cursor.to_newest())
+
+    def action_return_back(self) -> None:
+        self._tell(self.cursor.back())
+
+    def action_return_forward(self) -> None:
+        self._tell(self.cursor.forward())
+
+    def action_event(self, direction: int) -> None:
+        if self._event_kind is None:
+            self._choose_event(direction)
+        else:
+            self._tell(self.cursor.to_event((self._event_kind,), direction))
+
+    def action_choose_event(self) -> None:
+        self._choose_event(0)
+
+    def _choose_event(self, direction: int) -> None:
+        """Let the user choose a kind of event, and go to the next one (0: only choose)."""
+        recording = self.session.recording
+        if recording is None:
+            self.say("nothing has happened yet", "warning")
+            return
+        counts = [(kind, recording.event_count(kinds=(kind,))) for kind in EventKind]
+        counts = [(kind, count) for kind, count in counts if count]
+        if not counts:
+            self.say("nothing has happened yet", "warning")
+            return
+
+        def chosen(kind: EventKind | None) -> None:
+            if kind is not None:
+                self._event_kind = kind
+                self.say(f". and , go to: {kind}")
+                if direction:
+                    self.action_event(direction)
+
+        self.push_screen(EventScreen(counts, self._event_kind), chosen)
+
+    # Breakpoints and the running program
+
+    def action_toggle_breakpoint(self) -> None:
+        pane = self.desk.focused_pane()
+        breakpoint = pane.breakpoint_here() if pane else None
+        if breakpoint is None:
+            where = "the source or bytecode pane"
+            self.say(f"no breakpoint here: put the cursor on a row of {where}", "warning")
+        else:
+            self._toggle(breakpoint)
+
+    def _toggle(self, breakpoint: Breakpoint) -> None:
+        place = (breakpoint.kind, breakpoint.pattern, breakpoint.number)
+        old = self.session.breakpoints
+        kept = [b for b in old if (b.kind, b.pattern, b.number) != place]
+        if len(kept) < len(old):
+            self._set_breakpoints(kept, f"breakpoint removed: {breakpoint}")
+        else:
+            self._set_breakpoints([*old, breakpoint], f"breakpoint set: {breakpoint}")
+
+    def _set_breakpoints(self, breakpoints: Iterable[Breakpoint], text: str) -> None:
+        self.session.set_breakpoints(breakpoints)
+        self.say(text)
+        self.renew()
+
+    def action_breakpoints(self) -> None:
+        from stepper.tui.breakpoints_dialog import BreakpointsScreen
+
+        def changed(breakpoints: tuple[Breakpoint, ...] | None) -> None:
+            if breakpoints is not None:
+                self._set_breakpoints(breakpoints, f"breakpoints: {len(breakpoints)}")
+
+        self.push_screen(BreakpointsScreen(tuple(self.session.breakpoints)), changed)
+
+    def action_pause(self) -> None:
+        session = self.session
+        if not session.running:
+            what = "stands still already" if session.live else "is over"
+            self.say(f"nothing to interrupt: the program {what}; q quits", "warning")
+            return
+        now = time.monotonic()
+        if now - self._last_interrupt < _TWICE:
+            session.interrupt()
+            self.say("Ctrl-C sent to the program")
+        else:
+            session.pause()
+            self.say("stopping at the next moment; Ctrl-C again: send Ctrl-C to the program")
+        self._last_interrupt = now
+
+    def action_terminate(self) -> None:
+        if self.session.live:
+            self.session.terminate()
+            self.say("KeyboardInterrupt raised in the program")
+        else:
+            self.say("the program is over already", "warning")
+
+    # What panes ask for
+
+    def on_pane_goto(self, message: Pane.Goto) -> None:
+        self._tell(self.cursor.goto(message.moment), message.why)
+
+    def on_pane_goto_origin(self, message: Pane.GotoOrigin) -> None:
+        if message.of == "node":
+            move = self.cursor.to_node(str(message.ref))
+        elif message.of == "guard":
+            move = self.cursor.to_guard(int(message.ref))
+        else:
+            move = self.cursor.to_value(int(message.ref))
+        self._tell(move, "the instruction that made it; Backspace returns")
+
+    def on_pane_select_frame(self, message: Pane.SelectFrame) -> None:
+        self._frame = message.index
+        self.renew()
+
+    def on_pane_toggle_breakpoint(self, message: Pane.ToggleBreakpoint) -> None:
+        self._toggle(message.breakpoint)
+
+    def on_pane_set_breakpoints(self, message: Pane.SetBreakpoints) -> None:
+        self._set_breakpoints(message.breakpoints, f"breakpoints: {len(message.breakpoints)}")
+
+    def on_pane_reveal(self, message: Pane.Reveal) -> None:
+        self.action_reveal(message.name)
+
+    def on_lines_say(self, message: Lines.Say) -> None:
+        self.say(message.text)
+
+    # Looking around
+
+    def action_reveal(self, name: str) -> None:
+        if name in self.desk.panes:
+            self.desk.reveal(name)
+
+    def action_console(self) -> None:
+        self.action_reveal("console")
+
+    def action_focus_pane(self, direction: int) -> None:
+        if direction > 0:
+            self.screen.focus_next()
+        else:
+            self.screen.focus_previous()
+
+    def action_zoom(self) -> None:
+        self.say(self.desk.toggle_zoom())
+
+    def action_grow(self, direction: int) -> None:
+        self.say(self.desk.grow(direction, wider=False))
+
+    def action_widen(self, direction: int) -> None:
+        self.say(self.desk.grow(direction, wider=True))
+
+    def action_escape(self) -> None:
+        focused = self.focused
+        prompt = next((p for p in self.screen.query(Prompt) if p.is_open), None)
+        if prompt is not None:
+            prompt.leave()
+        elif isinstance(focused, Input):
+            self.desk.reveal("source")
+        elif isinstance(focused, Lines) and focused.searched:
+            focused.end_search()
+        elif self.snapshot is not None and self.snapshot.ended and not self._banner_hidden:
+            self._banner_hidden = True
+            self.renew()
+        self.say()
+
+    def on_lines_search_asked(self, message: Lines.SearchAsked) -> None:
+        lines = message.lines
+        for prompt in self.screen.query(Prompt):
+            prompt.ask("search:", lambda text: self._search(lines, text, 1), initial=lines.searched)
+
+    def _search(self, lines: Lines, text: str, direction: int) -> None:
+        if text:
+            self._find(lines, text, direction)
+        else:
+            lines.end_search()
+
+    @work(exclusive=True, group="search")
+    async def _find(self, lines: Lines, text: str, direction: int) -> None:
+        if await lines.search(text, direction):
+            self.say(f"{text!r}: n next, N previous, Esc ends the search")
+        else:
+            lines.end_search()
+            self.say(f"{text!r} is not in this pane", "warning")
+
+    # Help, commands, the end
+
+    def action_help(self) -> None:
+        from stepper.tui.help_screen import HelpScreen
+        from stepper.tui.keys import help_entries
+
+        panes = {name: (PANE_KEYS[name], pane.HELP) for name, pane in self.desk.panes.items()}
+        self.push_screen(HelpScreen(help_entries(panes)))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        for key in KEYS:
+            if key.action != "command_palette":
+                yield SystemCommand(
+                    key.title, f"{key.help} Key: {key.shown}", self._runner(key.action)
+                )
+        for name, pane in self.desk.panes.items():
+            text = f"{pane.HELP} Key: {PANE_KEYS[name]}"
+            yield SystemCommand(f"Pane: {name}", text, self._runner(f"reveal('{name}')"))
+        yield SystemCommand("Theme", "Choose the colours.", self.action_change_theme)
+        yield SystemCommand(
+            "Terminate the program", "Raise KeyboardInterrupt in it.", self.action_terminate
+        )
+
+    def _runner(self, action: str) -> Callable[[], None]:
+        def run_it() -> None:
+            self.call_later(self.run_action, action)
+
+        return run_it
+
+    async def action_quit(self) -> None:
+        if isinstance(self.screen, QuitScreen):
+            return
+        if not self.session.live:
+            self.exit(0)
+            return
+
+        def answered(answer: Leaving | None) -> None:
+            if answer in ("kill", "detach"):
+                self.leaving = answer
+                self.exit(0)
+
+        self.push_screen(QuitScreen(), answered)
+
+
+def run(session: Session, *, theme: str = "", at: int | None = None) -> int:
+    """Show a session on the terminal until the user leaves.
+
+    Args:
+        session: what to look at; it is closed in the end.
+        theme: name of a Textual theme; empty: the default.
+        at: moment of a recording to begin at.
+
+    Returns:
+        The exit code for the shell: the program's when it ended by itself, else 0.
+    """
+    app = StepperApp(session, theme=theme, at=at)
+    try:
+        app.run()
+        if app.leaving == "kill":
+            session.kill()
+            session.wait(5)
+            return 0
+        if app.leaving == "detach":
+            _run_on(session)
+        return session.exit_status.shell_code if session.exit_status else 0
+    finally:
+        session.close()
+
+
+def _run_on(session: Session) -> None:
+    """Let a detached program end, with its output on this terminal."""
+
+    def pass_on(event: SessionEvent) -> None:
+        if isinstance(event, OutputArrived):
+            sys.stdout.write(event.text)
+            sys.stdout.flush()
+
+    session.subscribe(pass_on)
+    session.detach()
+    while not session.wait(0.5):
+        pass

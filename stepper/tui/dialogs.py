@@ -1,0 +1,96 @@
+"""Small questions: how to leave a living program, and which kind of event to look for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Label, OptionList
+from textual.widgets.option_list import Option
+
+from stepper.model.trace import EventKind
+
+Leaving = Literal["kill", "detach", "cancel"]
+
+
+class QuitScreen(ModalScreen[Leaving]):
+    """Asks what becomes of a program that still lives."""
+
+    DEFAULT_CSS = """
+    QuitScreen { align: center middle; }
+    QuitScreen Vertical {
+        width: 60; max-width: 90%; height: auto; border: round $warning; padding: 0 1;
+        background: $surface;
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "answer('kill')", "Kill"),
+        Binding("d", "answer('detach')", "Detach"),
+        Binding("c,escape,q", "answer('cancel')", "Cancel"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label("The program is still alive.", markup=False)
+            yield OptionList(
+                Option("k  kill it; the recording is kept", id="kill"),
+                Option("d  detach: it runs on to its end without the debugger", id="detach"),
+                Option("c  cancel: stay here", id="cancel"),
+                markup=False,
+            )
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.action_answer(event.option.id or "cancel")
+
+    def action_answer(self, answer: str) -> None:
+        self.dismiss("kill" if answer == "kill" else "detach" if answer == "detach" else "cancel")
+
+
+class EventScreen(ModalScreen[EventKind | None]):
+    """Chooses the kind of event that `.` and `,` go to."""
+
+    DEFAULT_CSS = """
+    EventScreen { align: center middle; }
+    EventScreen Vertical {
+        width: 46; max-width: 90%; height: auto; max-height: 90%; border: round $primary;
+        padding: 0 1; background: $surface;
+    }
+    EventScreen OptionList { height: auto; max-height: 16; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave")]
+
+    def __init__(self, counts: Sequence[tuple[EventKind, int]], chosen: EventKind | None) -> None:
+        """
+        Args:
+            counts: the kinds, each with how many events of it there are.
+            chosen: the kind chosen before.
+        """
+        super().__init__()
+        self._counts = counts
+        self._chosen = chosen
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label("Go to events of which kind?", markup=False)
+            yield OptionList(
+                *(Option(f"{kind:<14}{count:>9,}", id=kind) for kind, count in self._counts),
+                markup=False,
+            )
+
+    def on_mount(self) -> None:
+        kinds = [kind for kind, _ in self._counts]
+        self.query_one(OptionList).highlighted = (
+            kinds.index(self._chosen) if self._chosen in kinds else 0
+        )
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(EventKind(event.option.id or ""))
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,132 @@
+"""Widgets that are one line: the header, the status line, the banner, the bars of tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from stepper.tui.palette import Palette, Span, printable
+
+
+class OneLine(Widget):
+    """A line of spans; what does not fit is cut off at the right."""
+
+    DEFAULT_CSS = "OneLine { height: 1; width: 1fr; }"
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.spans: tuple[Span, ...] = ()
+        self._palette: tuple[str, Palette] | None = None
+
+    def say(self, *spans: Span | str) -> None:
+        """Show these spans."""
+        given = tuple((span, "") if isinstance(span, str) else span for span in spans)
+        if given != self.spans:
+            self.spans = given
+            self.refresh()
+
+    @property
+    def palette(self) -> Palette:
+        """The styles of the theme in use."""
+        theme = self.app.current_theme
+        if self._palette is None or self._palette[0] != theme.name:
+            self._palette = (theme.name, Palette(theme))
+        return self._palette[1]
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        if y:
+            return Strip.blank(self.size.width, base)
+        palette = self.palette
+        segments = [
+            Segment(printable(text), base + palette[roles]) for text, roles in self.spans if text
+        ]
+        strip = Strip(segments)
+        width = self.size.width
+        if strip.cell_length > width > 1:
+            return Strip.join([strip.crop(0, width - 1), Strip([Segment("…", base)])])
+        return strip.crop_extend(0, width, base)
+
+
+class Tabs(OneLine):
+    """The bar above a group of panes. A click chooses a pane."""
+
+    DEFAULT_CSS = """
+    Tabs { background: $panel; color: $foreground; }
+    Tabs.-focused { background: $primary 40%; }
+    Tabs:ansi { text-style: reverse; background: ansi_default; }
+    Tabs.-focused:ansi { text-style: bold reverse; }
+    """
+
+    class Chosen(Message):
+        """The user clicked a tab."""
+
+        def __init__(self, pane: str) -> None:
+            super().__init__()
+            self.pane = pane
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ends: list[tuple[int, str]] = []
+        self._left = 0
+
+    def set_tabs(
+        self, tabs: Sequence[tuple[str, str, str]], shown: str, *, focused: bool, width: int
+    ) -> None:
+        """Show tabs.
+
+        Args:
+            tabs: for each pane its name, its key and its title.
+            shown: name of the pane that is shown.
+            focused: whether it has the keyboard.
+            width: columns there are.
+        """
+        spans: list[Span] = []
+        self._ends = []
+        at = 0
+        start = end = 0
+        for name, key, title in tabs:
+            here = name == shown
+            text = f"[{title}]" if here and len(tabs) > 1 else f" {title} "
+            sign = "▌" if here and focused else " "
+            # The title in words of its own for the shown tab; names alone keep the others short.
+            roles = "bold" if here else "dim"
+            if here:
+                start = at
+            spans += [(sign, "key"), (key, "dim" if key else ""), (text, roles)]
+            at += len(sign) + len(key) + len(text)
+            if here:
+                end = at
+            self._ends.append((at, name))
+        self._left = 0
+        if end > width - 2:
+            self._left = min(start, end - width + 2)
+        self.set_class(focused, "-focused")
+        self.say(*spans)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        if not self._left:
+            return super().render_line(y)
+        base = self.rich_style
+        strip = Strip(
+            [Segment(printable(text), base + self.palette[role]) for text, role in self.spans]
+        )
+        width = self.size.width
+        strip = strip.crop_extend(self._left, self._left + width, base)
+        return Strip.join([Strip([Segment("‹", base)]), strip.crop(1, width)])
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        x = event.x + self._left
+        for end, name in self._ends:
+            if x < end:
+                self.post_message(self.Chosen(name))
+                return
+        if self._ends:
+            self.post_message(self.Chosen(self._ends[-1][1]))

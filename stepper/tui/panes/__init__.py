@@ -1,0 +1,1 @@
+"""The panes, one to a module."""

@@ -1,0 +1,97 @@
+"""What the interpreter keeps aside: open blocks, the speculation, buffered side effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from textual.app import ComposeResult
+
+from stepper.model.program import Code
+from stepper.model.trace import Block, Event, SideEffect
+from stepper.tui.lines import Branch, Lines, TreeLines
+from stepper.tui.palette import Row, Span, row
+from stepper.tui.pane import Pane
+from stepper.tui.panes.bytecode import place
+from stepper.tui.snapshot import Change, Snapshot
+
+
+class EffectsPane(Pane):
+    """Four short lists under headings; Enter on a side effect goes to the moment that caused it."""
+
+    NAME = "effects"
+    HELP = "What this step caused, buffered side effects, open blocks, the current speculation."
+
+    def compose(self) -> ComposeResult:
+        yield TreeLines(empty="nothing yet")
+
+    @property
+    def lines(self) -> TreeLines:
+        """The rows."""
+        return self.query_one(TreeLines)
+
+    def title(self, snapshot: Snapshot) -> str:
+        return "effects"
+
+    def show(self, snapshot: Snapshot) -> None:
+        self.lines.show_tree(list(_branches(snapshot)) if snapshot.state else [])
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        branch = self.lines.branch_at(message.index)
+        if branch is not None and isinstance(branch.subject, int):
+            self.post_message(self.Goto(branch.subject, "what caused this"))
+
+
+def _branches(snapshot: Snapshot) -> Iterator[Branch]:
+    yield _heading("the last step caused", len(snapshot.caused))
+    for event in snapshot.caused:
+        yield Branch(("event", event.id), partial(_event_row, event), None, event.moment)
+    yield _heading("side effects to replay after the graph", len(snapshot.side_effects))
+    for effect in snapshot.side_effects:
+        subject = effect.moment
+        yield Branch(("effect", effect.id), partial(_effect_row, snapshot, effect), None, subject)
+    frame = snapshot.frame_state
+    blocks = frame.blocks if frame else ()
+    yield _heading("open blocks, innermost first", len(blocks))
+    for at in range(len(blocks) - 1, -1, -1):
+        yield Branch(("block", at), partial(_block_row, snapshot.code, blocks[at]))
+    speculation = frame.speculation if frame else ""
+    yield _heading("speculation", None if speculation else 0)
+    if speculation:
+        yield Branch("speculation", lambda: row(f"  {speculation}"))
+
+
+def _heading(text: str, count: int | None) -> Branch:
+    tail = "" if count is None else f": {count}" if count else ": none"
+    return Branch(("heading", text), lambda: row((text, "title"), (tail, "dim")))
+
+
+def _event_row(event: Event) -> Row:
+    return row(
+        "  ", (str(event.kind), "keyword"), f"  {event.text}", (f"  {event.moment}", "number")
+    )
+
+
+def _effect_row(snapshot: Snapshot, effect: SideEffect) -> Row:
+    sign = Change.NEW if snapshot.is_new(effect.moment) else Change.SAME
+    value = snapshot.value(effect.value) if effect.value is not None else None
+    spans: tuple[Span, ...] = (
+        (f"{sign} ", sign.role),
+        (effect.text, ""),
+        (f"  {value.brief}" if value else "", "type"),
+        (f"  {effect.kind}", "dim"),
+        (f"  {effect.moment}", "number"),
+    )
+    return Row(spans)
+
+
+def _block_row(code: Code | None, block: Block) -> Row:
+    def at(ip: int | None) -> str:
+        if ip is None or code is None or ip >= len(code.instructions):
+            return "?"
+        here = code.instructions[ip]
+        return f"{place(here)} (line {here.line})" if here.line else place(here)
+
+    what = block.context or "try"
+    tail = f"  opened at {at(block.ip)}, handler at {at(block.target)}, stack {block.stack_index}"
+    return row("  ", (what, "type"), (tail, "dim"))

@@ -1,0 +1,127 @@
+"""The source of the function that is interpreted, with the place where the interpreter stands."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+
+from stepper.model.breakpoint import Breakpoint, BreakpointKind
+from stepper.model.matching import function_matches, path_matches
+from stepper.model.program import Code
+from stepper.tui.highlight import character, mark, python_spans
+from stepper.tui.lines import Lines
+from stepper.tui.palette import Row, Span
+from stepper.tui.pane import Pane
+from stepper.tui.snapshot import Snapshot
+
+_GUTTER = 4
+"""Columns left of the line number in which a click toggles a breakpoint."""
+
+
+class SourcePane(Pane):
+    """The whole function; `▶` is the current line, `┃` lines that were executed."""
+
+    NAME = "source"
+    HELP = "The function's source: current line and columns, executed lines, breakpoints."
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._code: Code | None = None
+        self._spans: list[tuple[Span, ...]] = []
+        self._executed: frozenset[int] = frozenset()
+        self._breakpoints: dict[int, str] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Lines(empty="no source: the program has not reached its first translation yet")
+
+    @property
+    def lines(self) -> Lines:
+        """The list of source lines."""
+        return self.query_one(Lines)
+
+    def title(self, snapshot: Snapshot) -> str:
+        return f"source {snapshot.code.label}" if snapshot.code else "source"
+
+    def show(self, snapshot: Snapshot) -> None:
+        code = snapshot.code
+        if code is not self._code:
+            self._code = code
+            self._spans = python_spans(code.source) if code else []
+        if code is None:
+            self.lines.show(0, self._draw)
+            return
+        instructions = code.instructions
+        self._executed = frozenset(
+            line for ip in snapshot.executed if (line := instructions[ip].line) is not None
+        )
+        self._breakpoints = _breakpoint_signs(snapshot.breakpoints, code)
+        line = snapshot.line
+        cursor = None
+        if line is not None and code.source:
+            cursor = line - code.source_first_line
+        empty = f"no source found for {code.label} ({code.filename}): see its bytecode"
+        self.lines.show(len(code.source), self._draw, cursor=cursor, empty=empty)
+
+    def _draw(self, index: int) -> Row:
+        snapshot, code = self.snapshot, self._code
+        assert snapshot is not None
+        assert code is not None
+        number = code.source_first_line + index
+        current = number == snapshot.line
+        spans: tuple[Span, ...] = self._spans[index]
+        if current:
+            start, end = self._columns(index)
+            spans = tuple(mark(spans, start, end, "column"))
+        executed = number in self._executed
+        gutter: tuple[Span, ...] = (
+            (self._breakpoints.get(number, " "), "breakpoint"),
+            (("▶" if snapshot.innermost else "▷") if current else " ", "key"),
+            (f"{number:>4}", "number"),
+            ("┃" if executed else "│", "executed" if executed else "dim"),
+        )
+        return Row((*gutter, *spans), "current" if current else "")
+
+    def _columns(self, index: int) -> tuple[int, int]:
+        """The part of a line that the current instruction stands for; nothing when unknown."""
+        assert self.snapshot is not None
+        assert self._code is not None
+        if self.snapshot.ip >= len(self._code.instructions):
+            return 0, 0
+        here = self._code.instructions[self.snapshot.ip]
+        if here.col is None or here.end_col is None or here.line is None:
+            return 0, 0
+        text = self._code.source[index]
+        last = here.end_line in (None, here.line)
+        return character(text, here.col), character(text, here.end_col) if last else len(text)
+
+    def breakpoint_here(self) -> Breakpoint | None:
+        """A breakpoint at the cursor's line."""
+        return self._breakpoint_at(self.lines.cursor)
+
+    def _breakpoint_at(self, index: int) -> Breakpoint | None:
+        if self._code is None or index >= len(self._code.source):
+            return None
+        number = self._code.source_first_line + index
+        return Breakpoint(BreakpointKind.LINE, pattern=self._code.filename, number=number)
+
+    def on_lines_clicked(self, message: Lines.Clicked) -> None:
+        breakpoint = self._breakpoint_at(message.index)
+        if message.column < _GUTTER and breakpoint is not None:
+            self.post_message(self.ToggleBreakpoint(breakpoint))
+
+
+def _breakpoint_signs(breakpoints: tuple[Breakpoint, ...], code: Code) -> dict[int, str]:
+    """The sign of each line that has a breakpoint: filled when it is enabled."""
+    signs: dict[int, str] = {}
+    for breakpoint in breakpoints:
+        line = None
+        if breakpoint.kind is BreakpointKind.LINE and path_matches(
+            breakpoint.pattern, code.filename
+        ):
+            line = breakpoint.number
+        elif breakpoint.kind is BreakpointKind.FUNCTION and function_matches(
+            breakpoint.pattern, code
+        ):
+            line = code.first_line
+        if line is not None and signs.get(line) != "●":
+            signs[line] = "●" if breakpoint.enabled else "○"
+    return signs

@@ -1,0 +1,83 @@
+"""The symbolic stack and the symbolic locals, as trees of values."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from stepper.tui.lines import Branch, Lines, TreeLines
+from stepper.tui.pane import Pane
+from stepper.tui.snapshot import Change, Snapshot
+from stepper.tui.value_tree import Subject, slot_branch
+
+
+class _ValuesPane(Pane):
+    """A tree of values; a row's origin is a key away."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "origin", "Go to the moment that made this value, node or guard", show=False)
+    ]
+    EMPTY: ClassVar[str]
+
+    def compose(self) -> ComposeResult:
+        yield TreeLines(empty="nothing yet")
+
+    @property
+    def lines(self) -> TreeLines:
+        """The tree."""
+        return self.query_one(TreeLines)
+
+    def show(self, snapshot: Snapshot) -> None:
+        self.lines.show_tree(self.roots(snapshot), empty=self.EMPTY if snapshot.state else None)
+
+    def roots(self, snapshot: Snapshot) -> list[Branch]:
+        """The rows of the first level."""
+        raise TypeError(f"{type(self).__name__} has no rows")
+
+    def action_origin(self) -> None:
+        branch = self.lines.branch_at(self.lines.cursor)
+        if branch is not None and isinstance(branch.subject, Subject):
+            self.post_message(self.GotoOrigin(branch.subject.of, branch.subject.ref))
+        else:
+            self.post_message(self.Say("this row has no origin: put the cursor on a value"))
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        self.action_origin()
+
+
+class StackPane(_ValuesPane):
+    """The top of the stack is the first row; entries that the last step popped stand above it."""
+
+    NAME = "stack"
+    HELP = "The symbolic stack, top first; what the last step popped or changed is marked."
+    EMPTY = "the symbolic stack is empty"
+
+    def title(self, snapshot: Snapshot) -> str:
+        return f"stack {len(snapshot.frame_state.stack)}" if snapshot.frame_state else "stack"
+
+    def roots(self, snapshot: Snapshot) -> list[Branch]:
+        slots = snapshot.stack
+        top = sum(1 for slot in slots if slot.change is not Change.GONE) - 1
+        branches: list[Branch] = []
+        for at in range(len(slots) - 1, -1, -1):
+            label = "TOS" if at == top else f"[{at}]"
+            branches.append(slot_branch(snapshot, slots[at], (f"{label:<4}", "name")))
+        return branches
+
+
+class LocalsPane(_ValuesPane):
+    """Local variables by name; those that the last step set or deleted are marked."""
+
+    NAME = "locals"
+    HELP = "The symbolic locals; what the last step set, changed or deleted is marked."
+    EMPTY = "there are no symbolic locals"
+
+    def title(self, snapshot: Snapshot) -> str:
+        return f"locals {len(snapshot.frame_state.locals)}" if snapshot.frame_state else "locals"
+
+    def roots(self, snapshot: Snapshot) -> list[Branch]:
+        slots = snapshot.locals
+        width = min(16, max((len(slot.label) for slot in slots), default=0))
+        return [slot_branch(snapshot, slot, (f"{slot.label:<{width}}", "name")) for slot in slots]

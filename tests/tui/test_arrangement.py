@@ -1,0 +1,57 @@
+"""Where the panes go, at each size of terminal."""
+
+from __future__ import annotations
+
+import pytest
+from textual.geometry import Region
+
+from stepper.tui.arrangement import STRIP, arrange
+from stepper.tui.desk import PANE_KEYS
+
+PANES = tuple(PANE_KEYS)
+
+
+@pytest.mark.parametrize("width", [20, 80, 109, 110, 120, 250])
+@pytest.mark.parametrize("height", [4, 10, 22, 38, 90])
+def test_groups_fill_the_screen_without_overlapping(width: int, height: int) -> None:
+    placed = arrange(width, height, panes=PANES)
+    screen = Region(0, 0, width, height)
+    regions = [region for p in placed for region in (p.bar, p.body) if region]
+    covered = 0
+    for at, region in enumerate(regions):
+        assert region in screen
+        assert not any(region.overlaps(other) for other in regions[at + 1 :])
+        covered += region.area
+    gaps = 2 * (height - STRIP) if width >= 110 else 0
+    assert covered >= width * height - gaps - 2 * height
+
+
+def test_a_wide_terminal_shows_code_state_and_timeline_at_once() -> None:
+    placed = arrange(120, 38, panes=PANES)
+    groups = {p.group.name: p.group.panes for p in placed}
+    assert groups["source"] == ("source",)
+    assert groups["stack"] == ("stack",)
+    assert groups["timeline"] == ("timeline",)
+    assert {p.group.name: p.body.y for p in placed}["timeline"] == 38 - STRIP
+
+
+def test_a_narrow_terminal_has_code_above_and_tabs_below() -> None:
+    placed = arrange(80, 22, panes=PANES)
+    assert [p.group.name for p in placed] == ["code", "more"]
+    assert all(p.body.width == 80 for p in placed)
+    shown = {pane for p in placed for pane in p.group.panes}
+    assert shown == set(PANES)
+
+
+def test_a_zoomed_pane_has_everything() -> None:
+    (only,) = arrange(120, 38, panes=PANES, zoomed="locals")
+    assert only.group.panes == ("locals",)
+    assert only.body == Region(0, 1, 120, 37)
+
+
+def test_a_larger_share_makes_a_group_larger() -> None:
+    def height(shares: dict[str, float]) -> int:
+        placed = arrange(80, 22, panes=PANES, shares=shares)
+        return next(p.body.height for p in placed if p.group.name == "code")
+
+    assert height({"group code": 2.0}) > height({})
