@@ -10,7 +10,7 @@ costs (columns x rows x log n) whatever the zoom, and nothing where nobody looks
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -126,7 +126,7 @@ class Timeline:
     def __init__(self) -> None:
         self._attempts = _Track()
         self._depths: list[_Track] = []
-        self._marks: dict[EventKind, list[MomentId]] = {kind: [] for kind in MARKS}
+        self._marks: dict[EventKind, Sequence[MomentId]] = {}
 
     @property
     def depth(self) -> int:
@@ -148,9 +148,9 @@ class Timeline:
             last = frame.last_moment if frame.last_moment is not None else attempt.last_moment
             self._depths[frame.depth].add(frame.id, frame.first_moment, last)
 
-    def add_marks(self, kind: EventKind, moments: Iterable[MomentId]) -> None:
-        """Add the moments of events of a kind, none earlier than those that were added before."""
-        self._marks[kind].extend(moments)
+    def set_marks(self, kind: EventKind, moments: Sequence[MomentId]) -> None:
+        """Say at which moments, in order, the events of a kind happened; it is not copied."""
+        self._marks[kind] = moments
 
     def attempts(self, window: Window) -> list[Run]:
         """The attempts in a window."""
@@ -162,7 +162,7 @@ class Timeline:
 
     def counts(self, kind: EventKind, window: Window) -> list[int]:
         """How many events of a kind each column of a window holds."""
-        moments = self._marks[kind]
+        moments = self._marks.get(kind, ())
         return [
             bisect_left(moments, high) - bisect_left(moments, low)
             for low, high in map(window.moments, range(window.width))

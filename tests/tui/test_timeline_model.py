@@ -22,7 +22,7 @@ def timeline() -> Timeline:
     frames = [frame(1, 0, 1, 100), frame(2, 1, 11, 20), frame(3, 1, 31, 60), frame(4, 2, 41, 50)]
     made.add_attempt(attempt(1, 1, 100), frames)
     made.add_attempt(attempt(2, 101, None), [frame(5, 0, 101, None)])
-    made.add_marks(EventKind.GUARD, [1, 1, 55, 199])
+    made.set_marks(EventKind.GUARD, [1, 1, 55, 199])
     return made
 
 

@@ -1,0 +1,196 @@
+"""The breakpoints: add one by its written form, change it, switch it on and off, remove it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
+from stepper.tui.lines import Lines
+from stepper.tui.oneline import OneLine
+from stepper.tui.palette import Row, row
+
+_HELP = (
+    "a add  Enter edit  Space on/off  i ignore  o once  d delete  Esc done",
+    "graph-break skip inline restart recompile cache-limit exception",
+    "FILE:LINE  function:GLOB  offset:GLOB@N  opcode:NAME",
+    "guard:KIND:SOURCE  node:GLOB  then  , if EXPR  , ignore N  , once",
+)
+
+
+class BreakpointInput(Input):
+    """The line in which a breakpoint is written."""
+
+    DEFAULT_CSS = """
+    BreakpointInput { height: 1; border: none; padding: 0; background: $panel; }
+    BreakpointInput:focus { border: none; }
+    """
+
+
+class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
+    """Gives back the breakpoints when any was changed, None when all are as they were."""
+
+    DEFAULT_CSS = """
+    BreakpointsScreen { align: center middle; }
+    BreakpointsScreen Vertical {
+        width: 92%; max-width: 100; height: 80%; max-height: 24; border: round $error;
+        padding: 0 1; background: $surface;
+    }
+    BreakpointsScreen Lines, BreakpointsScreen OneLine { background: $surface; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Done", show=False),
+        Binding("a,plus", "add", "Add", show=False),
+        Binding("enter", "edit", "Edit", show=False),
+        Binding("d,delete", "delete", "Delete", show=False),
+        Binding("i", "ignore", "Ignore the next hits", show=False),
+        Binding("o", "once", "Remove at its first stop", show=False),
+        Binding("space", "switch", "On or off", show=False, priority=True),
+    ]
+
+    def __init__(self, breakpoints: tuple[Breakpoint, ...]) -> None:
+        """
+        Args:
+            breakpoints: those that are set.
+        """
+        super().__init__()
+        self._given = breakpoints
+        self._breakpoints = list(breakpoints)
+        self._edited: int | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as frame:
+            frame.border_title = "breakpoints"
+            yield Lines(empty="no breakpoints: write one below, e.g. graph-break or train.py:42")
+            yield OneLine(id="breakpoint-error")
+            yield BreakpointInput(placeholder="a: write a breakpoint here")
+            for number, _ in enumerate(_HELP):
+                yield OneLine(id=f"breakpoint-help-{number}")
+
+    def on_mount(self) -> None:
+        for number, text in enumerate(_HELP):
+            self.query_one(f"#breakpoint-help-{number}", OneLine).say((text, "dim"))
+        self._draw()
+        (self._lines if self._breakpoints else self._field).focus()
+
+    @property
+    def _lines(self) -> Lines:
+        return self.query_one(Lines)
+
+    @property
+    def _field(self) -> BreakpointInput:
+        return self.query_one(BreakpointInput)
+
+    def _draw(self, cursor: int | None = None) -> None:
+        self._lines.show(len(self._breakpoints), self._row, cursor=cursor)
+
+    def _row(self, index: int) -> Row:
+        breakpoint = self._breakpoints[index]
+        sign = ("● on  ", "breakpoint") if breakpoint.enabled else ("○ off ", "dim")
+        number = f"{breakpoint.id or '-':>3} "
+        return row((number, "number"), sign, (str(breakpoint), "" if breakpoint.enabled else "dim"))
+
+    def _say(self, text: str = "", role: str = "error") -> None:
+        self.query_one("#breakpoint-error", OneLine).say((f" {text}" if text else "", role))
+
+    # Keys
+
+    def _chosen(self) -> int | None:
+        """The row that a key is about; None, and a word about it, when there is none."""
+        if self._lines.cursor < len(self._breakpoints):
+            return self._lines.cursor
+        self._say("there is no breakpoint to change: a adds one", "warning")
+        return None
+
+    def _change(self, at: int, **facts: object) -> None:
+        self._breakpoints[at] = msgspec.structs.replace(self._breakpoints[at], **facts)
+        self._say()
+        self._draw()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a breakpoint is written, letters are letters."""
+        return action == "leave" or not isinstance(self.focused, Input)
+
+    def action_switch(self) -> None:
+        at = self._chosen()
+        if at is not None:
+            self._change(at, enabled=not self._breakpoints[at].enabled)
+
+    def action_once(self) -> None:
+        at = self._chosen()
+        if at is not None:
+            self._change(at, once=not self._breakpoints[at].once)
+
+    def action_delete(self) -> None:
+        at = self._chosen()
+        if at is not None:
+            removed = self._breakpoints.pop(at)
+            self._say(f"removed {removed}", "dim")
+            self._draw(min(at, max(0, len(self._breakpoints) - 1)))
+
+    def action_add(self) -> None:
+        self._edit(None, "")
+
+    def action_edit(self) -> None:
+        at = self._chosen()
+        if at is not None:
+            self._edit(at, str(self._breakpoints[at]))
+
+    def action_ignore(self) -> None:
+        at = self._chosen()
+        if at is not None:
+            once = self._breakpoints[at]
+            plain = msgspec.structs.replace(once, ignore=0, once=False)
+            tail = ", once" if once.once else ""
+            self._edit(at, f"{plain}, ignore {once.ignore or ''}{tail}")
+            self._field.cursor_position = len(self._field.value) - len(tail)
+
+    def _edit(self, at: int | None, text: str) -> None:
+        self._edited = at
+        self._field.value = text
+        self._field.focus()
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        self.action_edit()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        text = event.value.strip()
+        if not text:
+            self._lines.focus()
+            return
+        try:
+            parsed = parse_breakpoint(text)
+        except BreakpointError as error:
+            self._say(str(error))
+            return
+        at = self._edited
+        if at is None:
+            at = len(self._breakpoints)
+            number = max((b.id for b in self._breakpoints), default=0) + 1
+            self._breakpoints.append(msgspec.structs.replace(parsed, id=number))
+        else:
+            old = self._breakpoints[at]
+            self._breakpoints[at] = msgspec.structs.replace(parsed, id=old.id, enabled=old.enabled)
+        self._edited = None
+        self._field.value = ""
+        self._say()
+        self._draw(at)
+        self._lines.focus()
+
+    def action_leave(self) -> None:
+        if isinstance(self.focused, Input) and (self._field.value or self._breakpoints):
+            self._edited = None
+            self._field.value = ""
+            self._say()
+            self._lines.focus()
+            return
+        changed = tuple(self._breakpoints)
+        self.dismiss(changed if changed != self._given else None)

@@ -1,0 +1,206 @@
+"""Three ways to look at an FX graph: a table, Python, a drawing. Rows are made on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from stepper.client.text import node_code, node_meta, one_line, short_name
+from stepper.model.trace import Node
+from stepper.tui.drawing import INPUT_OPS, Drawing
+from stepper.tui.highlight import python_spans
+from stepper.tui.palette import LANES, Row, Span, row
+from stepper.tui.places import Places
+
+IsNew = Callable[[Node], bool]
+"""Whether the last step made a node."""
+
+
+class GraphView(Protocol):
+    """A graph as rows."""
+
+    @property
+    def headings(self) -> tuple[Span, ...]:
+        """The line above the rows; empty for none."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def row(self, index: int) -> Row:
+        """One row."""
+        ...
+
+    def node(self, index: int) -> Node | None:
+        """The node that a row is about."""
+        ...
+
+    def index(self, node: int) -> int:
+        """The row of the node that stands at a place in the sequence of nodes."""
+        ...
+
+
+def _sign(new: bool) -> Span:
+    return ("+ ", "new") if new else ("  ", "")
+
+
+class TableView:
+    """A row for each node: name, op, target, value, arguments, and what made it."""
+
+    def __init__(self, nodes: Sequence[Node], is_new: IsNew, places: Places) -> None:
+        self._nodes = nodes
+        self._is_new = is_new
+        self._places = places
+        self._name = min(18, max((len(node.name) for node in nodes), default=4))
+        self._target = min(24, max((len(short_name(node.target)) for node in nodes), default=6))
+        self._meta = min(16, max((len(node_meta(node)) for node in nodes), default=5))
+
+    @property
+    def headings(self) -> tuple[Span, ...]:
+        name, meta, target = self._name, self._meta, self._target
+        text = f"  {'name':<{name}} {'value':<{meta}} {'target':<{target}} arguments · made by"
+        return ((text, "dim"),)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def row(self, index: int) -> Row:
+        node = self._nodes[index]
+        new = self._is_new(node)
+        target = short_name(node.target)
+        source = short_name(node.source) if node.source else one_line(node.args)
+        spans: tuple[Span, ...] = (
+            _sign(new),
+            (f"{node.name:<{self._name}} ", "node new" if new else "node"),
+            (f"{node_meta(node):<{self._meta}} ", "tensor"),
+            (f"{target:<{self._target}} ", "function" if node.op not in INPUT_OPS else "keyword"),
+            (source, "source" if node.source else ""),
+            (f"  {self._places.instruction(node.moment, node.attempt)}", "dim"),
+            (f"  {self._places.line(node.moment, node.attempt)}", "dim"),
+        )
+        if node.graph:
+            spans = (*spans, (f"  in {node.graph}", "dim"))
+        return Row(spans)
+
+    def node(self, index: int) -> Node | None:
+        return self._nodes[index]
+
+    def index(self, node: int) -> int:
+        return node
+
+
+class _Line(NamedTuple):
+    node: int | None
+    text: str = ""
+    """What stands there when it is no node."""
+
+
+class CodeView:
+    """The graph as the function that FX would write; an unfinished one ends in `…`."""
+
+    def __init__(self, nodes: Sequence[Node], is_new: IsNew) -> None:
+        self._nodes = nodes
+        self._is_new = is_new
+        self._lines: list[_Line] = []
+        self._index: dict[int, int] = {}
+        graphs: dict[str, list[int]] = {}
+        for at, node in enumerate(nodes):
+            graphs.setdefault(node.graph, []).append(at)
+        for graph, members in graphs.items():
+            self._add_function(graph, members)
+
+    def _add_function(self, graph: str, members: list[int]) -> None:
+        inputs = [at for at in members if self._nodes[at].op == "placeholder"]
+        shown = [self._nodes[at].name for at in inputs[:6]]
+        names = ", ".join(["self", *shown, *(["…"] if len(inputs) > len(shown) else [])])
+        if self._lines:
+            self._lines.append(_Line(None, ""))
+        self._lines.append(_Line(None, f"def {graph or 'forward'}({names}):"))
+        for at in members:
+            self._index[at] = len(self._lines)
+            self._lines.append(_Line(at))
+        if not members or self._nodes[members[-1]].op != "output":
+            self._lines.append(_Line(None, "    …"))
+
+    @property
+    def headings(self) -> tuple[Span, ...]:
+        return ()
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def row(self, index: int) -> Row:
+        at, text = self._lines[index]
+        new = False
+        if at is not None:
+            node = self._nodes[at]
+            new = self._is_new(node)
+            meta = node_meta(node)
+            if node.op == "placeholder":
+                about = "  ".join(filter(None, (short_name(node.source), meta)))
+                text = f"    # {node.name}: {about}"
+            else:
+                text = f"    {node_code(node)}" + (f"  # {meta}" if meta else "")
+        return Row((_sign(new), *python_spans([text])[0]), "new-line" if new else "")
+
+    def node(self, index: int) -> Node | None:
+        at = self._lines[index].node
+        return self._nodes[at] if at is not None else None
+
+    def index(self, node: int) -> int:
+        return self._index[node]
+
+
+class DrawingView:
+    """The graph with its values as lanes."""
+
+    def __init__(self, nodes: Sequence[Node], is_new: IsNew, width: int) -> None:
+        self._nodes = nodes
+        self._is_new = is_new
+        # Half of the width for the lanes, two columns each.
+        self._drawing = Drawing(nodes, max_lanes=max(4, min(24, width // 4)))
+
+    @property
+    def headings(self) -> tuple[Span, ...]:
+        return ()
+
+    def __len__(self) -> int:
+        return len(self._drawing)
+
+    def row(self, index: int) -> Row:
+        drawn = self._drawing.rows(index, index + 1)[0]
+        node = self._nodes[drawn.node]
+        new = self._is_new(node)
+        target = "" if node.op in ("placeholder", "output") else short_name(node.target)
+        # A node is mostly named after its target's last word: say the target if it adds something.
+        said = target.rpartition(".")[2] == node.name.rstrip("_0123456789")
+        spans: list[Span] = [_sign(new), *_lanes(drawn.art, drawn.lanes)]
+        spans += [
+            ("  ", ""),
+            (node.name, "node new" if new else "node"),
+            (f"  {node_meta(node)}", "tensor"),
+            (f"  {target}" if target and not said else "", "function"),
+            (f"  {short_name(node.source)}" if node.source else "", "source"),
+        ]
+        if drawn.far:
+            spans.append((f"  ← {', '.join(drawn.far)}", "dim"))
+        if node.graph:
+            spans.append((f"  in {node.graph}", "dim"))
+        return row(*spans)
+
+    def node(self, index: int) -> Node | None:
+        return self._nodes[self._drawing.order[index]]
+
+    def index(self, node: int) -> int:
+        return self._drawing.row_of(node)
+
+
+def _lanes(art: str, lanes: Sequence[int]) -> list[Span]:
+    """The characters of a drawn row, those of one lane together."""
+    spans: list[Span] = []
+    start = 0
+    for at in range(1, len(art) + 1):
+        if at == len(art) or lanes[at] != lanes[start]:
+            role = f"lane-{lanes[start] % LANES}" if lanes[start] >= 0 else ""
+            spans.append((art[start:at], role))
+            start = at
+    return spans

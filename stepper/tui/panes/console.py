@@ -1,0 +1,152 @@
+"""Expressions, evaluated where the program stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from concurrent.futures import Future
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import Input
+
+from stepper.client.session import Session
+from stepper.model.control import Response
+from stepper.tui.lines import Lines
+from stepper.tui.palette import Row, row
+from stepper.tui.pane import Pane
+from stepper.tui.snapshot import Snapshot, Status
+
+_KEPT_LINES = 10_000
+
+_NAMES = "stack, locals, inst, graph, guards, tx"
+
+
+class ConsoleInput(Input):
+    """The line in which an expression is typed; up and down go through earlier ones."""
+
+    DEFAULT_CSS = """
+    ConsoleInput { height: 1; border: none; padding: 0; background: $surface; }
+    ConsoleInput:focus { border: none; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "earlier(-1)", "Earlier expression", show=False),
+        Binding("down", "earlier(1)", "Later expression", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(id="console-input")
+        self.history: list[str] = []
+        self._at = 0
+        self._typed = ""
+
+    def remember(self, expression: str) -> None:
+        """Add an expression to the history, once when it is repeated."""
+        if not self.history or self.history[-1] != expression:
+            self.history.append(expression)
+        self._at = len(self.history)
+        self._typed = ""
+
+    def action_earlier(self, step: int) -> None:
+        if self._at == len(self.history):
+            self._typed = self.value
+        self._at = max(0, min(self._at + step, len(self.history)))
+        self.value = self.history[self._at] if self._at < len(self.history) else self._typed
+        self.cursor_position = len(self.value)
+
+
+class ConsolePane(Pane):
+    """Evaluates in the program itself, in the symbolic frame that is looked at."""
+
+    NAME = "console"
+    HELP = f"Evaluates Python at a live stop, over {_NAMES}."
+
+    class Answered(Message):
+        """The program has answered."""
+
+        def __init__(self, response: Response) -> None:
+            super().__init__()
+            self.response = response
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._log: list[Row] = []
+
+    def compose(self) -> ComposeResult:
+        yield Lines(empty="", id="console-lines")
+        yield ConsoleInput()
+
+    @property
+    def lines(self) -> Lines:
+        """What was asked and answered."""
+        return self.query_one(Lines)
+
+    @property
+    def _session(self) -> Session:
+        session: Session = self.app.session  # type: ignore[attr-defined]
+        return session
+
+    def depends(self, snapshot: Snapshot) -> Hashable:
+        return snapshot.moment, snapshot.status, snapshot.frame_index
+
+    def focus_inside(self) -> None:
+        self.query_one(ConsoleInput).focus(scroll_visible=False)
+
+    def show(self, snapshot: Snapshot) -> None:
+        hint = f"evaluates over {_NAMES}"
+        why_not = _why_not(snapshot)
+        self.query_one(ConsoleInput).placeholder = ">>>"
+        self.lines.show(len(self._log), self._log.__getitem__, empty=why_not or hint)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        expression = event.value.strip()
+        if not expression:
+            return
+        field = self.query_one(ConsoleInput)
+        field.remember(expression)
+        field.value = ""
+        self._add((">>> ", "key"), expression)
+        snapshot = self.snapshot
+        why_not = _why_not(snapshot) if snapshot else "there is no program yet"
+        if snapshot is None or why_not:
+            self._add((why_not, "warning"))
+            return
+        frame = None
+        if snapshot.at_stop:
+            frame = snapshot.frame_state.frame if snapshot.frame_state else None
+        elif snapshot.stopped is not None:
+            text = f"evaluated where the program stands, at step {snapshot.stopped.moment}"
+            self._add((f"{text}; you look at step {snapshot.moment}", "dim"))
+        self._session.evaluate(expression, frame).add_done_callback(self._on_answer)
+
+    def _on_answer(self, future: Future[Response]) -> None:
+        # On the thread that reads the channel: only a message may cross over.
+        self.post_message(self.Answered(future.result()))
+
+    def on_console_pane_answered(self, message: Answered) -> None:
+        response = message.response
+        for line in response.printed.splitlines():
+            self._add((line, "dim"))
+        for line in response.text.splitlines():
+            self._add((line, "" if response.ok else "error"))
+
+    def _add(self, *spans: tuple[str, str] | str) -> None:
+        self._log.append(row(*spans))
+        del self._log[:-_KEPT_LINES]
+        self.lines.show(len(self._log), self._log.__getitem__, cursor=len(self._log) - 1)
+
+
+def _why_not(snapshot: Snapshot) -> str:
+    """Why nothing can be evaluated; empty when it can."""
+    match snapshot.status:
+        case Status.STOPPED:
+            return ""
+        case Status.RUNNING | Status.STARTING:
+            return "no live stop: the program runs; pause it with Ctrl-C to evaluate in it"
+        case Status.ENDED:
+            return f"no live stop: the program {snapshot.ended or 'has ended'}"
+        case Status.RECORDING:
+            return "no live stop: a recording holds descriptions, not the objects themselves"

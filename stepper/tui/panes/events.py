@@ -1,0 +1,139 @@
+"""Everything that happened in the session, in order, read from the recording a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from textual.cache import LRUCache
+
+from stepper.client.text import one_line, plural, short_name
+from stepper.model.trace import Event, EventKind, MomentId
+from stepper.recording.reader import Recording
+from stepper.tui.lines import Lines
+from stepper.tui.listing import ListingPane
+from stepper.tui.palette import Row, Span
+from stepper.tui.snapshot import Snapshot
+
+_PAGE = 256
+
+_ROLES = {
+    EventKind.GRAPH_BREAK: "error",
+    EventKind.EXCEPTION: "error",
+    EventKind.CACHE_LIMIT: "error",
+    EventKind.RESTART: "warning",
+    EventKind.SKIP: "warning",
+    EventKind.RECOMPILE: "warning",
+    EventKind.GUARD: "type",
+    EventKind.NODE: "node",
+    EventKind.INLINE: "function",
+    EventKind.RETURN: "dim",
+    EventKind.TRANSLATION: "title",
+    EventKind.END: "title",
+}
+
+
+def parse_filter(text: str) -> tuple[tuple[EventKind, ...], str]:
+    """Kinds and text of a filter: `guard,node weight` is all guards and nodes that say `weight`."""
+    first, _, rest = text.strip().partition(" ")
+    words = first.lower().split(",")
+    kinds = tuple(EventKind(word) for word in words if word in EventKind._value2member_map_)
+    if len(kinds) == len(words):
+        return kinds, rest.strip()
+    return (), text.strip()
+
+
+class EventsPane(ListingPane):
+    """A row for each event, those after the moment shown dimmed. Enter goes to one."""
+
+    NAME = "events"
+    HELP = "Every event of the session, by kind and text; the current moment is marked."
+    FILTER: ClassVar[str] = "kinds, then text: graph-break   guard,node weight   relu"
+    EMPTY = "nothing has happened yet"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pages: LRUCache[int, list[Event]] = LRUCache(32)
+        self._asked: tuple[Hashable, ...] = ()
+        self._kinds: tuple[EventKind, ...] = ()
+        self._text = ""
+        self._count = 0
+        self._moment: MomentId = 0
+
+    def depends(self, snapshot: Snapshot) -> Hashable:
+        return snapshot.moment, snapshot.newest, snapshot.status
+
+    def title(self, snapshot: Snapshot) -> str:
+        return f"events {self._count:,}" + (" filtered" if self.filter else "")
+
+    def show(self, snapshot: Snapshot) -> None:
+        recording = snapshot.recording
+        if recording is None:
+            self.list_rows(0)
+            return
+        asked = (self.filter, snapshot.newest, snapshot.status)
+        if asked != self._asked:
+            self._asked = asked
+            self._kinds, self._text = parse_filter(self.filter)
+            self._count = recording.event_count(self._kinds or None, self._text)
+            self._pages.clear()
+        self.places(snapshot)
+        cursor = None
+        if snapshot.moment != self._moment:
+            self._moment = snapshot.moment
+            cursor = max(0, self._position(snapshot.moment) - 1)
+        empty = f"no event is {self.filter!r}" if self.filter else self.EMPTY
+        self.list_rows(self._count, cursor=cursor, empty=empty)
+
+    def _position(self, moment: MomentId) -> int:
+        """How many of the rows come before a moment, by bisection over the pages."""
+        low, high = 0, self._count
+        while low < high:
+            middle = (low + high) // 2
+            if self._event(middle).moment < moment:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _event(self, index: int) -> Event:
+        number, at = divmod(index, _PAGE)
+        page = self._pages.get(number)
+        if page is None:
+            page = self._pages[number] = self._recording.events(
+                kinds=self._kinds or None, text=self._text, limit=_PAGE, offset=number * _PAGE
+            )
+        return page[at]
+
+    @property
+    def _recording(self) -> Recording:
+        assert self.snapshot is not None
+        assert self.snapshot.recording is not None
+        return self.snapshot.recording
+
+    def draw_row(self, index: int) -> Row:
+        assert self.snapshot is not None
+        event = self._event(index)
+        past = event.moment < self.snapshot.moment
+        new = self.snapshot.is_new(event.moment)
+        spans: tuple[Span, ...] = (
+            ("+ ", "new") if new else ("│ " if past else "  ", "dim"),
+            (f"{event.moment:>7} ", "number"),
+            (f"{event.kind:<12} ", _ROLES.get(event.kind, "")),
+            (short_name(one_line(event.text)), "" if past else "dim"),
+        )
+        return Row(spans)
+
+    def detail_of(self, index: int) -> list[str]:
+        event = self._event(index)
+        made = self._places.instruction(event.moment) if self._places else ""
+        line = self._places.line(event.moment) if self._places else ""
+        return [
+            f"{event.kind}: {one_line(event.text)}",
+            f"step {event.moment}  {made}  {line}".rstrip(),
+            f"row {index + 1:,} of {plural(self._count, 'event')}",
+        ]
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        event = self._event(message.index)
+        self.go_to(event.moment, f"{event.kind}: {one_line(event.text)}")

@@ -1,0 +1,114 @@
+"""Every frame that Dynamo was asked to compile, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from stepper.client.text import clip, one_line, plural, short_name, short_path
+from stepper.model.trace import Outcome, Translation
+from stepper.tui.lines import Lines
+from stepper.tui.listing import ListingPane
+from stepper.tui.palette import Row, Span
+from stepper.tui.snapshot import Snapshot
+
+_OUTCOME_ROLES = {
+    Outcome.COMPILED: "executed",
+    Outcome.SKIPPED: "dim",
+    Outcome.FAILED: "error",
+    Outcome.RUNNING: "changed",
+}
+_SIGNS = {
+    Outcome.COMPILED: "✓",
+    Outcome.SKIPPED: "–",
+    Outcome.FAILED: "✗",
+    Outcome.RUNNING: "…",
+}
+
+
+class FramesPane(ListingPane):
+    """A row for each translation; `▶` is the one of the moment shown. Enter goes to its start."""
+
+    NAME = "frames"
+    HELP = "Every frame that Dynamo was asked to compile: attempts, counts, time and outcome."
+    FILTER: ClassVar[str] = "part of a name, a compile id, an outcome, a file or a reason"
+    EMPTY = "Dynamo has not been asked to compile anything yet"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._translations: list[Translation] = []
+        self._name_width = 0
+        self._here: int | None = None
+
+    def depends(self, snapshot: Snapshot) -> Hashable:
+        here = snapshot.translation.id if snapshot.translation else None
+        return here, snapshot.newest, snapshot.status
+
+    def title(self, snapshot: Snapshot) -> str:
+        return f"frames {len(self._translations)}"
+
+    def show(self, snapshot: Snapshot) -> None:
+        known = snapshot.recording.translations() if snapshot.recording else []
+        wanted = self.filter.lower()
+        self._translations = [t for t in known if wanted in _searched(t)] if wanted else known
+        here = snapshot.translation.id if snapshot.translation else None
+        cursor = None
+        if here != self._here:
+            self._here = here
+            cursor = next((at for at, t in enumerate(self._translations) if t.id == here), None)
+        names = (len(_name(t)) for t in self._translations)
+        self._name_width = min(28, max(names, default=4))
+        heads = "  attempts instr guards nodes breaks   time"
+        self.headings((f"  {'id':<6} {'name':<{self._name_width}} {'outcome':<10}{heads}", "dim"))
+        empty = f"none of {len(known)} frames holds {self.filter!r}" if wanted else self.EMPTY
+        self.list_rows(len(self._translations), cursor=cursor, empty=empty)
+
+    def draw_row(self, index: int) -> Row:
+        t = self._translations[index]
+        here = t.id == self._here
+        reason = t.reason or t.recompile_reason
+        seconds = f"{t.seconds:6.2f}s" if t.seconds is not None else "      –"
+        spans: tuple[Span, ...] = (
+            ("▶ " if here else "  ", "key"),
+            (f"{t.compile_id or '–':<6} ", "constant"),
+            (f"{clip(_name(t), self._name_width):<{self._name_width}} ", "function"),
+            (f"{_SIGNS[t.outcome]} {t.outcome:<8}", _OUTCOME_ROLES[t.outcome]),
+            (f"  {t.attempts:>8} {t.instructions:>5} {t.guards:>6} {t.nodes:>5} ", ""),
+            (f"{t.graph_breaks:>6} ", "warning" if t.graph_breaks else ""),
+            (seconds, ""),
+            (f"  {short_path(t.filename)}:{t.line}", "dim"),
+            (f"  {one_line(reason)}" if reason else "", "warning"),
+        )
+        return Row(spans, "current" if here else "")
+
+    def detail_of(self, index: int) -> list[str]:
+        t = self._translations[index]
+        lines = [f"{t.compile_id or '(no compile id)'} {short_name(t.name)}, {t.filename}:{t.line}"]
+        if t.recompile_reason:
+            lines.append(f"recompiled: {one_line(t.recompile_reason)}")
+        if t.reason:
+            lines.append(f"{t.outcome}: {one_line(t.reason)}")
+        if t.resume_of:
+            lines.append(f"continues {t.resume_of} after a graph break")
+        called = t.python_stack[-1] if t.python_stack else None
+        if called is not None:
+            place = f"{short_path(called.filename)}:{called.line} in {called.function}"
+            lines.append(
+                f"called from {place}; the code had {plural(t.cache_size, 'entry')} before"
+            )
+        return lines
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        t = self._translations[message.index]
+        if not t.instructions and not t.attempts:
+            self.post_message(self.Say(f"{t.name} was {t.outcome} before its first instruction"))
+        self.go_to(t.first_moment, f"{t.compile_id or t.outcome} {short_name(t.name)}")
+
+
+def _name(t: Translation) -> str:
+    return f"{short_name(t.resume_of)}, resumed" if t.resume_of else short_name(t.name)
+
+
+def _searched(t: Translation) -> str:
+    texts = (t.compile_id, t.name, t.outcome, t.filename, t.reason, t.recompile_reason)
+    return " ".join(texts).lower()

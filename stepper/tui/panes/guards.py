@@ -1,0 +1,91 @@
+"""The guards that were installed so far, and what caused each."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from stepper.client.text import one_line, short_name
+from stepper.model.trace import Guard
+from stepper.tui.lines import Lines
+from stepper.tui.listing import ListingPane
+from stepper.tui.palette import Row, Span
+from stepper.tui.snapshot import Snapshot
+
+
+class GuardsPane(ListingPane):
+    """Guards with check and cause; `+` marks those of the last step. Enter goes to the cause."""
+
+    NAME = "guards"
+    HELP = "The guards so far: kind, source, check, and the instruction and line that caused each."
+    FILTER: ClassVar[str] = "part of a kind, a source, a check or a line"
+    EMPTY = "no guards yet"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._guards: list[Guard] = []
+        self._kind = self._source = 0
+
+    def title(self, snapshot: Snapshot) -> str:
+        total = len(snapshot.guards)
+        return f"guards {len(self._guards)} of {total}" if self.filter else f"guards {total}"
+
+    def show(self, snapshot: Snapshot) -> None:
+        self.places(snapshot)
+        at = self.lines.cursor
+        kept = self._guards[at].id if at < len(self._guards) else None
+        wanted = self.filter.lower()
+        guards = snapshot.guards
+        self._guards = [g for g in guards if wanted in _searched(g)] if wanted else guards
+        self._kind = min(22, max((len(guard.kind) for guard in self._guards), default=4))
+        self._source = min(36, max((len(_source(guard)) for guard in self._guards), default=6))
+        self.headings(
+            (f"  {'kind':<{self._kind}} {'source':<{self._source}} check · caused by", "dim")
+        )
+        empty = f"none of {len(guards)} guards holds {self.filter!r}" if wanted else self.EMPTY
+        self.list_rows(len(self._guards), cursor=self._place_cursor(snapshot, kept), empty=empty)
+
+    def _place_cursor(self, snapshot: Snapshot, kept: int | None) -> int | None:
+        if self._guards and snapshot.is_new(self._guards[-1].moment):
+            return len(self._guards) - 1
+        return next((at for at, guard in enumerate(self._guards) if guard.id == kept), None)
+
+    def draw_row(self, index: int) -> Row:
+        assert self.snapshot is not None
+        guard = self._guards[index]
+        new = self.snapshot.is_new(guard.moment)
+        assert self._places is not None
+        made = self._places.instruction(guard.moment, guard.attempt)
+        place = guard.user_line or self._places.line(guard.moment, guard.attempt)
+        spans: tuple[Span, ...] = (
+            ("+ ", "new") if new else ("  ", ""),
+            (f"{guard.kind:<{self._kind}} ", "type new" if new else "type"),
+            (f"{_source(guard):<{self._source}} ", "source"),
+            (one_line(" and ".join(guard.code)), ""),
+            (f"  {made}", "dim"),
+            (f"  {one_line(place)}", "dim"),
+        )
+        return Row(spans)
+
+    def detail_of(self, index: int) -> list[str]:
+        guard = self._guards[index]
+        made = self._places.instruction(guard.moment, guard.attempt) if self._places else ""
+        lines = [f"{guard.kind} {_source(guard)}  ({guard.scope or 'no scope'})"]
+        lines += [f"checks {one_line(code)}" for code in guard.code] or [
+            "what it checks is known when the translation has ended"
+        ]
+        lines.append(
+            f"caused by {made or 'no instruction'}, step {guard.moment}  {guard.user_line}"
+        )
+        return lines
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        guard = self._guards[message.index]
+        self.go_to(guard.moment, f"installed {guard.kind} {guard.source}".rstrip())
+
+
+def _source(guard: Guard) -> str:
+    return short_name(one_line(guard.source)) or "(global state)"
+
+
+def _searched(guard: Guard) -> str:
+    return f"{guard.kind} {guard.source} {' '.join(guard.code)} {guard.user_line}".lower()

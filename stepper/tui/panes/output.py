@@ -1,0 +1,160 @@
+"""What the program writes to its terminal, and a line to type into it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+from textual.widgets import Input
+
+from stepper.client.events import OutputArrived, SessionEvent
+from stepper.client.session import Session
+from stepper.tui.lines import Lines
+from stepper.tui.palette import Palette, Row, row
+from stepper.tui.pane import Pane
+from stepper.tui.snapshot import Snapshot, Status
+from stepper.tui.terminal_text import TerminalText
+
+_END_OF_FILE = "\x04"
+
+
+class OutputLines(Lines):
+    """Lines in the program's own colours; dim when they came after the moment shown."""
+
+    def __init__(self, text: TerminalText) -> None:
+        super().__init__(empty="the program has written nothing yet", id="output-lines")
+        self._text = text
+        self.moment: int | None = None
+        """Later output is dimmed; None: nothing is."""
+
+    def _make(self, index: int, palette: Palette) -> tuple[Strip, Style]:
+        line = self._text.lines[index]
+        later = self.moment is not None and line.moment > self.moment
+        strip = line.strip(self.rich_style + palette["dim" if later else ""])
+        if self.searched:
+            strip = highlighted(strip, self.searched, palette["match"])
+        return strip, self.rich_style
+
+
+class ProgramInput(Input):
+    """The line that is typed into the program's terminal."""
+
+    DEFAULT_CSS = """
+    ProgramInput { height: 1; border: none; padding: 0; background: $surface; }
+    ProgramInput:focus { border: none; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+d", "end_of_file", "End of the program's input", show=False),
+    ]
+
+    class EndOfFile(Message):
+        """Ctrl-D on an empty line."""
+
+    def action_end_of_file(self) -> None:
+        if self.value:
+            self.action_delete_right()
+        else:
+            self.post_message(self.EndOfFile())
+
+
+class OutputPane(Pane):
+    """The newest lines stay in view until the cursor is moved away from the end."""
+
+    NAME = "output"
+    HELP = "What the program wrote to its terminal, and a line to type into it."
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text = TerminalText()
+        self._last_read = 0
+        self._shown = 0
+
+    def compose(self) -> ComposeResult:
+        yield OutputLines(self._text)
+        yield ProgramInput(id="output-input")
+
+    @property
+    def lines(self) -> OutputLines:
+        """The output."""
+        return self.query_one(OutputLines)
+
+    @property
+    def _session(self) -> Session:
+        session: Session = self.app.session  # type: ignore[attr-defined]
+        return session
+
+    def depends(self, snapshot: Snapshot) -> Hashable:
+        return snapshot.moment, snapshot.newest, snapshot.status
+
+    def on_session_event(self, event: SessionEvent) -> None:
+        if isinstance(event, OutputArrived):
+            newest = self.snapshot.newest if self.snapshot else 0
+            self._text.feed(event.text, newest)
+            self.redraw()
+
+    def show(self, snapshot: Snapshot) -> None:
+        # A program of this session sends its output here; of any other there is what was recorded.
+        if not self._session.has_terminal and snapshot.recording is not None:
+            for piece in snapshot.recording.output(after_id=self._last_read):
+                self._text.feed(piece.data, piece.moment)
+                self._last_read = piece.id
+        lines, count = self.lines, len(self._text.lines)
+        at_newest = snapshot.moment >= snapshot.newest
+        lines.moment = None if at_newest else snapshot.moment
+        at_end = lines.cursor >= self._shown - 1
+        self._shown = count
+        lines.show(count, self._row, cursor=count - 1 if at_end else None)
+        field = self.query_one(ProgramInput)
+        can_type = self._session.has_terminal and self._session.live
+        field.disabled = not can_type
+        field.placeholder = (
+            "input for the program: Enter sends the line, Ctrl-D ends the input"
+            if can_type
+            else _why_not(snapshot.status)
+        )
+
+    def _row(self, index: int) -> Row:
+        return row(self._text.lines[index].text)
+
+    def focus_inside(self) -> None:
+        field = self.query_one(ProgramInput)
+        (self.lines if field.disabled else field).focus(scroll_visible=False)
+
+    def on_resize(self, event: events.Resize) -> None:
+        size = self.lines.size
+        if self._session.has_terminal and size.width > 1 and size.height > 1:
+            self._session.resize(size.height, size.width)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._session.write_input(event.value + "\n")
+        event.input.value = ""
+
+    def on_program_input_end_of_file(self, message: ProgramInput.EndOfFile) -> None:
+        self._session.write_input(_END_OF_FILE)
+        self.post_message(self.Say("sent end of file to the program"))
+
+
+def _why_not(status: Status) -> str:
+    if status is Status.ENDED:
+        return "the program has ended: it takes no more input"
+    return "a recording takes no input"
+
+
+def highlighted(strip: Strip, searched: str, style: Style) -> Strip:
+    """The strip with the first place marked where `searched`, in lower case, stands."""
+    at = strip.text.lower().find(searched)
+    if at < 0:
+        return strip
+    first = Strip([Segment(strip.text[:at])]).cell_length
+    last = Strip([Segment(strip.text[: at + len(searched)])]).cell_length
+    pieces = [strip.crop(0, first), strip.crop(first, last).apply_style(style), strip.crop(last)]
+    return Strip.join(pieces)

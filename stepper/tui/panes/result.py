@@ -1,0 +1,123 @@
+"""The translation that the moment belongs to, as it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from stepper.client.text import translation_name, translation_summary
+from stepper.model.program import Code
+from stepper.model.trace import Attempt, Outcome, Translation
+from stepper.recording.reader import Recording
+from stepper.tui.lines import Lines
+from stepper.tui.listing import ListingPane
+from stepper.tui.palette import Row
+from stepper.tui.results import (
+    Item,
+    Pair,
+    aligned,
+    attempt_items,
+    break_items,
+    graph_items,
+    guard_items,
+    side_by_side,
+)
+from stepper.tui.snapshot import Snapshot
+
+
+class ResultPane(ListingPane):
+    """Bytecode before and after, final guards, graph code, graph breaks, attempts compared."""
+
+    NAME = "result"
+    HELP = "What came of the translation: both bytecodes, guards, graph, breaks, attempts compared."
+    VIEWS: ClassVar[tuple[str, ...]] = ("bytecode", "guards", "graph", "breaks", "attempts")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._items: list[Item] = []
+        self._pairs: list[Pair] = []
+        self._codes: tuple[Code, Code] | None = None
+        self._made_for: Hashable = None
+
+    def depends(self, snapshot: Snapshot) -> Hashable:
+        return snapshot.translation, snapshot.newest, self._current(snapshot), self.size.width
+
+    def show(self, snapshot: Snapshot) -> None:
+        recording, translation = snapshot.recording, snapshot.translation
+        if recording is None or translation is None:
+            self.list_rows(0, empty="there is no translation at this moment")
+            return
+        self.headings(
+            (translation_name(translation), "title"), f"  {translation_summary(translation)}"
+        )
+        changed = self._make(recording, translation)
+        if self._codes is not None:
+            current = self._current(snapshot)
+            cursor = next((at for at, p in enumerate(self._pairs) if p.original == current), None)
+            self.list_rows(len(self._pairs), cursor=cursor)
+        else:
+            empty = self._nothing(translation)
+            self.list_rows(len(self._items), cursor=0 if changed else None, empty=empty)
+
+    def _make(self, recording: Recording, translation: Translation) -> bool:
+        """Make the rows of the view, if they are not those that are there; True when they were."""
+        attempts = recording.attempts(translation.id)
+        made_for = (self.view, translation, len(attempts))
+        if made_for == self._made_for:
+            return False
+        self._made_for = made_for
+        self._items, self._pairs, self._codes = [], [], None
+        if self.view == "bytecode":
+            transformed = recording.transformed(translation.id)
+            if transformed is not None:
+                self._codes = recording.code(translation.code), transformed
+                self._pairs = aligned(*self._codes)
+        elif attempts:
+            self._items = self._items_of(recording, translation, attempts)
+        return True
+
+    def _items_of(
+        self, recording: Recording, translation: Translation, attempts: list[Attempt]
+    ) -> list[Item]:
+        match self.view:
+            case "guards":
+                return guard_items(recording, attempts[-1])
+            case "graph":
+                return graph_items(recording, translation, attempts[-1])
+            case "breaks":
+                return break_items(recording, attempts, recording.facts.cwd)
+            case _:
+                return attempt_items(recording, attempts)
+
+    def _nothing(self, translation: Translation) -> str:
+        """Why the view is empty."""
+        if self.view == "breaks":
+            return "no graph break so far" if self._runs(translation) else "no graph break"
+        if self._runs(translation):
+            return "not finished: there is a result when the translation has ended"
+        if translation.outcome is Outcome.COMPILED:
+            return f"no {self.view} was recorded for this translation"
+        return f"the frame was {translation.outcome}: {translation.reason}"
+
+    @staticmethod
+    def _runs(translation: Translation) -> bool:
+        return translation.outcome is Outcome.RUNNING
+
+    @staticmethod
+    def _current(snapshot: Snapshot) -> int | None:
+        """Index of the instruction at which the translated frame stands."""
+        return snapshot.state.frames[0].ip if snapshot.state and snapshot.state.frames else None
+
+    def draw_row(self, index: int) -> Row:
+        if self._codes is None:
+            return self._items[index].row
+        assert self.snapshot is not None
+        width = self.lines.size.width - 1
+        return side_by_side(self._pairs[index], *self._codes, width, self._current(self.snapshot))
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        item = self._items[message.index] if self._codes is None else None
+        if item is None or item.moment is None:
+            self.post_message(self.Say("this row belongs to no single step"))
+        else:
+            self.go_to(item.moment, item.why)

@@ -1,0 +1,343 @@
+"""The whole session along a line: attempts and frames as spans, marks for what happened.
+
+    attempts ├0/0 #1────────────├0/0 #2──────────────────────├1/0────────
+    depth 0  ├forward───────────├forward─────────────────────├resume in f
+    depth 1      ├block──────       ├block──────  ▒▒▒▒▒├mlp──
+    marks    ▂▁  ▁ ▁▃▁ ▁▁▁ ▂   ✗↻▁  ▁ ▁▃▁ ▁▁▁ ▂▂▂▂▂▂▁▁ ▁▁▁   ▁
+
+`▒` is a place where many frames share a column: zoom in to tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from stepper.client.text import attempt_name, short_name
+from stepper.model.trace import EventKind, MomentId
+from stepper.recording.reader import Recording
+from stepper.tui.palette import Palette, Span, printable
+from stepper.tui.pane import Pane
+from stepper.tui.snapshot import Snapshot
+from stepper.tui.timeline_model import MARKS, Run, Timeline, Window
+
+_GUTTER = 9
+_BARS = "▁▂▃▄▅▆▇█"
+_MANY = "▒"
+_SIGNS = {
+    EventKind.GRAPH_BREAK: ("✗", "error"),
+    EventKind.RESTART: ("↻", "warning"),
+    EventKind.INLINE: ("▾", "function"),
+}
+_TALL = 8
+"""Height from which each kind of mark has its own row."""
+
+
+class _Line(NamedTuple):
+    """A row of the picture: what it is about."""
+
+    title: str
+    kind: EventKind | None = None
+    depth: int | None = None
+
+
+class TimelineView(Widget, can_focus=True):
+    """Draws a window of the timeline."""
+
+    DEFAULT_CSS = """
+    TimelineView { width: 1fr; height: 1fr; background: $background; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "move(-1)", "One column back", show=False),
+        Binding("right", "move(1)", "One column on", show=False),
+        Binding("shift+left,pageup", "page(-1)", "A quarter of the window back", show=False),
+        Binding("shift+right,pagedown", "page(1)", "A quarter of the window on", show=False),
+        Binding("home", "end(-1)", "First moment", show=False),
+        Binding("end", "end(1)", "Newest moment", show=False),
+        Binding("plus,equals_sign,i", "zoom(0.5)", "Zoom in", show=False),
+        Binding("minus,o", "zoom(2.0)", "Zoom out", show=False),
+        Binding("up", "deeper(-1)", "Show frames less deep", show=False),
+        Binding("down", "deeper(1)", "Show deeper frames", show=False),
+    ]
+
+    class Chosen(Message):
+        """The user chose a moment."""
+
+        def __init__(self, moment: MomentId) -> None:
+            super().__init__()
+            self.moment = moment
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timeline = Timeline()
+        self.window: Window | None = None
+        self.moment: MomentId = 0
+        self.newest: MomentId = 0
+        self._recording: Recording | None = None
+        self._settled = 0
+        """How many attempts, from the first, were over when they were read."""
+        self._known: Hashable = None
+        self._top_depth = 0
+        self._follows = True
+        """Whether the window is the whole session, and grows with it."""
+        self._rows: dict[int, list[Span]] = {}
+        self._here: dict[int, int] = {}
+        """The frame of each depth at the current moment."""
+        self._palette: tuple[str, Palette] | None = None
+
+    # What it shows
+
+    def look_at(self, snapshot: Snapshot) -> None:
+        """Show the session as it is known now, with the cursor at the snapshot's moment."""
+        self.moment, newest = snapshot.moment, snapshot.newest
+        self._recording = snapshot.recording
+        known = (newest, snapshot.status)
+        if self._recording is not None and known != self._known:
+            self._known = known
+            self._read(self._recording)
+        self.newest = newest
+        self._here = {}
+        if snapshot.state is not None and self._recording is not None:
+            self._here = {at: state.frame for at, state in enumerate(snapshot.state.frames)}
+        self._fit()
+        self.draw_anew()
+
+    def _read(self, recording: Recording) -> None:
+        """Take in what is new: everything from the first attempt that was not over last time."""
+        attempts = recording.attempts()
+        if self._settled < len(attempts):
+            self.timeline.forget_from(attempts[self._settled].first_moment)
+        for attempt in attempts[self._settled :]:
+            self.timeline.add_attempt(attempt, recording.frames(attempt.id))
+        while self._settled < len(attempts) and attempts[self._settled].last_moment is not None:
+            self._settled += 1
+        for kind in MARKS:
+            self.timeline.set_marks(kind, recording.event_moments((kind,)))
+
+    def _fit(self) -> None:
+        """Keep the window inside the session, and the moment inside the window."""
+        width = max(self.size.width - _GUTTER, 1)
+        newest = max(self.newest, 1)
+        if self.window is None or self._follows:
+            self.window = Window(1, newest, width)
+        self.window = self.window._replace(width=width).within(newest)
+        if self.moment:
+            self.window = self.window.showing(self.moment, newest)
+        depth = max(self._here, default=0)
+        room = self._depth_rows()
+        if depth < self._top_depth or depth >= self._top_depth + room:
+            self._top_depth = max(0, depth - room + 1)
+
+    def draw_anew(self) -> None:
+        """Draw every row again."""
+        self._rows.clear()
+        self.refresh()
+
+    def on_resize(self) -> None:
+        self._fit()
+        self.draw_anew()
+
+    # Drawing
+
+    @property
+    def palette(self) -> Palette:
+        """The styles of the theme in use."""
+        theme = self.app.current_theme
+        if self._palette is None or self._palette[0] != theme.name:
+            self._palette = (theme.name, Palette(theme))
+        return self._palette[1]
+
+    def _mark_rows(self) -> int:
+        return len(MARKS) if self.size.height >= _TALL else 1
+
+    def _depth_rows(self) -> int:
+        head = 1 if self.size.height > 2 else 0
+        return max(1, self.size.height - head - self._mark_rows())
+
+    def _lines(self) -> list[_Line]:
+        """What each row is about."""
+        lines = [_Line("attempts")] if self.size.height > 2 else []
+        depths = min(self._depth_rows(), max(1, self.timeline.depth - self._top_depth))
+        lines += [
+            _Line(f"depth {depth}", depth=depth)
+            for depth in range(self._top_depth, self._top_depth + depths)
+        ]
+        if self._mark_rows() == 1:
+            lines.append(_Line("marks"))
+        else:
+            names = {EventKind.GRAPH_BREAK: "breaks", EventKind.INLINE: "inlined"}
+            lines += [_Line(names.get(kind, f"{kind}s"), kind=kind) for kind in MARKS]
+        return lines
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        lines = self._lines()
+        if y >= len(lines) or self.window is None or not self.newest:
+            return Strip.blank(self.size.width, base)
+        spans = self._rows.get(y)
+        if spans is None:
+            spans = self._rows[y] = self._draw(lines[y], self.window)
+        palette = self.palette
+        made = Strip([Segment(printable(text), base + palette[roles]) for text, roles in spans])
+        strip = Strip([Segment(f"{lines[y].title:<{_GUTTER}}", base + palette["dim"]), *made])
+        strip = strip.crop_extend(0, self.size.width, base)
+        return self._with_cursor(strip, base + palette["reverse"])
+
+    def _with_cursor(self, strip: Strip, style: Style) -> Strip:
+        if self.window is None or not self.moment:
+            return strip
+        at = _GUTTER + self.window.column(self.moment)
+        if not _GUTTER <= at < self.size.width:
+            return strip
+        left, cell, right = strip.crop(0, at), strip.crop(at, at + 1), strip.crop(at + 1)
+        return Strip.join([left, Strip([Segment(cell.text or " ", style)]), right])
+
+    def _draw(self, line: _Line, window: Window) -> list[Span]:
+        if line.kind is not None:
+            counts = self.timeline.counts(line.kind, window)
+            if line.kind in _SIGNS:
+                sign, role = _SIGNS[line.kind]
+                return [("".join(sign if count else " " for count in counts), role)]
+            return [(_bars(counts), "type" if line.kind is EventKind.GUARD else "node")]
+        if line.depth is not None:
+            runs = self.timeline.spans(line.depth, window)
+            return self._span_row(runs, self._frame_name, self._here.get(line.depth))
+        if line.title == "attempts":
+            return self._span_row(self.timeline.attempts(window), self._attempt_name, None)
+        return self._draw_marks(window)
+
+    def _span_row(
+        self, runs: list[Run], name: Callable[[int], str], here: int | None
+    ) -> list[Span]:
+        spans: list[Span] = []
+        at = 0
+        for number, run in enumerate(runs):
+            spans.append((" " * (run.first - at), ""))
+            at = run.last
+            width = run.last - run.first
+            role = f"span-{number % 2}" + (" bold" if run.id == here and run.number == 1 else "")
+            if run.number > 1:
+                spans.append((_MANY * width, "dim"))
+                continue
+            text = f"├{name(run.id)}" if width > 2 else "├"
+            spans.append((text[:width].ljust(width, "─"), role))
+        return spans
+
+    def _frame_name(self, frame: int) -> str:
+        assert self._recording is not None
+        code = self._recording.code(self._recording.frame(frame).code)
+        return short_name(code.label).rpartition(".")[2]
+
+    def _attempt_name(self, attempt: int) -> str:
+        assert self._recording is not None
+        known = self._recording.attempt(attempt)
+        translation = self._recording.translation(known.translation)
+        name = attempt_name(known, translation).replace("attempt ", "#")
+        return f"{name} {short_name(translation.name)}"
+
+    def _draw_marks(self, window: Window) -> list[Span]:
+        """All marks in one row: the rarest wins a column, guards and nodes are its height."""
+        amounts = [
+            guards + nodes
+            for guards, nodes in zip(
+                self.timeline.counts(EventKind.GUARD, window),
+                self.timeline.counts(EventKind.NODE, window),
+                strict=True,
+            )
+        ]
+        spans: list[Span] = [(bar, "type") for bar in _bars(amounts)]
+        for kind in (EventKind.RESTART, EventKind.GRAPH_BREAK):
+            for column, count in enumerate(self.timeline.counts(kind, window)):
+                if count:
+                    spans[column] = _SIGNS[kind]
+        return spans
+
+    # Moving
+
+    def _choose(self, moment: MomentId) -> None:
+        self.post_message(self.Chosen(max(1, min(moment, self.newest))))
+
+    def action_move(self, columns: int) -> None:
+        if self.window is not None:
+            step = max(1, round(self.window.span / self.window.width))
+            self._choose(self.moment + columns * step)
+
+    def action_page(self, direction: int) -> None:
+        if self.window is not None:
+            self._choose(self.moment + direction * max(1, self.window.span // 4))
+
+    def action_end(self, direction: int) -> None:
+        self._choose(self.newest if direction > 0 else 1)
+
+    def action_zoom(self, factor: float) -> None:
+        if self.window is None:
+            return
+        self.window = self.window.zoomed(factor, self.moment or self.newest, max(self.newest, 1))
+        self._follows = self.window.span >= self.newest
+        self.draw_anew()
+
+    def action_deeper(self, step: int) -> None:
+        room = self._depth_rows()
+        deepest = max(0, self.timeline.depth - room)
+        self._top_depth = max(0, min(self._top_depth + step, deepest))
+        self.draw_anew()
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        if self.window is None or event.x < _GUTTER or not self.newest:
+            return
+        self._choose(self.window.moments(event.x - _GUTTER)[0])
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.action_zoom(0.5)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.action_zoom(2.0)
+
+
+class TimelinePane(Pane):
+    """A strip along the bottom of a wide screen, a tab on a narrow one."""
+
+    NAME = "timeline"
+    HELP = "The whole session: attempts and frames by depth, breaks ✗, restarts ↻, guards, nodes."
+
+    def compose(self) -> ComposeResult:
+        yield TimelineView()
+
+    @property
+    def view(self) -> TimelineView:
+        """The picture."""
+        return self.query_one(TimelineView)
+
+    def depends(self, snapshot: Snapshot) -> Hashable:
+        return snapshot.moment, snapshot.newest, snapshot.status
+
+    def title(self, snapshot: Snapshot) -> str:
+        window = self.view.window
+        if window is None or window.span >= snapshot.newest:
+            return "timeline"
+        return f"timeline {window.first:,}-{window.first + window.span - 1:,}"
+
+    def show(self, snapshot: Snapshot) -> None:
+        self.view.look_at(snapshot)
+
+    def on_timeline_view_chosen(self, message: TimelineView.Chosen) -> None:
+        self.post_message(self.Goto(message.moment))
+
+
+def _bars(counts: list[int]) -> str:
+    """Counts as a row of bars; a single one is always seen, and low."""
+    most = max(len(_BARS) // 2, *counts)
+    return "".join(_BARS[(count * (len(_BARS) - 1)) // most] if count else " " for count in counts)

@@ -1,0 +1,196 @@
+"""What came out of a translation, as rows: both bytecodes, guards, graph, breaks, attempts.
+
+Each function makes the rows of one view, once for a translation; a row may name a moment to go to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import NamedTuple
+
+from stepper.client.text import (
+    graph_break_lines,
+    guard_line,
+    instruction_line,
+    node_line,
+    one_line,
+    plural,
+    short_name,
+)
+from stepper.model.program import Code, Instruction
+from stepper.model.trace import Attempt, Guard, MomentId, Node, Translation
+from stepper.recording.diff import AttemptDiff, compare_attempts
+from stepper.recording.reader import Recording
+from stepper.tui.highlight import python_spans
+from stepper.tui.palette import Row, row
+from stepper.tui.places import Places
+
+
+class Item(NamedTuple):
+    """A row of a view."""
+
+    row: Row
+    moment: MomentId | None = None
+    """Where Enter goes."""
+    why: str = ""
+    """What is there."""
+
+
+class Pair(NamedTuple):
+    """Instructions side by side: by their indices, None where one side has nothing."""
+
+    original: int | None
+    transformed: int | None
+
+
+def aligned(original: Code, transformed: Code) -> list[Pair]:
+    """The two codes side by side, what is the same in both on one row."""
+    left = [_kind(instruction) for instruction in original.instructions]
+    right = [_kind(instruction) for instruction in transformed.instructions]
+    pairs: list[Pair] = []
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    for _, a, b, c, d in matcher.get_opcodes():
+        for at in range(max(b - a, d - c)):
+            one = a + at if a + at < b else None
+            other = c + at if c + at < d else None
+            pairs.append(Pair(one, other))
+    return pairs
+
+
+def _kind(instruction: Instruction) -> tuple[str, str]:
+    # Jumps go to other offsets once code is rewritten; that they jump is what is the same.
+    return instruction.opname, "" if instruction.target is not None else instruction.argrepr
+
+
+def side_by_side(
+    pair: Pair, original: Code, transformed: Code, width: int, current: int | None
+) -> Row:
+    """A row of the two codes.
+
+    Args:
+        pair: what stands on it.
+        original: the code on the left.
+        transformed: the code on the right.
+        width: columns there are.
+        current: index of the original instruction that is next, if any.
+    """
+    half = max(10, (width - 5) // 2)
+    here = pair.original is not None and pair.original == current
+    left = _instruction(original, pair.original)[:half].ljust(half)
+    right = _instruction(transformed, pair.transformed)[:half]
+    if pair.original is None or pair.transformed is None:
+        sign = "<" if pair.transformed is None else ">"
+    else:
+        one = original.instructions[pair.original]
+        other = transformed.instructions[pair.transformed]
+        sign = " " if _kind(one) == _kind(other) else "≠"
+    return row(
+        ("▶ " if here else "  ", "key"),
+        (left, "dim" if sign == "<" else ""),
+        (f" {sign} ", "changed"),
+        (right, "new" if sign == ">" else "changed" if sign == "≠" else ""),
+        role="current" if here else "",
+    )
+
+
+def _instruction(code: Code, index: int | None) -> str:
+    return "" if index is None else instruction_line(code.instructions[index])
+
+
+def guard_items(recording: Recording, attempt: Attempt) -> list[Item]:
+    """The guards of the attempt that counted, with what they check."""
+    items: list[Item] = []
+    for guard in recording.guards(None, attempt=attempt.id):
+        why = f"installed {guard_line(guard)}"
+        items.append(
+            Item(
+                row((guard.kind, "type"), "  ", (short_name(guard.source) or "(global)", "source")),
+                guard.moment,
+                why,
+            )
+        )
+        items += [
+            Item(row("    ", *python_spans([one_line(code)])[0]), guard.moment, why)
+            for code in guard.code
+        ]
+    return items
+
+
+def graph_items(recording: Recording, translation: Translation, attempt: Attempt) -> list[Item]:
+    """The graph's code as Dynamo printed it; the nodes when it did not."""
+    if translation.graph_code.strip():
+        lines = short_name(translation.graph_code).rstrip().splitlines()
+        return [Item(Row(spans)) for spans in python_spans(lines)]
+    nodes = recording.nodes(None, attempt=attempt.id)
+    return [Item(row(node_line(node)), node.moment, f"made {node.name}") for node in nodes]
+
+
+def break_items(recording: Recording, attempts: list[Attempt], cwd: str) -> list[Item]:
+    """The graph breaks of all attempts, in Dynamo's own words."""
+    items: list[Item] = []
+    for attempt in attempts:
+        for found in recording.graph_breaks(attempt.id):
+            title = f"graph break in attempt {attempt.number}, at step {found.moment}"
+            if items:
+                items.append(Item(row(" ")))
+            items.append(Item(row((title, "title")), found.moment, "the graph break"))
+            items += [
+                Item(row(f"  {line}"), found.moment, "the graph break")
+                for line in graph_break_lines(found, cwd)
+            ]
+    return items
+
+
+def attempt_items(recording: Recording, attempts: list[Attempt]) -> list[Item]:
+    """Every attempt, and how each differs from the one before it."""
+    places = Places(recording)
+    items: list[Item] = []
+    for attempt in attempts:
+        size = plural(_length(attempt), "instruction")
+        text = f"attempt {attempt.number}: {size}"
+        items.append(Item(row((text, "title")), attempt.first_moment, f"attempt {attempt.number}"))
+        if attempt.restart_reason:
+            reason = one_line(attempt.restart_reason)
+            items.append(Item(row("  thrown away: ", (reason, "warning")), attempt.last_moment))
+    for one, other in pairwise(attempts):
+        items.append(Item(row(" ")))
+        title = f"attempt {one.number} and attempt {other.number}"
+        items.append(Item(row((title, "title"))))
+        items += _difference(compare_attempts(recording, one.id, other.id), one, other, places)
+    return items
+
+
+def _length(attempt: Attempt) -> int:
+    last = attempt.last_moment
+    return 0 if last is None else max(0, last - attempt.first_moment + 1)
+
+
+def _difference(found: AttemptDiff, one: Attempt, other: Attempt, places: Places) -> Iterator[Item]:
+    yield Item(row(f"  alike for {plural(found.common, 'instruction')}"))
+    sides = ((one, found.diverges_a), (other, found.diverges_b))
+    for attempt, moment in sides:
+        if moment is None:
+            yield Item(row(f"  attempt {attempt.number} ends there", role="dim"))
+            continue
+        where = f"{places.instruction(moment)}  {places.line(moment)}"
+        yield Item(
+            row(f"  then attempt {attempt.number}: ", (where, "function")),
+            moment,
+            f"where attempt {attempt.number} goes its own way",
+        )
+    lists: tuple[tuple[Attempt, str, tuple[Guard, ...] | tuple[Node, ...]], ...] = (
+        (one, "guards", found.guards_only_a),
+        (other, "guards", found.guards_only_b),
+        (one, "nodes", found.nodes_only_a),
+        (other, "nodes", found.nodes_only_b),
+    )
+    for attempt, what, things in lists:
+        if things:
+            yield Item(row(f"  {what} only in attempt {attempt.number}: {len(things)}"))
+        for thing in things:
+            text = guard_line(thing) if isinstance(thing, Guard) else node_line(thing)
+            sign = "-" if attempt is one else "+"
+            role = "gone" if attempt is one else "new"
+            yield Item(row("    ", (f"{sign} ", role), text), thing.moment, text)
