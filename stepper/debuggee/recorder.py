@@ -17,6 +17,7 @@ writes one moment with the whole state, and from then on everything is recorded.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 from weakref import ref
 
@@ -25,6 +26,7 @@ import msgspec
 from stepper.debuggee.engine import NOTHING, Subject
 from stepper.model import trace
 from stepper.model.program import Code, PythonFrame
+from stepper.model.stepping import Place
 from stepper.model.stepping import Place
 from stepper.model.trace import Block, EventKind, MomentId, Outcome
 from stepper.model.value import ValueId
@@ -142,15 +144,16 @@ class FrameMirror:
     """A symbolic frame as it was at its newest moment."""
 
     __slots__ = (
-        "attempt", "blocks", "blocks_last", "call_moment", "code", "depth", "id", "ip", "key", "local_ids", "locals",
-        "parent", "speculation", "stack", "stack_ids", "written",
+        "_code", "_make_code", "attempt", "blocks", "blocks_last", "call_moment", "depth", "id",
+        "ip", "key", "local_ids", "locals", "parent", "speculation", "stack", "stack_ids",
+        "written",
     )  # fmt: skip
 
     def __init__(
         self,
         id: int,
         key: Any,
-        code: Code,
+        make_code: Callable[[], Code],
         parent: FrameMirror | None,
         attempt: LiveAttempt,
         call_moment: int | None,
@@ -158,7 +161,8 @@ class FrameMirror:
         self.id = id
         self.key = key
         """The engine's translator."""
-        self.code = code
+        self._make_code = make_code
+        self._code: Code | None = None
         self.parent = parent
         self.attempt = attempt
         self.depth = 0 if parent is None else parent.depth + 1
@@ -173,6 +177,13 @@ class FrameMirror:
         self.speculation: Any = None
         self.written = False
 
+    @property
+    def code(self) -> Code:
+        """The code that is interpreted; made when it is first asked for."""
+        if self._code is None:
+            self._code = self._make_code()
+        return self._code
+
 
 class Recorder:
     """What an engine reports to; see the module's essay and `stepper.debuggee.engine.Observer`."""
@@ -183,7 +194,7 @@ class Recorder:
         self.moment: MomentId = 0
         self.describer: Describer
         self._writer = writer
-        self._controller = controller
+        self.judge = controller
         self._engine = engine
         self.everything = detail == "all"
         self._ids = dict.fromkeys(
@@ -194,7 +205,9 @@ class Recorder:
         self._described: dict[ValueId, int] = {}
         self._fresh: list[tuple[ValueId, int]] = []
         self._touched: dict[int, tuple[Any, int]] = {}
-        self._current: FrameMirror | None = None
+        self._later: dict[int, tuple[Any, int]] = {}
+        self._later_depth = -1
+        self.current: FrameMirror | None = None
         self._undescribed: list[tuple[ValueId, Any]] = []
         self._keyframe_due = 1
 
@@ -213,23 +226,14 @@ class Recorder:
         blocks: list[Any],
         speculation: Any,
     ) -> None:
-        """An instruction is about to be interpreted."""
+        """An instruction is about to be interpreted. Only with detail `all`; see `pass_by`."""
         frame.ip = ip
-        if not self.everything:
-            frame.stack = stack.copy()
-            frame.locals = symbolic_locals
-            self._current = frame
-            if self._controller.alert:
-                self._controller.at_moment(
-                    self.moment + 1, frame.id, frame.attempt.id, frame.depth, frame.code, ip
-                )
-            return
         self.moment = moment = self.moment + 1
-        self._current = frame
+        self.current = frame
         known = self._known
         changed = None
 
-        if self._touched:
+        if self._touched or frame.depth <= self._later_depth:
             self._describe_touched(frame.depth)
 
         seen = frame.stack
@@ -302,10 +306,14 @@ class Recorder:
         self._writer.moment(moment, frame.id, ip, delta)
         if moment >= self._keyframe_due:
             self._write_keyframe(frame, moment)
-        if self._controller.alert:
-            self._controller.at_moment(
-                moment, frame.id, frame.attempt.id, frame.depth, frame.code, ip
-            )
+        if self.judge.alert:
+            self.judge.at_moment(moment, frame.id, frame.attempt.id, frame.depth, frame.code, ip)
+
+    def pass_by(self, frame: FrameMirror) -> None:
+        """With detail `stops`: an instruction is about to be interpreted, and somebody wants to know."""
+        self.judge.at_moment(
+            self.moment + 1, frame.id, frame.attempt.id, frame.depth, frame.code, frame.ip
+        )
 
     @staticmethod
     def _apply_locals(
@@ -361,14 +369,23 @@ class Recorder:
 
     def touched(self, tracker: Any) -> None:
         """The tracker is about to change: its description is taken anew before the next moment."""
-        depth = self._current.depth if self._current is not None else 0
+        depth = self.current.depth if self.current is not None else 0
         self._touched[id(tracker)] = (tracker, depth)
 
     def _describe_touched(self, depth: int) -> None:
-        # While a call is inlined within the touching instruction the change may still be to come, so the tracker
-        # stays on the list until its own frame goes on.
+        # When the next instruction is one of an inlined call, the change may still be to come: such
+        # a tracker is looked at now, and again when the frame that touched it goes on.
         touched = self._touched
-        self._touched = {key: item for key, item in touched.items() if item[1] < depth}
+        if self._later and depth <= self._later_depth:
+            for key, item in self._later.items():
+                if depth <= item[1]:
+                    touched.setdefault(key, item)
+            self._later = {key: item for key, item in self._later.items() if depth > item[1]}
+        for key, item in touched.items():
+            if item[1] < depth:
+                self._later[key] = item
+        self._later_depth = max((item[1] for item in self._later.values()), default=-1)
+        self._touched = {}
         for tracker, _ in touched.values():
             entry = self._known.get(id(tracker))
             if entry is None or entry() is not tracker:
@@ -529,16 +546,20 @@ class Recorder:
         self._occurred(EventKind.EXCEPTION, text, translation.id)
 
     def enter(
-        self, attempt: LiveAttempt, key: Any, code: Code, parent: FrameMirror | None
+        self,
+        attempt: LiveAttempt,
+        key: Any,
+        make_code: Callable[[], Code],
+        parent: FrameMirror | None,
     ) -> FrameMirror:
-        """A symbolic frame begins: the translated one or an inlined call. `key` is the engine's translator."""
+        """A symbolic frame begins: the translated one or an inlined call. `key` is the engine's
+        translator."""
         call_moment = self.moment if parent is not None else None
-        frame = FrameMirror(self._next("frame"), key, code, parent, attempt, call_moment)
+        frame = FrameMirror(self._next("frame"), key, make_code, parent, attempt, call_moment)
         if self.everything:
             self._write_frame(frame)
-            if parent is not None:
-                self._occurred(EventKind.INLINE, code.label, frame.id, Subject(name=code.qualname))
-        elif parent is not None and self._controller.wants(EventKind.INLINE):
+        if parent is not None and (self.everything or self.judge.wants(EventKind.INLINE)):
+            code = frame.code
             self._occurred(EventKind.INLINE, code.label, frame.id, Subject(name=code.qualname))
         return frame
 
@@ -571,7 +592,7 @@ class Recorder:
         self, attempt: LiveAttempt, guard: Any, *, kind: str, source: str, scope: str
     ) -> None:
         """A guard was installed; what it checks is read from the engine's `guard.code_list` in the end."""
-        if not self.everything and not self._controller.wants(EventKind.GUARD):
+        if not self.everything and not self.judge.wants(EventKind.GUARD):
             return
         translation = attempt.translation
         translation.counts["guards"] += 1
@@ -593,7 +614,7 @@ class Recorder:
         )
 
     def _user_line(self, attempt: LiveAttempt) -> str:
-        frame = self._current
+        frame = self.current
         if frame is None or frame.attempt is not attempt:
             return ""
         instructions = frame.code.instructions
@@ -659,27 +680,22 @@ class Recorder:
         moment: MomentId | None = None,
     ) -> None:
         moment = self.moment if moment is None else moment
-        frame = self._current
+        frame = self.current
         self._writer.event(
             moment, kind, _first_line(text), number, None if frame is None else frame.id
         )
-        if self._controller.wants(kind):
-            self._controller.occurred(kind, moment, text, subject)
+        if self.judge.wants(kind):
+            self.judge.occurred(kind, moment, text, subject)
 
     # --- what the controller and the start-up ask for
 
     def breakpoint_called(self) -> None:
         """See `Observer.breakpoint_called`."""
-        self._controller.request_stop("breakpoint()")
-
-    def flush(self) -> None:
-        """Make everything up to now visible to readers; called before every stop."""
-        self._materialize()
-        self._writer.flush()
+        self.judge.request_stop("breakpoint()")
 
     def place(self) -> Place:
-        """Where the interpreter stands; all zero outside of any frame."""
-        frame = self._current
+        """Where the interpreter stands; see `Ledger` in `stepper.debuggee.controller`."""
+        frame = self.current
         if frame is None:
             return Place(0, 0, 0, None)
         instructions = frame.code.instructions
@@ -687,17 +703,10 @@ class Recorder:
         return Place(frame.attempt.id, frame.id, frame.depth, line)
 
     def stopping(self, moment: MomentId, text: str) -> MomentId:
-        """The program is about to stand still at `moment`: record that, and commit all there is.
-
-        Returns the moment to look at: with detail `stops` the first stop makes one of its own.
-        """
-        if not self.everything:
-            self._materialize()
-            moment = self.moment
-        frame = self._current
-        self._writer.event(
-            moment, EventKind.STOP, _first_line(text), None, None if frame is None else frame.id
-        )
+        """The program is about to stand still: make everything up to now visible to readers."""
+        self._materialize()
+        moment = min(moment, self.moment) or self.moment
+        self._writer.event(moment, EventKind.STOP, text)
         self._writer.flush()
         return moment
 
@@ -733,7 +742,7 @@ class Recorder:
         if self.everything:
             return
         self.everything = True
-        frame = self._current
+        frame = self.current
         if frame is None:
             return
         chain: list[FrameMirror] = []
@@ -762,8 +771,10 @@ class Recorder:
         self._described.clear()
         self._fresh.clear()
         self._touched.clear()
+        self._later.clear()
+        self._later_depth = -1
         self._undescribed.clear()
-        self._current = None
+        self.current = None
 
 
 def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Attempt:

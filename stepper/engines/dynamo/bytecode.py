@@ -14,7 +14,9 @@ from typing import Any
 from stepper.engines.dynamo.describe import plain_text
 from stepper.model.program import Code, Instruction
 
-_TORCH_INTERNAL = re.compile(r"[/\\]torch[/\\](_dynamo|_utils_internal|_compile|nn[/\\]modules[/\\]module)")
+_TORCH_INTERNAL = re.compile(
+    r"[/\\]torch[/\\](_dynamo|_utils_internal|_compile|nn[/\\]modules[/\\]module)"
+)
 _RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
 _API_FILE = os.path.join("stepper", "debuggee", "api.py")
 MAX_ARGUMENT = 120
@@ -56,7 +58,11 @@ class CodeBook:
         first = tx.instructions[0] if tx.instructions else None
         key = id(tx.f_code)
         entry = self._traced.get(key)
-        if entry is None or entry[0] is not tx.f_code or len(entry[1].instructions) != len(tx.instructions):
+        if (
+            entry is None
+            or entry[0] is not tx.f_code
+            or len(entry[1].instructions) != len(tx.instructions)
+        ):
             del first
             entry = (tx.f_code, self._make(tx.f_code, _traced_instructions(tx)))
             self._traced[key] = entry
@@ -114,7 +120,9 @@ def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
                 index=index,
                 opname=instruction.opname,
                 arg=instruction.arg,
-                argrepr=_argument(instruction.argval, instruction.arg, instruction.target is not None),
+                argrepr=_argument(
+                    instruction.argval, instruction.arg, instruction.target is not None
+                ),
                 offset=instruction.offset,
                 line=positions.lineno if positions is not None else instruction.starts_line,
                 end_line=positions.end_lineno if positions is not None else None,
@@ -132,7 +140,11 @@ def _argument(value: object, argument: int | None, jump: bool) -> str:
     if argument is None or jump:
         return ""
     if type(value) is str:  # a name, or a constant that is a string
-        return value if len(value) <= MAX_ARGUMENT and value.isidentifier() else plain_text(value)[:MAX_ARGUMENT]
+        return (
+            value
+            if len(value) <= MAX_ARGUMENT and value.isidentifier()
+            else plain_text(value)[:MAX_ARGUMENT]
+        )
     if type(value) is CodeType:
         return f"<code {value.co_name}>"
     return plain_text(value)[:MAX_ARGUMENT]

@@ -76,10 +76,16 @@ def plain_text(value: object) -> str:
 def callable_name(value: object) -> str:
     """The qualified name of a function, builtin, class or module; empty for anything else."""
     kind = type(value)
-    if kind is types.FunctionType or kind is types.BuiltinFunctionType or kind is types.MethodDescriptorType:
+    if (
+        kind is types.FunctionType
+        or kind is types.BuiltinFunctionType
+        or kind is types.MethodDescriptorType
+    ):
         module = getattr(value, "__module__", None)
         name = str(value.__qualname__)  # type: ignore[attr-defined]
-        return f"{module}.{name}" if module and module != "__main__" and type(module) is str else name
+        return (
+            f"{module}.{name}" if module and module != "__main__" and type(module) is str else name
+        )
     if type in _mro(kind):
         return _type_name(value)  # type: ignore[arg-type]
     if kind is types.ModuleType:
@@ -211,7 +217,12 @@ def int_text(value: object) -> str:
 
 
 def _symbol(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
-    return (*_head(fields), "symbol", symbol_text(fields.get("sym_num")), fields["proxy"].__dict__["node"].name)
+    return (
+        *_head(fields),
+        "symbol",
+        symbol_text(fields.get("sym_num")),
+        fields["proxy"].__dict__["node"].name,
+    )
 
 
 def _sequence(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -225,7 +236,13 @@ def _sequence(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
 
 def _range_or_slice(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
     names = (".start", ".stop", ".step")
-    return (*_head(fields), "items", describer.named(list(zip(names, fields["items"], strict=False))), None, None)
+    return (
+        *_head(fields),
+        "items",
+        describer.named(list(zip(names, fields["items"], strict=False))),
+        None,
+        None,
+    )
 
 
 def _mapping(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -249,7 +266,9 @@ def _set(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
         return _other(describer, fields)
     number = describer._number
     keys = [getattr(key, "vt", None) for key in list(items)[:MAX_ITEMS]]
-    children = tuple((f"{{{index}}}", number(child)) for index, child in enumerate(keys) if is_tracker(child))
+    children = tuple(
+        (f"{{{index}}}", number(child)) for index, child in enumerate(keys) if is_tracker(child)
+    )
     return (*_head(fields), "items", children, len(items), None)
 
 
@@ -290,7 +309,9 @@ def _other(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
         type_name = _type_name(type(fields["value"]))
     if type(fields.get("name")) is str:
         name = name or f".{fields['name']}"
-    children = describer.named([(f".{field}", child) for field, child in fields.items() if is_tracker(child)])
+    children = describer.named(
+        [(f".{field}", child) for field, child in fields.items() if is_tracker(child)]
+    )
     return (*_head(fields), "items", children, None, None, "name", name, "type", type_name)
 
 
@@ -350,7 +371,9 @@ def _build(key: tuple[Any, ...], fields: dict[str, Any]) -> Value:
     match what:
         case "constant":
             type_name = facts[0]
-            constant = text = facts[2] if len(facts) > 2 and facts[1] is None else plain_text(facts[1])
+            constant = text = (
+                facts[2] if len(facts) > 2 and facts[1] is None else plain_text(facts[1])
+            )
         case "tensor":
             tensor, node = _tensor_meta(facts[0]), facts[1]
             type_name = (tensor.subclass if tensor else "") or "Tensor"
@@ -368,7 +391,10 @@ def _build(key: tuple[Any, ...], fields: dict[str, Any]) -> Value:
             type_name = rest_facts.get("type") or type_name
             text = rest_facts.get("name") or _container_text(type_name or cls, length)
     if len(facts) >= 2 and facts[-2] == "attributes":
-        items = (*items, *((f".{label}" if label != "cell_contents" else label, n) for label, n in facts[-1]))
+        items = (
+            *items,
+            *((f".{label}" if label != "cell_contents" else label, n) for label, n in facts[-1]),
+        )
         if cls == "CellVariable":
             items = (("cell_contents", items[-1][1]),)
     return Value(

@@ -140,7 +140,11 @@ class DynamoEngine:
 
     def _on_metrics_known(self, values: dict[str, Any]) -> None:
         reason = values.get("recompile_reason")
-        if type(reason) is str and self._now is not None and not self._now.translation.recompile_reason:
+        if (
+            type(reason) is str
+            and self._now is not None
+            and not self._now.translation.recompile_reason
+        ):
             self._recorder.recompiled(self._now.translation, reason)
 
     def _on_restart_raised(self, error: Any, restart_reason: str | None) -> None:
@@ -158,7 +162,9 @@ class DynamoEngine:
             return
         text = _message(error)
         if now.attempt is not None and self._breaks.pending(error):
-            self._recorder.graph_break(now.attempt, self._breaks.confirm(error, text, resumes=False))
+            self._recorder.graph_break(
+                now.attempt, self._breaks.confirm(error, text, resumes=False)
+            )
         self._recorder.raised(now.translation, f"{type(error).__name__}: {text}")
         self._failed = now.translation
         self._end(now, Outcome.FAILED, reason=text)
@@ -169,11 +175,15 @@ class DynamoEngine:
         code: CodeType = frame.f_code
         failed, self._failed = self._failed, None
         if failed is not None and failed.code.id == self._codes.known(code):
-            self._recorder.end_translation(failed, Outcome.SKIPPED, reason=failed.record.reason or result.skip_reason)
+            self._recorder.end_translation(
+                failed, Outcome.SKIPPED, reason=failed.record.reason or result.skip_reason
+            )
         elif self._now is not None and self._now.translation.code.id == self._codes.known(code):
             self._end(self._now, Outcome.SKIPPED, reason=result.skip_reason)
         else:
-            self._recorder.skipped(code.co_qualname, code.co_filename, code.co_firstlineno, result.skip_reason)
+            self._recorder.skipped(
+                code.co_qualname, code.co_filename, code.co_firstlineno, result.skip_reason
+            )
 
     def _on_skip_returned(self, guarded_code: Any) -> None:
         failed, self._failed = self._failed, None
@@ -184,13 +194,17 @@ class DynamoEngine:
         elif self._now is not None:
             self._end(self._now, Outcome.SKIPPED, reason="Dynamo decided to skip the frame")
 
-    def _end(self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None) -> None:
+    def _end(
+        self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None
+    ) -> None:
         if now.attempt is not None and self._recorder.everything:
             now.graph.sync(self._recorder, now.attempt)
         self._contexts.pop()
         self._now = self._contexts[-1] if self._contexts else None
         self._breaks.clear()
-        self._recorder.end_translation(now.translation, outcome, reason=reason, transformed=transformed)
+        self._recorder.end_translation(
+            now.translation, outcome, reason=reason, transformed=transformed
+        )
 
     # --- hooks: frames and instructions
 
@@ -200,7 +214,9 @@ class DynamoEngine:
             return
         now.graph.begin(output)
         parent = now.frame
-        now.frame = self._recorder.enter(now.attempt, tx, functools.partial(self._codes.traced, tx), parent)
+        now.frame = self._recorder.enter(
+            now.attempt, tx, functools.partial(self._codes.traced, tx), parent
+        )
         if parent is not None and bytecode.is_breakpoint_call(tx.f_code):
             self._recorder.breakpoint_called()
 
@@ -231,7 +247,12 @@ class DynamoEngine:
             if now.graph.changed:
                 now.graph.sync(recorder, frame.attempt)
             recorder.step(
-                frame, tx.instruction_pointer, tx.stack, tx.symbolic_locals, tx.block_stack, tx.current_speculation
+                frame,
+                tx.instruction_pointer,
+                tx.stack,
+                tx.symbolic_locals,
+                tx.block_stack,
+                tx.current_speculation,
             )
         except KeyboardInterrupt:
             raise
@@ -286,7 +307,9 @@ class DynamoEngine:
     def _on_mutated(self, var: Any) -> None:
         if self._now is not None and self._now.attempt is not None:
             self._recorder.touched(var)
-            self._recorder.side_effect(self._now.attempt, "mutation", var, f"{self._label(var)} changes", None)
+            self._recorder.side_effect(
+                self._now.attempt, "mutation", var, f"{self._label(var)} changes", None
+            )
 
     def _on_attribute_stored(self, item: Any, name: str, value: Any) -> None:
         if self._now is None or self._now.attempt is None:
@@ -294,7 +317,9 @@ class DynamoEngine:
         self._recorder.touched(item)
         cell = name == "cell_contents"
         text = f"{self._label(item)}{'' if cell else f'.{name}'} = {self._label(value)}"
-        self._recorder.side_effect(self._now.attempt, "cell" if cell else "attribute", item, text, value)
+        self._recorder.side_effect(
+            self._now.attempt, "cell" if cell else "attribute", item, text, value
+        )
 
     def _label(self, tracker: Any) -> str:
         """What a person would call a tracker in half a line."""
@@ -316,12 +341,16 @@ class DynamoEngine:
         now = self._now
         if now is None or now.frame is None:
             return None
-        stored: dict[str, object] | None = now.frame.key.output.side_effects.store_attr_mutations.get(tracker)
+        stored: dict[str, object] | None = (
+            now.frame.key.output.side_effects.store_attr_mutations.get(tracker)
+        )
         return stored
 
     # --- hooks: graph breaks
 
-    def _on_unimplemented(self, gb_type: str, explanation: str, hints: list[str], from_exc: Any) -> None:
+    def _on_unimplemented(
+        self, gb_type: str, explanation: str, hints: list[str], from_exc: Any
+    ) -> None:
         self._breaks.announced(gb_type, explanation, hints, from_exc)
 
     def _on_unsupported_raised(self, error: Any, msg: str) -> None:
@@ -390,7 +419,11 @@ def _program_stack(frame: FrameType | None) -> tuple[PythonFrame, ...]:
 def _message(error: BaseException) -> str:
     """A compiler exception's message. They are torch's own classes or come from torch's own operators."""
     text = getattr(error, "msg", None)
-    return text if type(text) is str else " ".join(plain_text(part).strip("'\"") for part in error.args)
+    return (
+        text
+        if type(text) is str
+        else " ".join(plain_text(part).strip("'\"") for part in error.args)
+    )
 
 
 def create() -> DynamoEngine:

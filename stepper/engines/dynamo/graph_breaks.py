@@ -27,16 +27,28 @@ class BreakTracker:
         self._announced: tuple[str, str, tuple[str, ...], MomentId | None] | None = None
         self._raised: OrderedDict[int, tuple[MomentId, str, str, tuple[str, ...]]] = OrderedDict()
 
-    def announced(self, gb_type: str, explanation: str, hints: Sequence[str], from_exc: Any) -> None:
+    def announced(
+        self, gb_type: str, explanation: str, hints: Sequence[str], from_exc: Any
+    ) -> None:
         """Dynamo is about to raise, in these words. A break that was caused by another is where that one was."""
         earlier = self._raised.get(id(from_exc))
-        self._announced = (gb_type, explanation, tuple(map(str, hints)), earlier[0] if earlier else None)
+        self._announced = (
+            gb_type,
+            explanation,
+            tuple(map(str, hints)),
+            earlier[0] if earlier else None,
+        )
 
     def raised(self, error: BaseException, moment: MomentId) -> None:
         """Dynamo raises `error` while it interprets the instruction of `moment`."""
         gb_type, explanation, hints, cause = self._announced or ("", "", (), None)
         self._announced = None
-        self._raised[id(error)] = (cause if cause is not None else moment, gb_type, explanation, hints)
+        self._raised[id(error)] = (
+            cause if cause is not None else moment,
+            gb_type,
+            explanation,
+            hints,
+        )
         if len(self._raised) > _KEEP:
             self._raised.popitem(last=False)
 

@@ -81,7 +81,10 @@ class GraphWatcher:
         for depth, tracer in enumerate(self._output.tracers):
             if tracer.graph is graph:
                 # The graph is held: its id must not come to mean another one.
-                self._graphs[id(graph)] = (graph, "" if depth == 0 else f"subgraph {len(self._graphs)}")
+                self._graphs[id(graph)] = (
+                    graph,
+                    "" if depth == 0 else f"subgraph {len(self._graphs)}",
+                )
                 return True
         return False
 
@@ -97,7 +100,14 @@ class GraphWatcher:
         for node in self._inserted:
             if self._is_ours(node.graph):
                 name = self._graphs[id(node.graph)][1]
-                record = _record(node, recorder.new_node_id(), attempt.id, recorder.moment, name, self._rank(node))
+                record = _record(
+                    node,
+                    recorder.new_node_id(),
+                    attempt.id,
+                    recorder.moment,
+                    name,
+                    self._rank(node),
+                )
                 self._known[node] = record
                 recorder.node(attempt, record, known=False)
         self._inserted.clear()
@@ -179,7 +189,11 @@ def _argument(argument: Any) -> str:
             return f"[{inner}]"
         return f"({inner},)" if len(argument) == 1 else f"({inner})"
     if isinstance(argument, dict):
-        return "{" + ", ".join(f"{plain_text(key)}: {_argument(item)}" for key, item in argument.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{plain_text(key)}: {_argument(item)}" for key, item in argument.items())
+            + "}"
+        )
     if type(argument) is slice:
         return f"slice({_argument(argument.start)}, {_argument(argument.stop)}, {_argument(argument.step)})"
     return plain_text(argument)
@@ -195,7 +209,9 @@ def _meta(value: object) -> tuple[TensorMeta | None, str]:
         return None, f"({text}{', …' if len(inner) > 8 else ''})"
     if type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
         return None, symbol_text(value)
-    return None, "" if value is None else f"<{type(value).__name__}>" if not _plain(value) else plain_text(value)
+    return None, "" if value is None else f"<{type(value).__name__}>" if not _plain(
+        value
+    ) else plain_text(value)
 
 
 def _plain(value: object) -> bool:

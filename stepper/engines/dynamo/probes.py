@@ -48,7 +48,9 @@ _NO_COLUMNS = 13  # location entry: a line but no columns
 class Probe:
     """A hook in front of one function; `remove` restores what was there."""
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[str, ...], hook: Hook) -> None:
+    def __init__(
+        self, function: Callable[..., Any], arguments: tuple[str, ...], hook: Hook
+    ) -> None:
         """Install at once.
 
         `function` is a Python function, or one decorated with `functools.wraps`; `arguments` are the names of those
@@ -85,7 +87,9 @@ def insert_call(code: CodeType, hook: Hook, arguments: tuple[str, ...]) -> CodeT
         co_consts=(*code.co_consts, hook),
         co_stacksize=max(code.co_stacksize, 2 + len(arguments)),
         co_linetable=_insert_location(code.co_linetable, units, len(prefix) // 2, code),
-        co_exceptiontable=bytes(_shift_exception_table(code.co_exceptiontable, units, len(prefix) // 2)),
+        co_exceptiontable=bytes(
+            _shift_exception_table(code.co_exceptiontable, units, len(prefix) // 2)
+        ),
     )
 
 
@@ -121,7 +125,9 @@ def _call_units(code: CodeType, hook: Hook, arguments: tuple[str, ...]) -> bytes
         if name not in parameters:
             raise ProbeError(f"{code.co_qualname} has no parameter {name!r}")
         # A parameter that a closure captures shares its number with its variable.
-        emit("LOAD_DEREF" if name in code.co_cellvars else "LOAD_FAST", code.co_varnames.index(name))
+        emit(
+            "LOAD_DEREF" if name in code.co_cellvars else "LOAD_FAST", code.co_varnames.index(name)
+        )
     if precall:
         emit("PRECALL", len(arguments))
     emit("CALL", len(arguments))
@@ -145,7 +151,9 @@ def _cache_counts() -> dict[str, int]:
     if sys.version_info >= (3, 13):  # 3.13 lists caches in a field of their own
         for instruction in dis.get_instructions(probed, show_caches=True):
             if instruction.opname in counts:
-                counts[instruction.opname] = sum(size for _, size, _ in instruction.cache_info or ())
+                counts[instruction.opname] = sum(
+                    size for _, size, _ in instruction.cache_info or ()
+                )
     return counts
 
 
@@ -185,7 +193,9 @@ def _shift_exception_table(table: bytes, after: int, by: int) -> Iterator[int]:
 
     while position < len(table):
         start, size, target, depth_lasti = read(), read(), read(), read()
-        if start < after:  # an entry that covers the prologue covers the call as well: it never raises
+        if (
+            start < after
+        ):  # an entry that covers the prologue covers the call as well: it never raises
             size += by
         else:
             start += by

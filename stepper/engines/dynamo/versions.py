@@ -35,40 +35,60 @@ _POINTS: dict[str, ProbePoint] = {
         "_compile",
         ("code", "cache_size", "compile_id"),
     ),
-    "attempt_begins": ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslator.__init__", ("f_code",)),
-    "step": ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.step", ("self",)),
-    "frame_entered": ProbePoint("torch._dynamo.output_graph", "OutputGraph.push_tx", ("self", "tx")),
+    "attempt_begins": ProbePoint(
+        "torch._dynamo.symbolic_convert", "InstructionTranslator.__init__", ("f_code",)
+    ),
+    "step": ProbePoint(
+        "torch._dynamo.symbolic_convert", "InstructionTranslatorBase.step", ("self",)
+    ),
+    "frame_entered": ProbePoint(
+        "torch._dynamo.output_graph", "OutputGraph.push_tx", ("self", "tx")
+    ),
     "frame_left": ProbePoint("torch._dynamo.output_graph", "OutputGraph.pop_tx", ()),
     "graph_done": ProbePoint("torch._dynamo.output_graph", "OutputGraph.call_user_compiler", ()),
     "node_inserted": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.insert", ("node",)),
     "node_removed": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.remove", ("node",)),
     "guard_added": ProbePoint("torch._guards", "GuardsSet.add", ("self", "guard")),
     "lazy_realized": ProbePoint("torch._dynamo.variables.lazy", "LazyCache.realize", ("self",)),
-    "name_hinted": ProbePoint("torch._dynamo.variables.tensor", "TensorVariable.set_name_hint", ("self",)),
+    "name_hinted": ProbePoint(
+        "torch._dynamo.variables.tensor", "TensorVariable.set_name_hint", ("self",)
+    ),
     "attribute_stored": ProbePoint(
         "torch._dynamo.side_effects", "SideEffects.store_attr", ("item", "name", "value")
     ),
     "mutated": ProbePoint("torch._dynamo.side_effects", "SideEffects.mutation", ("var",)),
-    "unimplemented": ProbePoint("torch._dynamo.exc", "unimplemented", ("gb_type", "explanation", "hints", "from_exc")),
+    "unimplemented": ProbePoint(
+        "torch._dynamo.exc", "unimplemented", ("gb_type", "explanation", "hints", "from_exc")
+    ),
     "unsupported_raised": ProbePoint("torch._dynamo.exc", "Unsupported.__init__", ("self", "msg")),
     "user_error_raised": ProbePoint("torch._dynamo.exc", "UserError.__init__", ("self",)),
     "graph_break": ProbePoint(
-        "torch._dynamo.symbolic_convert", "InstructionTranslatorBase.log_graph_break", ("reason", "exc")
+        "torch._dynamo.symbolic_convert",
+        "InstructionTranslatorBase.log_graph_break",
+        ("reason", "exc"),
     ),
-    "restart_raised": ProbePoint("torch._dynamo.exc", "RestartAnalysis.__init__", ("self", "restart_reason")),
-    "metrics_known": ProbePoint("torch._dynamo.metrics_context", "MetricsContext.update_outer", ("values",)),
+    "restart_raised": ProbePoint(
+        "torch._dynamo.exc", "RestartAnalysis.__init__", ("self", "restart_reason")
+    ),
+    "metrics_known": ProbePoint(
+        "torch._dynamo.metrics_context", "MetricsContext.update_outer", ("values",)
+    ),
     "compiled": ProbePoint(
         "torch._dynamo.types", "GuardedCode.__init__", ("code", "guard_manager", "compile_id")
     ),
     "failed": ProbePoint("torch._dynamo.convert_frame", "exception_handler", ("e", "code")),
-    "skipped": ProbePoint("torch._dynamo.convert_frame", "CatchErrorsWrapper._handle_skip", ("result", "frame")),
+    "skipped": ProbePoint(
+        "torch._dynamo.convert_frame", "CatchErrorsWrapper._handle_skip", ("result", "frame")
+    ),
 }
 
 # None: the version has no such function.
 _OVERRIDES: dict[tuple[int, int], dict[str, ProbePoint | None]] = {
     (2, 11): {
         "skipped": None,
-        "skip_returned": ProbePoint("torch._dynamo.types", "ConvertFrameReturn.__init__", ("guarded_code",)),
+        "skip_returned": ProbePoint(
+            "torch._dynamo.types", "ConvertFrameReturn.__init__", ("guarded_code",)
+        ),
     },
 }
 
