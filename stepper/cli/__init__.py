@@ -9,13 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from stepper.cli.arguments import UsageError, build_parser
+from stepper.cli.arguments import UsageError, parse
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code (2: it was used wrongly)."""
-    parser = build_parser()
-    options = parser.parse_args(argv)
+    options = parse(sys.argv[1:] if argv is None else argv)
     try:
         code: int = options.handler(options)
     except UsageError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -14,7 +15,7 @@ from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoi
 if TYPE_CHECKING:
     from stepper.client.launch import LaunchSpec
 
-EXECUTABLE_WORDS = "script.py [args …] | -m module [args …] | -c code [args …]"
+PROGRAM_FORMS = "script.py [args …] | -m module [args …] | -c code [args …]"
 
 
 class UsageError(Exception):
@@ -29,8 +30,8 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}. See '{self.prog} --help'\n")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser of the whole command line, and those of the subcommands by name."""
     from stepper.cli import console, open, record, run
 
     parser = Parser(
@@ -42,7 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
     for module in (run, record, open, console):
         module.add_to(subparsers)
-    return parser
+    return parser, subparsers.choices
 
 
 class _Version(argparse.Action):
@@ -67,29 +68,62 @@ class _Version(argparse.Action):
         parser.exit(0)
 
 
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Read a command line.
+
+    Where the program begins, stepper's own arguments end, whatever comes after; argparse would
+    still look for options and `--` there. So the line is cut in two first.
+    """
+    parser, subparsers = build_parser()
+    own, kind = list(argv), "script"
+    program: list[str] = []
+    subparser = subparsers.get(own[0]) if own else None
+    takes_program = subparser is not None and subparser.get_default("takes_program")
+    if subparser is not None and takes_program:
+        start, kind, program = _find_program(subparser, own)
+        own = own[:start]
+    options = parser.parse_args(own)
+    if takes_program:
+        options.kind, options.program = kind, program
+    return options
+
+
+def _find_program(parser: argparse.ArgumentParser, argv: list[str]) -> tuple[int, str, list[str]]:
+    """Where the program begins in a subcommand's line, what kind it is, and its own words."""
+    with_value = {
+        name
+        for action in parser._actions
+        if action.option_strings and action.nargs is None
+        for name in action.option_strings
+    }
+    index = 1
+    while index < len(argv):
+        word = argv[index]
+        if word == "--":
+            return index, "script", argv[index + 1 :]
+        if not word.startswith("-") or word == "-":
+            return index, "script", argv[index:]
+        if word.startswith(("-m", "-c")):
+            kind = "module" if word[1] == "m" else "code"
+            glued = [word[2:]] if len(word) > 2 else []
+            return index, kind, [*glued, *argv[index + 1 :]]
+        index += 2 if word in with_value else 1
+    return len(argv), "script", []
+
+
 def add_program(parser: argparse.ArgumentParser, *, what: str = "the program to run") -> None:
     """Add the options that say which program to run, and how to record it."""
     program = parser.add_argument_group("program")
     program.add_argument(
         "program",
-        nargs=argparse.REMAINDER,
+        nargs="*",
         metavar="script.py [args …]",
         help=f"{what}; everything after it is its own",
     )
-    program.add_argument(
-        "-m",
-        dest="module",
-        nargs=argparse.REMAINDER,
-        metavar=("module", "args"),
-        help="run a module, as python -m",
-    )
-    program.add_argument(
-        "-c",
-        dest="code",
-        nargs=argparse.REMAINDER,
-        metavar=("code", "args"),
-        help="run code, as python -c",
-    )
+    # These two are for the help text: `parse` takes them away before argparse sees them.
+    program.add_argument("-m", metavar="MODULE", help="run a module, as python -m")
+    program.add_argument("-c", metavar="CODE", help="run code, as python -c")
+    parser.set_defaults(kind="script", program=[], takes_program=True)
     program.add_argument(
         "--python", default="", metavar="PYTHON", help="the interpreter (default: this one)"
     )
@@ -150,17 +184,15 @@ def launch_spec(options: argparse.Namespace, config: Config) -> LaunchSpec:
     """
     from stepper.client.launch import LaunchSpec
 
-    kind: Literal["script", "module", "code"]
-    given: list[str]
-    if options.module is not None:
-        kind, given, needs = "module", options.module, "-m needs the name of a module"
-    elif options.code is not None:
-        kind, given, needs = "code", options.code, "-c needs code to run"
-    else:
-        kind, needs = "script", f"which program? Give {EXECUTABLE_WORDS}"
-        given = options.program[1:] if options.program[:1] == ["--"] else options.program
+    kind: Literal["script", "module", "code"] = options.kind
+    given: list[str] = options.program
+    needs = {
+        "module": "-m needs the name of a module",
+        "code": "-c needs code to run",
+        "script": f"which program? Give {PROGRAM_FORMS}",
+    }
     if not given:
-        raise UsageError(needs)
+        raise UsageError(needs[kind])
     breakpoints = breakpoints_of(options, config)
     return LaunchSpec(
         kind=kind,

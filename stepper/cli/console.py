@@ -65,7 +65,9 @@ def _session(options: argparse.Namespace) -> Session:
             return attach(options.attach_fd)
         config = config_here()
         named = options.program
-        if len(named) == 1 and not options.module and not options.code and is_recording(named[0]):
+        if options.kind == "script" and named and is_recording(named[0]):
+            if len(named) > 1:
+                raise UsageError(f"{named[0]} is a recording: options go before it")
             session = open_recording(named[0])
             session.set_breakpoints(breakpoints_of(options, config))
             return session

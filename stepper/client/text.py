@@ -112,7 +112,7 @@ def value_line(value: Value | None) -> str:
     parts = [one_line(brief)]
     if value.cls != brief:
         parts.append(value.cls)
-    if value.lazy:
+    if value.lazy and "not realized" not in brief:
         parts.append("(lazy)")
     if value.source:
         parts.append(short_name(value.source))

@@ -1,0 +1,243 @@
+"""The command `stepper` as a shell sees it: exit codes, stderr, what is imported, configuration."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stepper.cli.config import Config, ConfigError, load_config
+from tests.recordings import sample_recording
+
+Result = subprocess.CompletedProcess[str]
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def stepper(tmp_path: Path) -> Run:
+    """Runs the command in an empty directory, with its state there too."""
+
+    def run(*arguments: object, **options: object) -> Result:
+        return subprocess.run(
+            [sys.executable, "-m", "stepper", *map(str, arguments)],
+            **{  # type: ignore[call-overload]
+                "cwd": tmp_path,
+                "env": environment(tmp_path),
+                "capture_output": True,
+                "text": True,
+                "timeout": 120,
+                "stdin": subprocess.DEVNULL,
+                **options,
+            },
+        )
+
+    return run
+
+
+def environment(home: Path) -> dict[str, str]:
+    root = Path(__file__).resolve().parents[2]
+    return {**os.environ, "XDG_STATE_HOME": str(home / "state"), "PYTHONPATH": str(root)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "which program?"),
+        (["record", "-m"], "-m needs the name of a module"),
+        (["record", "missing.py"], "can't open file"),
+        (["console", "--break", "nonsense", "x.py"], "'nonsense' is no breakpoint"),
+        (["console", "missing.stepper"], "missing.stepper"),
+        (["open", "missing.stepper"], "missing.stepper"),
+        (["run", "-c", "pass"], "there is no terminal to draw on; use stepper console"),
+        (["open"], "See 'stepper open --help'"),
+        (["record", "--python", "/nowhere", "-c", "pass"], "no python interpreter"),
+        (["record", "--python-option=-I", "-c", "pass"], "keeps stepper out"),
+        (["record", "-o", "no/where.stepper", "-c", "pass"], "there is no directory"),
+        ([], "stepper --help"),
+    ],
+)
+def test_wrong_use_is_one_line_and_code_2(stepper: Run, arguments: list[str], message: str) -> None:
+    result = stepper(*arguments)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""
+
+
+def test_help_names_every_subcommand(stepper: Run) -> None:
+    result = stepper("--help")
+    assert result.returncode == 0
+    for name in ("run", "record", "open", "console"):
+        assert f"    {name} " in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["console", "-x", "where", "sample.stepper"]])
+def test_neither_torch_nor_textual_is_imported(tmp_path: Path, arguments: list[str]) -> None:
+    sample_recording(str(tmp_path / "sample.stepper"))
+    code = (
+        "import sys, stepper.cli\n"
+        f"try:\n    stepper.cli.main({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "print('heavy:', sorted({'torch', 'textual', 'numpy'} & sys.modules.keys()))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.splitlines()[-1] == "heavy: []"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("raise SystemExit(3)", 3), ("import os; os._exit(5)", 5), ("pass", 0), ("1/0", 1)],
+)
+def test_record_ends_as_the_program_ends(stepper: Run, code: str, expected: int) -> None:
+    assert stepper("record", "-o", "r.stepper", "-c", code).returncode == expected
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL", "SIGSEGV", "SIGINT"])
+def test_record_dies_by_the_programs_signal(stepper: Run, name: str) -> None:
+    code = (
+        f"import os, signal; signal.signal(2, signal.SIG_DFL); os.kill(os.getpid(), signal.{name})"
+    )
+    result = stepper("record", "-o", "r.stepper", "-c", code)
+    assert result.returncode == -getattr(signal, name)
+
+
+def test_record_leaves_stdio_alone(stepper: Run) -> None:
+    code = "import sys; print(sys.stdin.read().upper()); print('oops', file=sys.stderr)"
+    result = stepper("record", "-o", "r.stepper", "-c", code, stdin=None, input="text")
+    assert result.stdout == "TEXT\n"
+    oops, closing = result.stderr.splitlines()
+    assert oops == "oops"
+    assert closing.startswith("stepper: 0 translations, 0 moments, 0 graph breaks → ")
+    assert closing.endswith("/r.stepper")
+
+
+def test_record_passes_signals_on(tmp_path: Path) -> None:
+    code = (
+        "import signal, sys\n"
+        "signal.signal(signal.SIGTERM, lambda *a: sys.exit(11))\n"
+        "print('up', flush=True)\nsignal.pause()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "stepper", "record", "-o", "r.stepper", "-c", code],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 11
+
+
+def test_recordings_go_to_a_private_directory_that_stays_small(
+    stepper: Run, tmp_path: Path
+) -> None:
+    directory = tmp_path / "state" / "stepper" / "recordings"
+    directory.mkdir(parents=True)
+    for number in range(25):
+        old = directory / f"old{number:02}.stepper"
+        old.touch()
+        os.utime(old, (number, number))
+    stepper("record", "-c", "pass")
+    names = sorted(path.name for path in directory.glob("*.stepper"))
+    assert len(names) == 20
+    assert names[0].startswith("code-2")
+    assert names[1] == "old06.stepper"
+    assert directory.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_pid_is_filled_in(stepper: Run, tmp_path: Path) -> None:
+    result = stepper("record", "-o", "run-{pid}.stepper", "-c", "import os; print(os.getpid())")
+    assert (tmp_path / f"run-{result.stdout.strip()}.stepper").exists()
+
+
+def test_console_reads_commands_from_a_pipe_and_says_where_the_recording_is(
+    stepper: Run, tmp_path: Path
+) -> None:
+    sample_recording(str(tmp_path / "sample.stepper"))
+    result = stepper("console", "sample.stepper", stdin=None, input="s 3\nwhere\n")
+    assert result.returncode == 0
+    assert "(stepper) s 3\nmoment 4/" in result.stdout
+    assert result.stdout.endswith("the recording is in sample.stepper\n")
+
+
+def test_console_ends_as_the_program_did(stepper: Run) -> None:
+    result = stepper(
+        "console", "-x", "info", "-o", "r.stepper", "-c", "print('hi'); raise SystemExit(4)"
+    )
+    assert result.returncode == 4
+    assert "| hi\n" in result.stdout
+    assert "the program ended with exit code 4" in result.stdout
+    assert "nothing was translated" in result.stdout
+
+
+def test_console_gives_its_stdin_to_the_program_when_commands_come_from_options(
+    stepper: Run,
+) -> None:
+    result = stepper(
+        "console", "-x", "i", "-o", "r.stepper", "-c", "print(input().upper())",
+        stdin=None, input="words\n",
+    )  # fmt: skip
+    assert "| WORDS\n" in result.stdout
+
+
+def test_arguments_after_the_program_are_its_own(stepper: Run, tmp_path: Path) -> None:
+    code = "import sys; print(sys.argv)"
+    own = ["--break", "-o", "--", "x", "-m", "--bogus", ""]
+    result = stepper("record", "-o", "r.stepper", "-c", code, *own)
+    assert result.stdout == f"{['-c', *own]}\n"
+    script = tmp_path / "script.py"
+    script.write_text("import sys; print(sys.argv[1:])")
+    assert stepper("record", "--output=r.stepper", script, *own).stdout == f"{own}\n"
+    assert stepper("record", "-or.stepper", "--", script, *own).stdout == f"{own}\n"
+
+
+def test_configuration_comes_from_the_nearest_pyproject(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.stepper]\nbreak = "graph-break"\noutput = "x.stepper"\ndetail = "stops"\n'
+    )
+    config = load_config(inner)
+    assert config.breakpoints == ("graph-break",)
+    assert (config.output, config.detail, config.engine) == ("x.stepper", "stops", "dynamo")
+    (tmp_path / "a" / "pyproject.toml").write_text("[project]\nname = 'other'\n")
+    assert load_config(inner) == Config()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[tool.stepper]\nbreaks = []\n", "breaks"),
+        ("[tool.stepper]\ndetail = 'some'\n", "some"),
+        ("[tool.stepper\n", "pyproject.toml"),
+    ],
+)
+def test_a_wrong_configuration_names_file_and_entry(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        load_config(tmp_path)
+
+
+def test_a_wrong_breakpoint_in_the_configuration_is_a_usage_error(
+    stepper: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.stepper]\nbreak = ['what']\n")
+    result = stepper("console", "-c", "pass")
+    assert result.returncode == 2
+    assert "[tool.stepper] break: 'what' is no breakpoint" in result.stderr
