@@ -61,7 +61,12 @@ def _move_once(
     if motion is Motion.LINE and direction < 0:
         return _line_back(recording, start, origin)
     goal = Goal(motion, origin, line)
-    for moment in recording.walk(start, direction, over_calls_of=recording.frame(origin.frame)):
+    frame = recording.frame(origin.frame)
+    if motion is Motion.FINISH:
+        moments = recording.walk(start, direction, out_of=frame)
+    else:
+        moments = recording.walk(start, direction, over_calls_of=frame)
+    for moment in moments:
         if goal.reached(recording.place_of(moment)):
             return moment.id
     return None

@@ -161,12 +161,16 @@ class Recording:
         direction: int,
         *,
         over_calls_of: Frame | None = None,
+        out_of: Frame | None = None,
         codes: Collection[int] | None = None,
     ) -> Iterator[Moment]:
         """The moments beyond `start`, nearest first, in the direction +1 or -1.
 
-        Either without the calls that a frame makes, or only those that are in some code objects.
+        All of them; or without the calls that a frame makes; or without that frame, too; or only
+        those that are in some code objects.
         """
+        if out_of is not None:
+            return self._walk.outside(out_of, start, direction)
         if over_calls_of is not None:
             return self._walk.outside_calls(over_calls_of, start, direction)
         if codes is not None:

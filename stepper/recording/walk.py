@@ -45,6 +45,11 @@ class Walk:
         condition = "AND (frame <= ? OR frame IN (SELECT id FROM frame WHERE depth = 0))"
         return self._parts(condition, (frame.id,), start, direction)
 
+    def outside(self, frame: Frame, start: int, direction: int) -> Iterator[Moment]:
+        """The same without the moments of `frame` itself."""
+        condition = "AND (frame < ? OR frame IN (SELECT id FROM frame WHERE depth = 0 AND id <> ?))"
+        return self._parts(condition, (frame.id, frame.id), start, direction)
+
     def in_codes(self, codes: Collection[int], start: int, direction: int) -> Iterator[Moment]:
         """Each moment beyond `start` that is in one of these code objects."""
         marks = ",".join(map(str, sorted(codes)))
