@@ -11,6 +11,7 @@ not the program), except KeyboardInterrupt, by which the user ends the program a
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import threading
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from stepper.engines.dynamo.describe import Describer, plain_text
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.probes import Probe
+from stepper.engines.dynamo.underway import Compiling, underway
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import Outcome
@@ -67,11 +69,13 @@ class DynamoEngine:
         self._describer = observer.describer = Describer(observer.store_value)
         self._describer.attributes = self._pending_attributes
         self._codes.begin(observer.store_code)
+        compile_code = inspect.unwrap(functions["translation_begins"]).__code__
         try:
             for meaning, point in points.items():
                 hook = getattr(self, f"_on_{meaning}")
                 net = hook if meaning == "step" else self._safely(hook)
                 self._probes.append(Probe(functions[meaning], point.parameters, net))
+            self._join_underway(sys._getframe(1), compile_code)
         except Exception:
             self.uninstall()
             raise
@@ -112,10 +116,37 @@ class DynamoEngine:
             self._report_guard(now.attempt, guard)
         now.graph.sync(self._recorder, now.attempt)
 
+    def _join_underway(self, frame: FrameType, compile_code: CodeType) -> None:
+        """Take up what runs already; each symbolic frame gets one moment, at its instruction."""
+        run_code = versions.resolve(versions.RUN).__code__
+        for item in underway(frame, compile_code, run_code):
+            if isinstance(item, Compiling):
+                self._begin(item.frame, item.code, item.cache_size, item.compile_id)
+            elif self._now is not None:
+                tx = item.tx
+                if self._now.attempt is None:
+                    self._on_attempt_begins(tx.f_code)
+                self._on_frame_entered(tx.output, tx)
+                mirror = self._now.frame
+                if mirror is not None:
+                    ip = max((tx.instruction_pointer or 0) - 1, 0)
+                    self._recorder.step(
+                        mirror,
+                        ip,
+                        tx.stack,
+                        tx.symbolic_locals,
+                        tx.block_stack,
+                        tx.current_speculation,
+                    )
+        self.catch_up()
+
     # --- hooks: translations and attempts
 
     def _on_translation_begins(self, code: CodeType, cache_size: Any, compile_id: Any) -> None:
-        caller = sys._getframe(2)  # this hook, its safety net, then `_compile`
+        # This hook, its safety net, then `_compile`.
+        self._begin(sys._getframe(2), code, cache_size, compile_id)
+
+    def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
         del self._contexts[_enclosing_calls(caller) :]
         self._failed = None
         translation = self._recorder.begin_translation(
@@ -395,9 +426,14 @@ def _enclosing_calls(frame: FrameType | None) -> int:
     One that was left by a KeyboardInterrupt told nobody; it is missing from the Python stack.
     """
     count = -1
-    code = frame.f_code if frame is not None else None
+    if frame is None:
+        return 0
+    code = frame.f_code
     while frame is not None:
-        count += frame.f_code is code
+        # Not by identity: a call that began before the probes were there runs without them.
+        count += frame.f_code.co_name == code.co_name and (
+            frame.f_code.co_filename == code.co_filename
+        )
         frame = frame.f_back
     return count
 

@@ -82,6 +82,9 @@ _POINTS: dict[str, ProbePoint] = {
     ),
 }
 
+RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.run", ())
+"""The symbolic interpreter's loop: while it is on the Python stack, its translator is at work."""
+
 # None: the version has no such function.
 _OVERRIDES: dict[tuple[int, int], dict[str, ProbePoint | None]] = {
     (2, 11): {
