@@ -113,6 +113,12 @@ class Session:
         return self.live and self.stopped is None
 
     @property
+    def attached(self) -> bool:
+        """Whether the program opened this session itself: it is not our child, and it has the
+        terminal when it does not stand still."""
+        return self._channel is not None and self._process is None
+
+    @property
     def growing(self) -> bool:
         """Whether somebody, this session or another process, still writes the recording."""
         if self.live:

@@ -30,22 +30,13 @@ ELLIPSIS = "…"
 _RANDOM = re.compile(
     r"(?<=__compiled_fn_)(\d+)_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}"
     r"|(?<=___unnamed_scope)_\d+"
-    r"|(?<=torch_dynamo_resume_in_)(\w+?)_at_(\d+)"
 )
 
 
 def short_name(text: str) -> str:
     """A text without the random parts of Dynamo's generated names: `__compiled_fn_1_<uuid>` is
-    `__compiled_fn_1`, a resume function is named by its function and line."""
-
-    def keep(match: re.Match[str]) -> str:
-        if match[1] is not None:
-            return match[1]
-        if match[2] is not None:
-            return f"{match[2]}_at_{match[3]}"
-        return ""
-
-    return _RANDOM.sub(keep, text)
+    `__compiled_fn_1`."""
+    return _RANDOM.sub(lambda match: match[1] or "", text)
 
 
 def one_line(text: str) -> str:

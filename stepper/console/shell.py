@@ -75,7 +75,7 @@ class Shell:
             os.close(self._wake_writer)
 
     def _begin(self) -> None:
-        if self.session.live:
+        if self.session.live or self._events:
             self.wait()
             return
         recording = self.recording
@@ -95,6 +95,9 @@ class Shell:
             Quit: there is none.
         """
         self._take_events()
+        if self.session.attached and self._ended is not None:
+            # The program has gone on with the terminal, or given it back to the shell.
+            raise Quit
         if self._typing:
             self.screen.fresh_line()
             try:
@@ -223,6 +226,8 @@ class Shell:
                 self._idle()
             except KeyboardInterrupt:
                 interrupts += 1
+                if self.session.attached:
+                    continue  # the terminal has sent it to the program as well
                 if interrupts == 1 and self.session.running:
                     self.session.pause()
                     self.screen.say("stopping at the next moment; Ctrl-C again interrupts")
@@ -295,6 +300,8 @@ class Shell:
         if self._leaving:
             return
         self.screen.say(f"the program {ended.status.text}", "bold")
+        if self.session.attached:
+            return
         self.cursor.to_newest()
         if self.cursor.newest:
             self.screen.say(
