@@ -193,7 +193,8 @@ class ListingPane(Pane):
             at += len(name) + 2
 
     def on_resize(self, event: events.Resize) -> None:
-        self._tell_detail()
+        # Rows can be made for a width, and there are details only where there is room.
+        self.redraw()
 
     # Details
 

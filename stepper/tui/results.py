@@ -24,18 +24,24 @@ from stepper.model.trace import Attempt, Guard, MomentId, Node, Translation
 from stepper.recording.diff import AttemptDiff, compare_attempts
 from stepper.recording.reader import Recording
 from stepper.tui.highlight import python_spans
-from stepper.tui.palette import Row, row
+from stepper.tui.palette import Row, Span, row
 from stepper.tui.places import Places
 
 
 class Item(NamedTuple):
     """A row of a view."""
 
-    row: Row
+    spans: tuple[Span | str, ...]
     moment: MomentId | None = None
     """Where Enter goes."""
     why: str = ""
     """What is there."""
+    python: str = ""
+    """Python that follows the spans; it gets its colours when it is on screen."""
+
+    def row(self) -> Row:
+        """The row, drawn."""
+        return row(*self.spans, *(python_spans([self.python])[0] if self.python else ()))
 
 
 class Pair(NamedTuple):
@@ -106,15 +112,16 @@ def guard_items(recording: Recording, attempt: Attempt) -> list[Item]:
         why = f"installed {guard_line(guard)}"
         items.append(
             Item(
-                row((guard.kind, "type"), "  ", (short_name(guard.source) or "(global)", "source")),
+                (
+                    (guard.kind, "type"),
+                    "  ",
+                    (short_name(guard.source) or "(global)", "source"),
+                ),
                 guard.moment,
                 why,
             )
         )
-        items += [
-            Item(row("    ", *python_spans([one_line(code)])[0]), guard.moment, why)
-            for code in guard.code
-        ]
+        items += [Item(("    ",), guard.moment, why, one_line(code)) for code in guard.code]
     return items
 
 
@@ -122,9 +129,9 @@ def graph_items(recording: Recording, translation: Translation, attempt: Attempt
     """The graph's code as Dynamo printed it; the nodes when it did not."""
     if translation.graph_code.strip():
         lines = short_name(translation.graph_code).rstrip().splitlines()
-        return [Item(Row(spans)) for spans in python_spans(lines)]
+        return [Item((), python=line) for line in lines]
     nodes = recording.nodes(None, attempt=attempt.id)
-    return [Item(row(node_line(node)), node.moment, f"made {node.name}") for node in nodes]
+    return [Item((node_line(node),), node.moment, f"made {node.name}") for node in nodes]
 
 
 def break_items(recording: Recording, attempts: list[Attempt], cwd: str) -> list[Item]:
@@ -134,10 +141,10 @@ def break_items(recording: Recording, attempts: list[Attempt], cwd: str) -> list
         for found in recording.graph_breaks(attempt.id):
             title = f"graph break in attempt {attempt.number}, at step {found.moment}"
             if items:
-                items.append(Item(row(" ")))
-            items.append(Item(row((title, "title")), found.moment, "the graph break"))
+                items.append(Item((" ",)))
+            items.append(Item(((title, "title"),), found.moment, "the graph break"))
             items += [
-                Item(row(f"  {line}"), found.moment, "the graph break")
+                Item((f"  {line}",), found.moment, "the graph break")
                 for line in graph_break_lines(found, cwd)
             ]
     return items
@@ -150,14 +157,22 @@ def attempt_items(recording: Recording, attempts: list[Attempt]) -> list[Item]:
     for attempt in attempts:
         size = plural(_length(attempt), "instruction")
         text = f"attempt {attempt.number}: {size}"
-        items.append(Item(row((text, "title")), attempt.first_moment, f"attempt {attempt.number}"))
+        items.append(Item(((text, "title"),), attempt.first_moment, f"attempt {attempt.number}"))
         if attempt.restart_reason:
             reason = one_line(attempt.restart_reason)
-            items.append(Item(row("  thrown away: ", (reason, "warning")), attempt.last_moment))
+            items.append(
+                Item(
+                    (
+                        "  thrown away: ",
+                        (reason, "warning"),
+                    ),
+                    attempt.last_moment,
+                )
+            )
     for one, other in pairwise(attempts):
-        items.append(Item(row(" ")))
+        items.append(Item((" ",)))
         title = f"attempt {one.number} and attempt {other.number}"
-        items.append(Item(row((title, "title"))))
+        items.append(Item(((title, "title"),)))
         items += _difference(compare_attempts(recording, one.id, other.id), one, other, places)
     return items
 
@@ -168,15 +183,18 @@ def _length(attempt: Attempt) -> int:
 
 
 def _difference(found: AttemptDiff, one: Attempt, other: Attempt, places: Places) -> Iterator[Item]:
-    yield Item(row(f"  alike for {plural(found.common, 'instruction')}"))
+    yield Item((f"  alike for {plural(found.common, 'instruction')}",))
     sides = ((one, found.diverges_a), (other, found.diverges_b))
     for attempt, moment in sides:
         if moment is None:
-            yield Item(row(f"  attempt {attempt.number} ends there", role="dim"))
+            yield Item(((f"  attempt {attempt.number} ends there", "dim"),))
             continue
         where = f"{places.instruction(moment)}  {places.line(moment)}"
         yield Item(
-            row(f"  then attempt {attempt.number}: ", (where, "function")),
+            (
+                f"  then attempt {attempt.number}: ",
+                (where, "function"),
+            ),
             moment,
             f"where attempt {attempt.number} goes its own way",
         )
@@ -188,9 +206,17 @@ def _difference(found: AttemptDiff, one: Attempt, other: Attempt, places: Places
     )
     for attempt, what, things in lists:
         if things:
-            yield Item(row(f"  {what} only in attempt {attempt.number}: {len(things)}"))
+            yield Item((f"  {what} only in attempt {attempt.number}: {len(things)}",))
         for thing in things:
             text = guard_line(thing) if isinstance(thing, Guard) else node_line(thing)
             sign = "-" if attempt is one else "+"
             role = "gone" if attempt is one else "new"
-            yield Item(row("    ", (f"{sign} ", role), text), thing.moment, text)
+            yield Item(
+                (
+                    "    ",
+                    (f"{sign} ", role),
+                    text,
+                ),
+                thing.moment,
+                text,
+            )

@@ -39,6 +39,7 @@ class FramesPane(ListingPane):
         self._translations: list[Translation] = []
         self._name_width = 0
         self._here: int | None = None
+        self._cwd = ""
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         here = snapshot.translation.id if snapshot.translation else None
@@ -49,6 +50,7 @@ class FramesPane(ListingPane):
 
     def show(self, snapshot: Snapshot) -> None:
         known = snapshot.recording.translations() if snapshot.recording else []
+        self._cwd = snapshot.recording.facts.cwd if snapshot.recording else ""
         wanted = self.filter.lower()
         self._translations = [t for t in known if wanted in _searched(t)] if wanted else known
         here = snapshot.translation.id if snapshot.translation else None
@@ -76,7 +78,7 @@ class FramesPane(ListingPane):
             (f"  {t.attempts:>8} {t.instructions:>5} {t.guards:>6} {t.nodes:>5} ", ""),
             (f"{t.graph_breaks:>6} ", "warning" if t.graph_breaks else ""),
             (seconds, ""),
-            (f"  {short_path(t.filename)}:{t.line}", "dim"),
+            (f"  {short_path(t.filename, self._cwd)}:{t.line}", "dim"),
             (f"  {one_line(reason)}" if reason else "", "warning"),
         )
         return Row(spans, "current" if here else "")
@@ -92,7 +94,7 @@ class FramesPane(ListingPane):
             lines.append(f"continues {t.resume_of} after a graph break")
         called = t.python_stack[-1] if t.python_stack else None
         if called is not None:
-            place = f"{short_path(called.filename)}:{called.line} in {called.function}"
+            place = f"{short_path(called.filename, self._cwd)}:{called.line} in {called.function}"
             lines.append(
                 f"called from {place}; the code had {plural(t.cache_size, 'entry')} before"
             )

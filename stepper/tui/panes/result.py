@@ -110,7 +110,7 @@ class ResultPane(ListingPane):
 
     def draw_row(self, index: int) -> Row:
         if self._codes is None:
-            return self._items[index].row
+            return self._items[index].row()
         assert self.snapshot is not None
         width = self.lines.size.width - 1
         return side_by_side(self._pairs[index], *self._codes, width, self._current(self.snapshot))
