@@ -33,13 +33,37 @@ _Filter = tuple[frozenset[EventKind] | None, str]
 
 
 class _Matches:
-    """The events that fit a filter, in order."""
+    """The events that fit a filter, in the order in which they were written and by moment.
+
+    The two orders differ a little: an attempt is announced at the first moment that it will have,
+    and what it finds before its first instruction still belongs to the moment before.
+    """
 
     def __init__(self) -> None:
         self.ids = array("q")
         self.moments = array("q")
+        """Ascending; `ids_by_moment` goes with it."""
+        self.ids_by_moment = array("q")
         self.last_id = -1
         self.generation = -1
+
+    def add(self, events: Sequence[tuple[int, int]]) -> None:
+        """Add later events, as ids and moments. Their places by moment are at or near the end."""
+        self.ids.extend(id for id, _ in events)
+        # The part that the new events can touch is taken off and sorted anew with them.
+        at = bisect_left(self.moments, min(moment for _, moment in events))
+        touched = [*zip(self.moments[at:], self.ids_by_moment[at:], strict=True)]
+        touched = sorted([*touched, *((moment, id) for id, moment in events)])
+        self.moments[at:] = array("q", [moment for moment, _ in touched])
+        self.ids_by_moment[at:] = array("q", [id for _, id in touched])
+
+    def between(self, after: int, before: int | None) -> Sequence[int]:
+        """Ids of the events whose moment is in a range, in the order of writing."""
+        if after <= 0 and before is None:
+            return self.ids
+        first = bisect_right(self.moments, after) if after > 0 else 0
+        last = len(self.moments) if before is None else bisect_left(self.moments, before)
+        return sorted(self.ids_by_moment[first:last])
 
 
 class Events:
@@ -72,12 +96,9 @@ class Events:
 
         Events before the first moment (their moment is 0) belong to every range that begins at 0.
         """
-        found = self._matching(kinds, text)
-        first = (bisect_right(found.moments, after) if after > 0 else 0) + max(offset, 0)
-        last = len(found.ids) if before is None else bisect_left(found.moments, before)
-        if limit is not None:
-            last = min(last, first + max(limit, 0))
-        return self._read(found.ids[first:last])
+        ids = self._matching(kinds, text).between(after, before)
+        first = max(offset, 0)
+        return self._read(ids[first:] if limit is None else ids[first : first + max(limit, 0)])
 
     def moments(self, kinds: Collection[EventKind]) -> Sequence[int]:
         """The moments of the events of these kinds, in order; not to be changed."""
@@ -94,7 +115,7 @@ class Events:
             at = bisect_left(found.moments, moment) - 1
         if not 0 <= at < len(found.ids):
             return None
-        return self._read(found.ids[at : at + 1])[0]
+        return self._read(found.ids_by_moment[at : at + 1])[0]
 
     def output(self, *, upto: int | None = None, after_id: int = 0) -> list[Output]:
         """What the program printed up to a moment (None: all), beyond the piece `after_id`."""
@@ -131,13 +152,13 @@ class Events:
             escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
             sql += " AND text LIKE ? ESCAPE '\\'"
             params.append(f"%{escaped}%")
-        for id, moment in self._database.query(tuple[int, int], sql + " ORDER BY id", params):
-            found.ids.append(id)
-            found.moments.append(moment)
+        events = self._database.query(tuple[int, int], sql + " ORDER BY id", params)
+        if events:
+            found.add(events)
         ends = [newest[0] if newest and newest[0] is not None else -1, found.last_id]
         found.last_id = max([*ends, *found.ids[-1:]])
 
-    def _read(self, ids: array[int]) -> list[Event]:
+    def _read(self, ids: Sequence[int]) -> list[Event]:
         found: list[Event] = []
         columns = ", ".join(_EventRow._fields)
         for i in range(0, len(ids), 500):

@@ -22,9 +22,9 @@ _CHUNK = 20_000
 class _Described(msgspec.Struct, frozen=True, array_like=True):
     """The start of a Delta; only `values` is looked at."""
 
-    keep: msgspec.Raw
-    push: msgspec.Raw
-    locals: msgspec.Raw
+    keep: msgspec.Raw = msgspec.Raw()
+    push: msgspec.Raw = msgspec.Raw()
+    locals: msgspec.Raw = msgspec.Raw()
     values: tuple[tuple[int, int], ...] = ()
 
 

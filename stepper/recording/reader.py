@@ -346,8 +346,11 @@ class Recording:
     def next_event(
         self, moment: int, kinds: Collection[EventKind] | None, direction: int
     ) -> Event | None:
-        """The nearest event of some kinds at a later (+1) or an earlier (-1) moment."""
-        return self._events.next(moment, kinds, direction)
+        """The nearest event of some kinds at a later (+1) or an earlier (-1) recorded moment."""
+        found = self._events.next(moment, kinds, direction)
+        if found is None or not self.oldest <= found.moment <= self.newest:
+            return None
+        return found
 
     def output(self, *, upto: int | None = None, after_id: int = 0) -> list[Output]:
         """What the program printed up to a moment (None: all), beyond the piece `after_id`."""

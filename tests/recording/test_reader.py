@@ -136,6 +136,24 @@ def test_next_event_in_both_directions(recording: Recording) -> None:
         assert recording.next_event(moment, kinds, direction) is None
 
 
+def test_events_out_of_the_order_of_moments_are_all_found(tmp_path: Path) -> None:
+    """An attempt is announced at the moment that it will begin with."""
+    tape = started(tmp_path)
+    for moment in (2, 1, 1, 2, 3):
+        tape.writer.event(moment, EventKind.NOTE, str(moment))
+    tape.step(1)
+    recording = Recording.open(tape.close())
+    notes = (EventKind.NOTE,)
+    assert [e.text for e in recording.events(kinds=notes)] == ["2", "1", "1", "2", "3"]
+    assert [e.text for e in recording.events(kinds=notes, after=1)] == ["2", "2", "3"]
+    assert [e.text for e in recording.events(kinds=notes, before=2)] == ["1", "1"]
+    assert list(recording.event_moments(notes)) == [1, 1, 2, 2, 3]
+    found = recording.next_event(1, notes, 1)
+    assert found is not None
+    assert found.moment == 2
+    assert recording.next_event(2, notes, 1) is None  # moment 3 is not recorded
+
+
 def test_output_up_to_a_moment(recording: Recording) -> None:
     assert "".join(o.data for o in recording.output()) == "epoch 1\r\n\x1b[32mdone\x1b[0m\r\n"
     assert [o.data for o in recording.output(upto=50)] == ["epoch 1\r\n"]
