@@ -11,24 +11,29 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.watching import HEAVY, Run, alone, explain_difference, light_batches, watched
+from stepper.recording.reader import Recording
+from tests.watching import (
+    HEAVY,
+    Run,
+    alone,
+    attempts_seen,
+    explain_difference,
+    light_batches,
+    watched,
+)
 
 
 @dataclass(frozen=True)
 class Pair:
     alone: Run
     watched: Run
+    attempts_recorded: int
 
 
-def cases() -> list[object]:
-    # Programs of one batch share its two processes, so they must run in the same test worker.
-    light = [
-        pytest.param(name, batch, id=name, marks=pytest.mark.xdist_group(f"watching-{number}"))
-        for number, batch in enumerate(light_batches())
-        for name in batch
-    ]
-    heavy = [pytest.param(name, [name], id=name, marks=pytest.mark.slow) for name in sorted(HEAVY)]
-    return light + heavy
+# Programs of one batch share its two processes, so they must run in the same test worker.
+BATCHES = [(names, [pytest.mark.xdist_group(names[0])]) for names in light_batches()] + [
+    ([name], [pytest.mark.xdist_group(name), pytest.mark.slow]) for name in sorted(HEAVY)
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +44,19 @@ def run_both(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[str]], 
         key = batch[0]
         if key not in done:
             folder = tmp_path_factory.mktemp("watching")
-            done[key] = Pair(alone(batch, folder), watched(batch, folder))
+            recording = folder / "watched.stepper"
+            pair = (alone(batch, folder), watched(batch, folder, recording))
+            done[key] = Pair(*pair, len(Recording.open(str(recording)).attempts()))
         return done[key]
 
     return run
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("name", "batch"), cases())
+@pytest.mark.parametrize(
+    ("name", "batch"),
+    [pytest.param(name, batch, id=name, marks=marks) for batch, marks in BATCHES for name in batch],
+)
 def test_watching_changes_nothing(
     name: str, batch: list[str], run_both: Callable[[list[str]], Pair]
 ) -> None:
@@ -58,3 +68,12 @@ def test_watching_changes_nothing(
     difference = explain_difference(expected.report, actual.report)
     assert not difference, difference
     assert pair.watched.status == pair.alone.status
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "batch", [pytest.param(batch, id=f"with {batch[0]}", marks=marks) for batch, marks in BATCHES]
+)
+def test_every_attempt_was_watched(batch: list[str], run_both: Callable[[list[str]], Pair]) -> None:
+    pair = run_both(batch)
+    assert pair.attempts_recorded == attempts_seen(pair.watched) > 0, pair.watched.errors

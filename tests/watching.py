@@ -65,9 +65,17 @@ def alone(names: list[str], folder: Path) -> Run:
     return witness(names, folder / "alone", [])
 
 
-def watched(names: list[str], folder: Path) -> Run:
-    recording = folder / "watched.stepper"
+def watched(names: list[str], folder: Path, recording: Path) -> Run:
     return witness(names, folder / "watched", ["-m", "stepper", "record", "-o", str(recording)])
+
+
+def attempts_seen(run: Run) -> int:
+    """How often the tracer started, by its own log."""
+    return sum(
+        message.startswith("Step 1: torchdynamo start tracing")
+        for account in run.accounts.values()
+        for _, _, message, _ in json.loads(account.report)["logs"]
+    )
 
 
 def explain_difference(expected: str, actual: str) -> str:

@@ -47,6 +47,8 @@ REPLACEMENTS: list[tuple[re.Pattern[str], str]] = [
     # Ids stand inside names and guards; nothing else in a small program has so many digits.
     (re.compile(r"(?<![\d.])\d{9,}(?!\d)"), "<id>"),
 ]
+# Sets of classes and functions are in the order of their addresses.
+SET_OF_OBJECTS = re.compile(r"\{([^{}:]*<(?:class|function|built-in)[^{}:]*)\}")
 
 # Of the compiler's own account of each frame, what does not depend on the clock.
 METRICS = (
@@ -88,7 +90,11 @@ def normalize(value: object) -> Any:
     text = str(value)
     for pattern, replacement in REPLACEMENTS:
         text = pattern.sub(replacement, text)
-    return text
+    return SET_OF_OBJECTS.sub(_in_order, text)
+
+
+def _in_order(items: re.Match[str]) -> str:
+    return "{" + ", ".join(sorted(items[1].split(", "))) + "}"
 
 
 def describe_code(code: types.CodeType) -> dict[str, Any]:
