@@ -369,9 +369,12 @@ def graph_break_lines(graph_break: GraphBreak, cwd: str = "") -> list[str]:
     """Dynamo's own words: the reason, why, what to do, and the user's stack."""
     lines = graph_break.reason.strip().splitlines()
     # The reason usually holds the explanation and the hints already, as Dynamo prints them.
-    if graph_break.explanation and graph_break.explanation not in graph_break.reason:
-        lines.append(f"Explanation: {graph_break.explanation}")
-    lines.extend(f"Hint: {hint}" for hint in graph_break.hints if hint not in graph_break.reason)
+    # There they are indented differently.
+    said = one_line(graph_break.reason)
+    if graph_break.explanation and one_line(graph_break.explanation) not in said:
+        lines.append(f"Explanation: {one_line(graph_break.explanation)}")
+    hints = map(one_line, graph_break.hints)
+    lines.extend(f"Hint: {hint}" for hint in hints if hint not in said)
     if graph_break.user_stack:
         lines.append("User stack:")
         lines.extend(f"  {python_frame_line(frame, cwd)}" for frame in graph_break.user_stack)

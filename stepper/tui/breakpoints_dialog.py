@@ -70,7 +70,8 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             frame.border_title = "breakpoints"
             yield Lines(empty="no breakpoints: write one below, e.g. graph-break or train.py:42")
             yield OneLine(id="breakpoint-error")
-            yield BreakpointInput(placeholder="a: write a breakpoint here")
+            # What is there is to be changed, not to be typed over.
+            yield BreakpointInput(placeholder="a: write a breakpoint here", select_on_focus=False)
             for number, _ in enumerate(_HELP):
                 yield OneLine(id=f"breakpoint-help-{number}")
 
@@ -155,6 +156,7 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
     def _edit(self, at: int | None, text: str) -> None:
         self._edited = at
         self._field.value = text
+        self._field.cursor_position = len(text)
         self._field.focus()
 
     def on_lines_activated(self, message: Lines.Activated) -> None:

@@ -5,10 +5,13 @@ Each function makes the rows of one view, once for a translation; a row may name
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple
+
+import msgspec
 
 from stepper.client.text import (
     graph_break_lines,
@@ -20,7 +23,7 @@ from stepper.client.text import (
     short_name,
 )
 from stepper.model.program import Code, Instruction
-from stepper.model.trace import Attempt, Guard, MomentId, Node, Translation
+from stepper.model.trace import Attempt, Guard, MomentId, Node, Outcome, Translation
 from stepper.recording.diff import AttemptDiff, compare_attempts
 from stepper.recording.reader import Recording
 from stepper.tui.highlight import python_spans
@@ -134,8 +137,26 @@ def graph_items(recording: Recording, translation: Translation, attempt: Attempt
     return [Item((node_line(node),), node.moment, f"made {node.name}") for node in nodes]
 
 
-def break_items(recording: Recording, attempts: list[Attempt], cwd: str) -> list[Item]:
-    """The graph breaks of all attempts, in Dynamo's own words."""
+def so_far(recording: Recording, translation: Translation) -> Translation:
+    """The translation; one that still runs with the counts that it has by now."""
+    if translation.outcome is not Outcome.RUNNING:
+        return translation
+    attempts = recording.attempts(translation.id)
+    if not attempts:
+        return translation
+    newest = attempts[-1]
+    return msgspec.structs.replace(
+        translation,
+        attempts=len(attempts),
+        instructions=max(0, recording.newest - translation.first_moment + 1),
+        guards=len(recording.guards(None, attempt=newest.id)),
+        nodes=len(recording.nodes(None, attempt=newest.id)),
+        graph_breaks=sum(len(recording.graph_breaks(attempt.id)) for attempt in attempts),
+    )
+
+
+def break_items(recording: Recording, attempts: list[Attempt], cwd: str, width: int) -> list[Item]:
+    """The graph breaks of all attempts, in Dynamo's own words, wrapped to a width."""
     items: list[Item] = []
     for attempt in attempts:
         for found in recording.graph_breaks(attempt.id):
@@ -144,10 +165,20 @@ def break_items(recording: Recording, attempts: list[Attempt], cwd: str) -> list
                 items.append(Item((" ",)))
             items.append(Item(((title, "title"),), found.moment, "the graph break"))
             items += [
-                Item((f"  {line}",), found.moment, "the graph break")
+                Item((f"  {part}",), found.moment, "the graph break")
                 for line in graph_break_lines(found, cwd)
+                for part in _wrapped(line, width - 3)
             ]
     return items
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """The line in parts, the later ones indented a little more than the first."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    wrapper = textwrap.TextWrapper(
+        max(30, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return wrapper.wrap(line) or [""]
 
 
 def attempt_items(recording: Recording, attempts: list[Attempt]) -> list[Item]:
@@ -155,7 +186,7 @@ def attempt_items(recording: Recording, attempts: list[Attempt]) -> list[Item]:
     places = Places(recording)
     items: list[Item] = []
     for attempt in attempts:
-        size = plural(_length(attempt), "instruction")
+        size = plural(_length(attempt, recording.newest), "instruction")
         text = f"attempt {attempt.number}: {size}"
         items.append(Item(((text, "title"),), attempt.first_moment, f"attempt {attempt.number}"))
         if attempt.restart_reason:
@@ -177,9 +208,9 @@ def attempt_items(recording: Recording, attempts: list[Attempt]) -> list[Item]:
     return items
 
 
-def _length(attempt: Attempt) -> int:
-    last = attempt.last_moment
-    return 0 if last is None else max(0, last - attempt.first_moment + 1)
+def _length(attempt: Attempt, newest: MomentId) -> int:
+    last = attempt.last_moment if attempt.last_moment is not None else newest
+    return max(0, last - attempt.first_moment + 1)
 
 
 def _difference(found: AttemptDiff, one: Attempt, other: Attempt, places: Places) -> Iterator[Item]:

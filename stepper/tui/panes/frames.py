@@ -10,6 +10,7 @@ from stepper.model.trace import Outcome, Translation
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row, Span
+from stepper.tui.results import so_far
 from stepper.tui.snapshot import Snapshot
 
 _OUTCOME_ROLES = {
@@ -49,7 +50,8 @@ class FramesPane(ListingPane):
         return f"frames {len(self._translations)}"
 
     def show(self, snapshot: Snapshot) -> None:
-        known = snapshot.recording.translations() if snapshot.recording else []
+        recording = snapshot.recording
+        known = [so_far(recording, t) for t in recording.translations()] if recording else []
         self._cwd = snapshot.recording.facts.cwd if snapshot.recording else ""
         wanted = self.filter.lower()
         self._translations = [t for t in known if wanted in _searched(t)] if wanted else known

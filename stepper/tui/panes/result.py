@@ -21,6 +21,7 @@ from stepper.tui.results import (
     graph_items,
     guard_items,
     side_by_side,
+    so_far,
 )
 from stepper.tui.snapshot import Snapshot
 
@@ -47,9 +48,8 @@ class ResultPane(ListingPane):
         if recording is None or translation is None:
             self.list_rows(0, empty="there is no translation at this moment")
             return
-        self.headings(
-            (translation_name(translation), "title"), f"  {translation_summary(translation)}"
-        )
+        summary = translation_summary(so_far(recording, translation))
+        self.headings((translation_name(translation), "title"), f"  {summary}")
         changed = self._make(recording, translation)
         if self._codes is not None:
             current = self._current(snapshot)
@@ -62,7 +62,8 @@ class ResultPane(ListingPane):
     def _make(self, recording: Recording, translation: Translation) -> bool:
         """Make the rows of the view, if they are not those that are there; True when they were."""
         attempts = recording.attempts(translation.id)
-        made_for = (self.view, translation, len(attempts))
+        grown = recording.newest if self._runs(translation) else 0
+        made_for = (self.view, translation, len(attempts), grown, self.lines.size.width)
         if made_for == self._made_for:
             return False
         self._made_for = made_for
@@ -85,7 +86,7 @@ class ResultPane(ListingPane):
             case "graph":
                 return graph_items(recording, translation, attempts[-1])
             case "breaks":
-                return break_items(recording, attempts, recording.facts.cwd)
+                return break_items(recording, attempts, recording.facts.cwd, self.lines.size.width)
             case _:
                 return attempt_items(recording, attempts)
 
