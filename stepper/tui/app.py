@@ -3,12 +3,13 @@ the panes.
 
 What flows where. The session's reader thread posts its events here as messages and does nothing
 else. Keys and the requests of panes become moves of the cursor; each move makes one `Snapshot`, the
-one reactive attribute of the application; its watcher hands it to the desk, and the desk to the
+one watched attribute of the application; its watcher hands it to the desk, and the desk to the
 panes that can be seen. Nothing polls, except for a light timer while the recording grows.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -18,7 +19,7 @@ from textual import work
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import var
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input
@@ -43,12 +44,16 @@ from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
+from stepper.tui.workarounds import draw_on_stdout
 
 _TICK = 0.1
 """Seconds between two looks at a recording that this session's program writes."""
 
 _FAR_TICK = 1.0
 """The same for a recording that another process writes."""
+
+_KILLED = 5.0
+"""Seconds to wait for a killed program to be gone."""
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl-C goes to the program."""
@@ -69,8 +74,8 @@ class StepperApp(App[int]):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings(PANE_KEYS)
 
-    snapshot: reactive[Snapshot | None] = reactive(None, always_update=True, init=False)
-    """The picture that all panes draw."""
+    snapshot: var[Snapshot | None] = var(None, always_update=True, init=False)
+    """The picture that all panes draw. A `var`: a `reactive` would redraw the whole screen."""
 
     class FromSession(Message):
         """An event of the session, carried over from its reader thread."""
@@ -121,6 +126,10 @@ class StepperApp(App[int]):
         self.desk.reveal("source")
         self._unsubscribe = self.session.subscribe(self._arrived)
         self._set_timer()
+
+    def on_ready(self) -> None:
+        # What stands now stays: the collector need not walk through it again, 60 ms in a key press.
+        gc.freeze()
 
     def on_unmount(self) -> None:
         self._unsubscribe()
@@ -199,6 +208,7 @@ class StepperApp(App[int]):
             case Stopped():
                 self._frame = None
                 self._tell(self.cursor.arrived(), event.text or event.reason)
+                self._explain_break()
             case BreakpointChanged() | Notice():
                 if event.text:
                     self.say(event.text, "warning")
@@ -212,6 +222,16 @@ class StepperApp(App[int]):
                 pass
         self._set_timer()
         self.renew()
+
+    def _explain_break(self) -> None:
+        """At a graph break, say what kind it is instead of the first line of a long message."""
+        recording, moment = self.session.recording, self.cursor.position
+        if recording is None or not moment:
+            return
+        found = recording.graph_break_at(moment)
+        if found is not None:
+            kind = found.gb_type or found.reason.partition("\n")[0]
+            self.say(f"graph break: {kind}. 8 shows Dynamo's reason and hints", "warning")
 
     def _set_timer(self) -> None:
         """Look for newer moments as long as there can be any."""
@@ -527,25 +547,23 @@ def run(session: Session, *, theme: str = "", at: int | None = None) -> int:
     """Show a session on the terminal until the user leaves.
 
     Args:
-        session: what to look at; it is closed in the end.
+        session: what to look at; closing it is the caller's.
         theme: name of a Textual theme; empty: the default.
         at: moment of a recording to begin at.
 
     Returns:
         The exit code for the shell: the program's when it ended by itself, else 0.
     """
+    draw_on_stdout()
     app = StepperApp(session, theme=theme, at=at)
-    try:
-        app.run()
-        if app.leaving == "kill":
-            session.kill()
-            session.wait(5)
-            return 0
-        if app.leaving == "detach":
-            _run_on(session)
-        return session.exit_status.shell_code if session.exit_status else 0
-    finally:
-        session.close()
+    app.run()
+    if app.leaving == "kill":
+        session.kill()
+        session.wait(_KILLED)
+        return 0
+    if app.leaving == "detach":
+        _run_on(session)
+    return session.exit_status.shell_code if session.exit_status else 0
 
 
 def _run_on(session: Session) -> None:

@@ -26,6 +26,7 @@ class QuitScreen(ModalScreen[Leaving]):
         width: 60; max-width: 90%; height: auto; border: round $warning; padding: 0 1;
         background: $surface;
     }
+    QuitScreen OptionList { height: auto; border: none; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,7 +40,7 @@ class QuitScreen(ModalScreen[Leaving]):
             yield Label("The program is still alive.", markup=False)
             yield OptionList(
                 Option("k  kill it; the recording is kept", id="kill"),
-                Option("d  detach: it runs on to its end without the debugger", id="detach"),
+                Option("d  detach: it runs on without the debugger", id="detach"),
                 Option("c  cancel: stay here", id="cancel"),
                 markup=False,
             )
@@ -60,7 +61,7 @@ class EventScreen(ModalScreen[EventKind | None]):
         width: 46; max-width: 90%; height: auto; max-height: 90%; border: round $primary;
         padding: 0 1; background: $surface;
     }
-    EventScreen OptionList { height: auto; max-height: 16; }
+    EventScreen OptionList { height: auto; max-height: 16; border: none; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave")]

@@ -15,9 +15,7 @@ HINTS: tuple[tuple[str, str], ...] = (
     ("r", "finish"),
     ("c", "continue"),
     ("Shift", "back"),
-    ("b", "break"),
     ("g", "goto"),
-    ("z", "zoom"),
     ("?", "help"),
     ("q", "quit"),
 )
@@ -32,31 +30,45 @@ _STATUS_ROLES = {
 }
 
 
+_WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+"""Options of the interpreter whose value is an argument of its own."""
+
+
 def program(facts: SessionFacts | None) -> str:
-    """The program's name: its script without the folders, or what `-m` or `-c` got."""
-    argv = facts.argv if facts else ()
+    """The program's name: its script without the folders, or `-m` and the module, or `-c`."""
+    argv = list(facts.argv) if facts else []
     if not argv:
         return "stepper"
-    if argv[0] in ("-m", "-c") and len(argv) > 1:
-        return f"{argv[0]} {argv[1]}"
+    if argv[0].endswith(".py"):
+        return os.path.basename(argv[0])
+    rest = iter(argv[1:])
+    for argument in rest:
+        if argument == "-m":
+            return f"-m {next(rest, '')}".strip()
+        if argument == "-c":
+            return "-c"
+        if argument in _WITH_VALUE:
+            next(rest, None)
+        elif not argument.startswith("-"):
+            return os.path.basename(argument)
     return os.path.basename(argv[0])
 
 
 def header(snapshot: Snapshot, name: str) -> list[Span]:
-    """Program, what is translated, and where in the session this is."""
-    spans: list[Span] = [(f" {name} ", "title")]
+    """Program, what it does, and where in the session this is; what can be long comes last."""
+    role = f"{_STATUS_ROLES[snapshot.status]} reverse"
+    spans: list[Span] = [(f" {name} ", "title"), (f" {snapshot.status} ", role)]
+    spans.append((f"  moment {snapshot.moment:,}/{snapshot.newest:,} ", "bold"))
     translation, attempt = snapshot.translation, snapshot.attempt
-    if translation is not None:
-        spans.append((f" {translation.compile_id or 'no id'} {translation.name} ", ""))
-    if attempt is not None:
-        restarted = " (restarted)" if attempt.restart_reason else ""
+    if translation is not None and attempt is not None:
+        spans.append((f" {translation.compile_id or 'no id'} ", ""))
+        restarted = ", restarted" if attempt.restart_reason else ""
         spans.append((f" attempt {attempt.number}{restarted} ", "dim"))
-    count = f"{snapshot.moment:,}/{snapshot.newest:,}"
-    spans.append((f" moment {count} ", "bold"))
-    spans.append((f" {snapshot.status} ", f"{_STATUS_ROLES[snapshot.status]} reverse"))
     if snapshot.stopped is not None:
         away = "" if snapshot.at_stop else f" at {snapshot.stopped.moment:,}"
-        spans.append((f" {snapshot.stopped.reason}{away}", "dim"))
+        spans.append((f" {snapshot.stopped.reason}{away} ", "dim"))
+    if translation is not None:
+        spans.append((f" {translation.name}", ""))
     return spans
 
 
@@ -70,9 +82,9 @@ def hints() -> list[Span]:
 
 def ending(snapshot: Snapshot) -> str:
     """The banner: how the program ended, and what can still be seen."""
+    ended = snapshot.ended
+    if ended.startswith("killed"):
+        ended = f"was {ended}"
     if not snapshot.newest:
-        return f"The program {snapshot.ended}. It translated nothing: there is nothing to show."
-    return (
-        f"The program {snapshot.ended}. "
-        f"All {snapshot.newest:,} moments up to its last can be looked at."
-    )
+        return f"The program {ended}. It translated nothing, so there is nothing to show."
+    return f"The program {ended}: all its {snapshot.newest:,} moments are here."

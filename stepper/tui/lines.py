@@ -21,12 +21,11 @@ from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from stepper.tui.palette import Palette, Row, Span, printable
+from stepper.tui.workarounds import QuietScrollView
 
 _SEARCH_SLICE = 0.02
 """Seconds that a search may hold the screen before it lets keys through."""
@@ -35,7 +34,7 @@ _SIDEWAYS = 8
 """Columns that a key scrolls sideways."""
 
 
-class Lines(ScrollView, can_focus=True):
+class Lines(QuietScrollView, can_focus=True):
     """A list of rows with a cursor. Give it rows with `show`; react to its messages."""
 
     DEFAULT_CSS = """
@@ -129,6 +128,7 @@ class Lines(ScrollView, can_focus=True):
         self._anchor: int | None = None
         self._left = 0
         self._strips: LRUCache[int, tuple[Strip, Style]] = LRUCache(512)
+        self._base: Style | None = None
         self._palette: tuple[str, Palette] | None = None
 
     # What it shows
@@ -153,7 +153,7 @@ class Lines(ScrollView, can_focus=True):
         if empty is not None:
             self._empty = empty
         self._anchor = None
-        self._resize_rows()
+        self.set_rows(count)
         self.redraw()
         if cursor is not None:
             self.cursor = max(0, min(cursor, count - 1))
@@ -163,8 +163,12 @@ class Lines(ScrollView, can_focus=True):
 
     def redraw(self) -> None:
         """Draw anew: the same rows look different now."""
-        self._strips.clear()
+        self._forget()
         self.refresh()
+
+    def _forget(self) -> None:
+        self._strips.clear()
+        self._base = None
 
     def row_at(self, index: int) -> Row:
         """The row as its maker gives it."""
@@ -196,11 +200,6 @@ class Lines(ScrollView, can_focus=True):
     def _scroll_rows(self, top: int) -> None:
         self.scroll_to(y=max(0, top), animate=False, immediate=True, force=True)
 
-    def _resize_rows(self) -> None:
-        size = Size(0, self.count)
-        if self.virtual_size != size:
-            self.virtual_size = size
-
     # Drawing
 
     @property
@@ -209,19 +208,26 @@ class Lines(ScrollView, can_focus=True):
         theme = self.app.current_theme
         if self._palette is None or self._palette[0] != theme.name:
             self._palette = (theme.name, Palette(theme))
-            self._strips.clear()
+            self._forget()
         return self._palette[1]
 
     def notify_style_update(self) -> None:
-        self._strips.clear()
+        self._forget()
         super().notify_style_update()
+
+    @property
+    def base_style(self) -> Style:
+        """The widget's own style, under all roles; Textual works it out anew at each look."""
+        if self._base is None:
+            self._base = self.rich_style
+        return self._base
 
     def render_line(self, y: int) -> Strip:
         index = y + round(self.scroll_y)
         width = self.size.width
         palette = self.palette
         if index >= self.count:
-            base = self.rich_style
+            base = self.base_style
             text = printable(self._empty) if not self.count and y == 0 else ""
             return Strip([Segment(text, base + palette["dim"])]).crop_extend(0, width, base)
         made = self._strips.get(index)
@@ -236,7 +242,7 @@ class Lines(ScrollView, can_focus=True):
             mark = palette[role]
             if palette.ansi:
                 # Reversed, each colour of the row would become a background of its own.
-                return Strip([Segment(strip.text, self.rich_style + mark)], width)
+                return Strip([Segment(strip.text, self.base_style + mark)], width)
             strip = Strip(
                 [Segment(text, (style or mark) + mark) for text, style, _ in strip], width
             )
@@ -244,7 +250,7 @@ class Lines(ScrollView, can_focus=True):
 
     def _make(self, index: int, palette: Palette) -> tuple[Strip, Style]:
         made = self._draw(index)
-        style = self.rich_style + palette[made.role]
+        style = self.base_style + palette[made.role]
         strip = Strip(
             [Segment(printable(text), style + palette[roles]) for text, roles in made.spans if text]
         )

@@ -59,8 +59,7 @@ class Tabs(OneLine):
     DEFAULT_CSS = """
     Tabs { background: $panel; color: $foreground; }
     Tabs.-focused { background: $primary 40%; }
-    Tabs:ansi { text-style: reverse; background: ansi_default; }
-    Tabs.-focused:ansi { text-style: bold reverse; }
+    Tabs:ansi { text-style: underline; background: ansi_default; }
     """
 
     class Chosen(Message):
@@ -95,7 +94,7 @@ class Tabs(OneLine):
             text = f"[{title}]" if here and len(tabs) > 1 else f" {title} "
             sign = "▌" if here and focused else " "
             # The title in words of its own for the shown tab; names alone keep the others short.
-            roles = "bold" if here else "dim"
+            roles = ("bold reverse" if focused else "bold") if here else "dim"
             if here:
                 start = at
             spans += [(sign, "key"), (key, "dim" if key else ""), (text, roles)]

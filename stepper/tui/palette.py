@@ -56,16 +56,16 @@ ROLES: dict[str, _Look] = {
     "breakpoint": _Look("error", "bold"),
     "executed": _Look("success"),
     "number": _Look("muted"),
-    "name": _Look("secondary"),
+    "name": _Look(),
     "type": _Look("primary"),
     "constant": _Look("accent"),
     "tensor": _Look("success"),
-    "node": _Look("secondary", "italic"),
+    "node": _Look("accent", "italic"),
     "source": _Look("warning"),
     "keyword": _Look("primary", "bold"),
     "string": _Look("success"),
     "comment": _Look("muted", "italic"),
-    "function": _Look("secondary"),
+    "function": _Look("primary"),
     "operator": _Look(),
     "error": _Look("error", "bold"),
     "warning": _Look("warning"),
@@ -130,7 +130,7 @@ def _color(name: str, variables: dict[str, str]) -> Color:
     if name == "band-2":
         return _color("background", variables).blend(_color("foreground", variables), 0.12)
     if name == "block":
-        return _color("background", variables).blend(_color("primary", variables), 0.6)
+        return _color("background", variables).blend(_color("primary", variables), 0.45)
     # `text-…` are the variables that are made to be read on the background.
     for variable in (f"text-{name}", name):
         try:

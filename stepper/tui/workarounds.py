@@ -5,7 +5,11 @@ Each entry says what Textual does, what is done instead, and when it can go.
 
 from __future__ import annotations
 
+import sys
+
+from textual.geometry import Size
 from textual.layout import Layout
+from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
 
@@ -31,3 +35,34 @@ class OwnLayout(Widget):
         """
         self._clear_arrangement_cache()
         self.refresh(layout=True)
+
+
+class QuietScrollView(ScrollView):
+    """A scroll view whose length can change without a layout of the whole screen.
+
+    `virtual_size` is a reactive that asks for a new layout, which costs 50 ms here, at every
+    function that is entered. A layout is needed only when the scroll bar comes or goes, and that
+    has a reactive of its own. Can go when `virtual_size` of a ScrollView stops asking.
+    """
+
+    def set_rows(self, count: int) -> None:
+        """Be `count` rows long."""
+        size = Size(0, count)
+        if size == self.virtual_size:
+            return
+        self.set_reactive(Widget.virtual_size, size)
+        self._scroll_update(size)
+        self._refresh_scrollbars()
+        if self.scroll_y > self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True, force=True)
+
+
+def draw_on_stdout() -> None:
+    """Have Textual draw where the terminal is.
+
+    Textual draws on stderr, whatever it is; with `2>log` the screen would go to the log. Can go
+    when its driver looks for a terminal.
+    """
+    out, err = sys.__stdout__, sys.__stderr__
+    if out is not None and out.isatty() and not (err is not None and err.isatty()):
+        setattr(sys, "__stderr__", out)  # noqa: B010 - the attribute is declared final

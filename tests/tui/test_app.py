@@ -50,7 +50,8 @@ def status(app: StepperApp) -> str:
 async def test_the_first_screen_shows_code_and_place(sample_path: Path, size: Any) -> None:
     async with opened(sample_path, size) as (app, _):
         assert "train.py" in header(app)
-        assert "0/0 Net.forward" in header(app)
+        assert " 0/0 " in header(app)
+        assert "Net.forward" in header(app)
         assert "attempt 1" in header(app)
         assert "moment 1/" in header(app)
         assert "ENDED" in header(app)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from functools import partial
 
 from textual.app import ComposeResult
 
 from stepper.model.program import Code
-from stepper.model.trace import Block, Event, SideEffect
+from stepper.model.trace import Block, Event, GraphBreak, SideEffect
 from stepper.tui.lines import Branch, Lines, TreeLines
 from stepper.tui.palette import Row, Span, row
 from stepper.tui.pane import Pane
 from stepper.tui.panes.bytecode import place
 from stepper.tui.snapshot import Change, Snapshot
 
+_FOLD = 72
+"""Columns at which Dynamo's long sentences are folded."""
+
 
 class EffectsPane(Pane):
-    """Four short lists under headings; Enter on a side effect goes to the moment that caused it."""
+    """Short lists under headings; Enter on a side effect goes to the moment that caused it."""
 
     NAME = "effects"
     HELP = "What this step caused, buffered side effects, open blocks, the current speculation."
@@ -43,6 +47,10 @@ class EffectsPane(Pane):
 
 
 def _branches(snapshot: Snapshot) -> Iterator[Branch]:
+    if (found := _graph_break(snapshot)) is not None:
+        yield _heading("graph break at this instruction", None)
+        for at, text in enumerate(_break_lines(found)):
+            yield Branch(("break", at), partial(row, f"  {text}"))
     yield _heading("the last step caused", len(snapshot.caused))
     for event in snapshot.caused:
         yield Branch(("event", event.id), partial(_event_row, event), None, event.moment)
@@ -59,6 +67,24 @@ def _branches(snapshot: Snapshot) -> Iterator[Branch]:
     yield _heading("speculation", None if speculation else 0)
     if speculation:
         yield Branch("speculation", lambda: row(f"  {speculation}"))
+
+
+def _graph_break(snapshot: Snapshot) -> GraphBreak | None:
+    if snapshot.recording is None:
+        return None
+    return snapshot.recording.graph_break_at(snapshot.moment)
+
+
+def _break_lines(found: GraphBreak) -> list[str]:
+    """Dynamo's words, one after the other: its own explanation where it has one."""
+    lines = [found.gb_type] if found.gb_type else []
+    lines += (found.explanation or found.reason).splitlines()
+    lines += [f"hint: {hint}" for hint in found.hints]
+    lines += [f"at {f.filename}:{f.line} in {f.function}" for f in reversed(found.user_stack)]
+    folded: list[str] = []
+    for line in lines:
+        folded += textwrap.wrap(line, _FOLD, subsequent_indent="  ")
+    return folded
 
 
 def _heading(text: str, count: int | None) -> Branch:
