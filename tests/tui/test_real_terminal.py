@@ -1,0 +1,181 @@
+"""The installed command in a real pseudo-terminal, with a real program under the debugger."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "demos" / "graph_breaks.py"
+
+pytestmark = [pytest.mark.real_terminal, pytest.mark.slow, pytest.mark.xdist_group("terminal")]
+
+
+class Terminal:
+    """A terminal with a screen that can be looked at, and stepper running in it."""
+
+    def __init__(self, child: pexpect.spawn[bytes], columns: int, rows: int) -> None:
+        self.child = child
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+
+    @property
+    def lines(self) -> list[str]:
+        """What is on the screen."""
+        return list(self._screen.display)
+
+    @property
+    def text(self) -> str:
+        """The same as one text."""
+        return "\n".join(self.lines)
+
+    def look(self) -> None:
+        """Take in what was drawn since the last look."""
+        try:
+            while True:
+                self._stream.feed(self.child.read_nonblocking(65536, timeout=0.05))
+        except (pexpect.TIMEOUT, pexpect.EOF):
+            pass
+
+    def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
+        """Look until the condition holds."""
+        deadline = time.monotonic() + seconds
+        while True:
+            self.look()
+            if condition():
+                return
+            assert time.monotonic() < deadline, self.text
+
+    def sees(self, *words: str) -> None:
+        """Wait until all the words are on the screen."""
+        self.until(lambda: all(word in self.text for word in words))
+
+    def keys(self, keys: str) -> None:
+        """Type."""
+        self.child.send(keys)
+
+
+@contextmanager
+def stepper(*arguments: str, state: Path, size: tuple[int, int] = (80, 24)) -> Iterator[Terminal]:
+    """The command in a terminal of `size` columns and rows."""
+    columns, rows = size
+    env = {**os.environ, "TERM": "xterm-256color", "XDG_STATE_HOME": str(state)}
+    env.pop("NO_COLOR", None)
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "stepper", *arguments],
+        dimensions=(rows, columns),
+        env=env,
+        cwd=str(ROOT),
+        timeout=60,
+    )
+    try:
+        yield Terminal(child, columns, rows)
+    finally:
+        child.close(force=True)
+
+
+def position(terminal: Terminal) -> int:
+    """The moment in the header."""
+    words = terminal.lines[0].split()
+    return int(words[words.index("moment") + 1].partition("/")[0].replace(",", ""))
+
+
+def quit_and_wait(terminal: Terminal) -> int:
+    """Wait until the command is gone; returns its exit code."""
+    terminal.child.expect(pexpect.EOF)
+    terminal.child.wait()
+    return int(terminal.child.exitstatus or 0)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+def test_break_on_a_graph_break_step_back_see_the_stack_quit_and_open_again(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    with stepper("run", "--break", "graph-break", str(DEMO), state=tmp_path, size=size) as terminal:
+        terminal.sees("STOPPED", "with_print", "graph break")
+        stop = position(terminal)
+        for back in range(1, 11):
+            terminal.keys("S")
+            terminal.until(lambda back=back: position(terminal) == stop - back)  # type: ignore[misc]
+        terminal.keys("3")
+        terminal.sees("TOS", "L['x'].sin")
+        terminal.keys("q")
+        terminal.sees("The program is still alive.")
+        terminal.keys("k")
+        assert quit_and_wait(terminal) == 0
+    (recording,) = tmp_path.rglob("*.stepper")
+    with stepper("open", str(recording), state=tmp_path, size=size) as terminal:
+        terminal.sees("ENDED", "graph_breaks.py")
+        assert position(terminal) == stop
+        terminal.keys("q")
+        assert quit_and_wait(terminal) == 0
+
+
+def test_a_program_that_runs_to_its_end_leaves_its_output_and_its_exit_code(tmp_path: Path) -> None:
+    script = tmp_path / "fails.py"
+    script.write_text(
+        "import sys, torch\n"
+        "@torch.compile(backend='eager')\n"
+        "def double(x):\n"
+        "    return x * 2\n"
+        "print('sum', double(torch.ones(3)).sum().item())\n"
+        "sys.exit(7)\n"
+    )
+    with stepper("run", str(script), state=tmp_path) as terminal:
+        terminal.sees("STOPPED", "double")
+        terminal.keys("c")
+        terminal.sees("ENDED", "exit code 7")
+        terminal.keys("O")
+        terminal.sees("sum 6.0")
+        terminal.keys("\x1b")
+        terminal.until(lambda: "exit code 7" in terminal.text)
+        terminal.keys("\x11")
+        assert quit_and_wait(terminal) == 7
+
+
+def test_the_end_of_the_program_by_a_signal_is_explained(tmp_path: Path) -> None:
+    script = tmp_path / "dies.py"
+    script.write_text(
+        "import os, signal, torch\n"
+        "@torch.compile(backend='eager')\n"
+        "def double(x):\n"
+        "    return x * 2\n"
+        "double(torch.ones(3))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    with stepper("run", str(script), state=tmp_path) as terminal:
+        terminal.sees("STOPPED")
+        terminal.keys("c")
+        terminal.sees("was killed by SIGKILL (9)")
+        last = position(terminal)
+        terminal.keys("S")
+        terminal.until(lambda: position(terminal) == last - 1)
+
+
+def test_ctrl_c_pauses_a_running_program_and_not_the_debugger(tmp_path: Path) -> None:
+    script = tmp_path / "endless.py"
+    script.write_text(
+        "import torch\n"
+        "while True:\n"
+        "    torch.compiler.reset()\n"
+        "    torch.compile(lambda x: x * 2, backend='eager')(torch.ones(3))\n"
+    )
+    with stepper("run", str(script), state=tmp_path) as terminal:
+        terminal.sees("STOPPED")
+        terminal.keys("c")
+        terminal.sees("LIVE")
+        terminal.keys("\x03")
+        terminal.sees("STOPPED", "pause")
+        terminal.keys("q")
+        terminal.sees("still alive")
+        terminal.keys("k")
+        quit_and_wait(terminal)
