@@ -203,6 +203,8 @@ class Recorder:
         self._known: dict[int, TrackerRef] = {}
         self._serial = 0
         self._described: dict[ValueId, int] = {}
+        self._shown: set[ValueId] = set()
+        """Trackers whose description is in the newest keyframe or in a delta after it."""
         self._fresh: list[tuple[ValueId, int]] = []
         self._touched: dict[int, tuple[Any, int]] = {}
         self._later: dict[int, tuple[Any, int]] = {}
@@ -231,6 +233,7 @@ class Recorder:
         self.moment = moment = self.moment + 1
         self.current = frame
         known = self._known
+        shown = self._shown
         changed = None
 
         if self._touched or frame.depth <= self._later_depth:
@@ -249,11 +252,14 @@ class Recorder:
             if keep != len(stack):
                 for tracker in stack[keep:]:
                     entry = known.get(id(tracker))
-                    ids.append(
+                    number = (
                         entry.number
                         if entry is not None and entry() is tracker
                         else self._number(tracker)
                     )
+                    ids.append(number)
+                    if number not in shown:
+                        self._show(number)
                 push = tuple(ids[keep:])
             frame.stack = stack.copy()
             changed = True
@@ -265,11 +271,13 @@ class Recorder:
                 if local_changes is None:
                     local_changes = {}
                 entry = known.get(id(tracker))
-                local_changes[name] = (
+                local_changes[name] = number = (
                     entry.number
                     if entry is not None and entry() is tracker
                     else self._number(tracker)
                 )
+                if number not in shown:
+                    self._show(number)
         if local_changes is not None or len(symbolic_locals) != len(seen_locals):
             local_changes = local_changes or {}
             for name in seen_locals:
@@ -366,6 +374,29 @@ class Recorder:
             description = self.describer.describe(tracker, self._number)
             self._described[number] = description
             self._fresh.append((number, description))
+            self._show_children(number, description)
+
+    def _show(self, number: ValueId) -> None:
+        """A tracker comes into view that the newest keyframe does not hold: say again what it is.
+
+        So a reader never has to look further back than to that keyframe.
+        """
+        waiting = [number]
+        while waiting:
+            number = waiting.pop()
+            description = self._described.get(number)
+            # Without a description it is new, and about to be described.
+            if description is not None and number not in self._shown:
+                self._shown.add(number)
+                self._fresh.append((number, description))
+                waiting += self.describer.children_of(description)
+
+    def _show_children(self, number: ValueId, description: int) -> None:
+        """The same for what a tracker holds that has just been described."""
+        self._shown.add(number)
+        for child in self.describer.children_of(description):
+            if child not in self._shown:
+                self._show(child)
 
     def touched(self, tracker: Any) -> None:
         """The tracker is about to change: its description is taken anew before the next moment."""
@@ -398,6 +429,7 @@ class Recorder:
             if self._described.get(number) != description:
                 self._described[number] = description
                 self._fresh.append((number, description))
+                self._show_children(number, description)
 
     def _write_keyframe(self, frame: FrameMirror, moment: int) -> None:
         self._keyframe_due = moment + KEYFRAME_EVERY
@@ -420,6 +452,8 @@ class Recorder:
             if number not in reachable and (description := self._described.get(number)) is not None:
                 reachable[number] = description
                 waiting += self.describer.children_of(description)
+        self._shown.clear()
+        self._shown.update(reachable)
         frames.reverse()
         self._writer.keyframe(moment, _encode((frames, reachable)))
 
@@ -769,6 +803,7 @@ class Recorder:
         """Let go of every tracker."""
         self._known.clear()
         self._described.clear()
+        self._shown.clear()
         self._fresh.clear()
         self._touched.clear()
         self._later.clear()
