@@ -18,6 +18,7 @@ def add_to(subparsers: Any) -> None:
         allow_abbrev=False,
     )
     parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument("--at", type=int, metavar="MOMENT", help="the moment to begin at")
     parser.set_defaults(handler=open_file)
 
 
@@ -36,6 +37,6 @@ def open_file(options: argparse.Namespace) -> int:
 
         from stepper.tui.app import run as run_screen
 
-        return run_screen(session, theme=config.theme)
+        return run_screen(session, theme=config.theme, at=options.at)
     finally:
         session.close()

@@ -53,4 +53,5 @@ def run(options: argparse.Namespace) -> int:
         status = session.exit_status
     finally:
         session.close()
-    return code if status is None else end_as(status)
+    # 0 also when the user left and the program was ended for it.
+    return end_as(status) if status is not None and code != 0 else code

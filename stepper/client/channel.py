@@ -1,4 +1,8 @@
-"""The front end's end of the control channel: length-prefixed msgpack over a stream socket."""
+"""The front end's end of the control channel: length-prefixed msgpack over a stream socket.
+
+The stream is cut into messages by the same `Framer` as at the debuggee's end, so that one message
+that is not understood costs that message and not the connection.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ import threading
 
 import msgspec
 
-from stepper.model.control import MAX_MESSAGE, DebuggeeMessage, ProtocolError, Request
+from stepper.debuggee.channel import Framer
+from stepper.model.control import DebuggeeMessage, ProtocolError, Request
 
 _LENGTH = struct.Struct(">I")
 
@@ -21,9 +26,10 @@ class Channel:
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
-        self._buffer = bytearray()
+        self._framer = Framer()
         self._sending = threading.Lock()
         self._encoder = msgspec.msgpack.Encoder()
+        self._decoder: msgspec.msgpack.Decoder[DebuggeeMessage]
         self._decoder = msgspec.msgpack.Decoder(DebuggeeMessage)
 
     def fileno(self) -> int:
@@ -40,12 +46,12 @@ class Channel:
         with self._sending:
             self._socket.sendall(_LENGTH.pack(len(body)) + body)
 
-    def receive(self) -> list[DebuggeeMessage]:
-        """Read what is there, once, and return the messages that are complete.
+    def receive(self) -> list[DebuggeeMessage | ProtocolError]:
+        """Read what is there, once, and return the messages that are complete; an error stands for
+        each that is not understood.
 
         Raises:
             EOFError: the debuggee closed its end, or died.
-            ProtocolError: what came is no message of this protocol.
         """
         try:
             data = self._socket.recv(1 << 16)
@@ -53,24 +59,15 @@ class Channel:
             data = b""
         if not data:
             raise EOFError
-        self._buffer += data
-        messages: list[DebuggeeMessage] = []
-        while len(self._buffer) >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(self._buffer)
-            if length > MAX_MESSAGE:
-                raise ProtocolError(f"the program's side sent a message of {length:,} bytes")
-            end = _LENGTH.size + length
-            if len(self._buffer) < end:
-                break
-            body = bytes(self._buffer[_LENGTH.size : end])
-            del self._buffer[:end]
-            try:
-                messages.append(self._decoder.decode(body))
-            except msgspec.DecodeError as error:
-                raise ProtocolError(
-                    f"the program's side sent a message that is not understood: {error}"
-                ) from None
-        return messages
+        return [self._decode(body) for body in self._framer.feed(data)]
+
+    def _decode(self, body: bytes | ProtocolError) -> DebuggeeMessage | ProtocolError:
+        if isinstance(body, ProtocolError):
+            return body
+        try:
+            return self._decoder.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return ProtocolError(f"a message is not understood: {error}")
 
     def close(self) -> None:
         """Close this end; the debuggee takes it for a detach."""

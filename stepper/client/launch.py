@@ -7,6 +7,7 @@ variable; both are gone again before the program's first line.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import socket
@@ -115,8 +116,10 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
     """What the debuggee is told.
 
     Raises:
-        LaunchError: there is nowhere to put the recording.
+        LaunchError: there is no such engine, or nowhere to put the recording.
     """
+    if importlib.util.find_spec(f"stepper.engines.{spec.engine}") is None:
+        raise LaunchError(f"there is no engine called {spec.engine!r}; the default is dynamo")
     recording = spec.recording
     if recording is not None:
         check_output(recording)

@@ -172,13 +172,10 @@ class Pump:
             self._channel_open = False
             self._session.channel_closed()
             return
-        except ProtocolError as error:
-            # Nothing after it can be understood either; the recording is still readable.
-            self._channel_open = False
-            self._session.notice(f"{error}; the program runs on without control")
-            self._session.channel_closed()
-            return
         for message in messages:
+            if isinstance(message, ProtocolError):
+                self._session.notice(f"from the program's side of the debugger: {message}")
+                continue
             if isinstance(message, Hello):
                 self._output.begin(message.recording)
             elif isinstance(message, Stopped):

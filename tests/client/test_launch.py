@@ -206,6 +206,7 @@ def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
     assert "-Es" in refused(target=str(script), python_options=("-Es",))
     assert "no directory" in refused(target=str(script), recording=str(tmp_path / "no" / "r"))
     assert "is no recording" in refused(target=str(script), recording=str(foreign))
+    assert "no engine called 'steam'" in refused(target=str(script), engine="steam")
     assert foreign.read_text() == "mine"
 
 
