@@ -140,6 +140,7 @@ class Drawing:
         before = self._busy
         joins: list[int] = []
         ending: list[int] = []
+        computed: list[int] = []
         far: list[str] = []
         for needed in self._inputs[node]:
             lane = self._lane.get(needed)
@@ -149,11 +150,14 @@ class Drawing:
             joins.append(lane)
             if self._last_use[needed] == row:
                 ending.append(lane)
+                if self._nodes[needed].op not in INPUT_OPS:
+                    computed.append(lane)
                 del self._lane[needed]
         for lane in ending:
             self._busy &= ~(1 << lane)
         if ending:
-            own = ending[0]
+            # What was computed goes on straight; weights and inputs come in from the side.
+            own = (computed or ending)[0]
         else:
             free = ~(self._busy | self._resting) & self._limit
             own = (free & -free).bit_length() - 1 if free else self._max_lanes

@@ -36,8 +36,8 @@ _MANY = "▒"
 _SIGNS = {
     EventKind.GRAPH_BREAK: ("✗", "error"),
     EventKind.RESTART: ("↻", "warning"),
-    EventKind.INLINE: ("▾", "function"),
 }
+_BAR_ROLES = {EventKind.INLINE: "function", EventKind.GUARD: "type", EventKind.NODE: "node"}
 _TALL = 8
 """Height from which each kind of mark has its own row."""
 
@@ -135,6 +135,7 @@ class TimelineView(Widget, can_focus=True):
             self.window = self.window.showing(self.moment, newest)
         depth = max(self._here, default=0)
         room = self._depth_rows()
+        self._top_depth = min(self._top_depth, max(0, self.timeline.depth - room))
         if depth < self._top_depth or depth >= self._top_depth + room:
             self._top_depth = max(0, depth - room + 1)
 
@@ -208,7 +209,7 @@ class TimelineView(Widget, can_focus=True):
             if line.kind in _SIGNS:
                 sign, role = _SIGNS[line.kind]
                 return [("".join(sign if count else " " for count in counts), role)]
-            return [(_bars(counts), "type" if line.kind is EventKind.GUARD else "node")]
+            return [(_bars(counts), _BAR_ROLES[line.kind])]
         if line.depth is not None:
             runs = self.timeline.spans(line.depth, window)
             return self._span_row(runs, self._frame_name, self._here.get(line.depth))
