@@ -147,7 +147,10 @@ CREATE TABLE output (
 
 
 class Delta(msgspec.Struct, frozen=True, array_like=True):
-    """What changed in one frame since its previous moment (or since it was entered, empty)."""
+    """What changed in one frame since its previous moment (or since it was entered, empty).
+
+    Elements at the end that have their default value may be left out.
+    """
 
     keep: int = 0
     """How many stack entries, from the bottom, stayed."""
@@ -156,7 +159,8 @@ class Delta(msgspec.Struct, frozen=True, array_like=True):
     locals: dict[str, ValueId] | None = None
     """Locals that were set; 0: deleted."""
     values: tuple[tuple[ValueId, int], ...] = ()
-    """Trackers described for the first time or anew: (tracker, id in table `value`)."""
+    """Trackers described for the first time or anew, or seen again that the newest keyframe does
+    not hold: (tracker, id in table `value`)."""
     blocks: Any = None
     """The whole block stack as a list of Block, when it changed."""
     speculation: str | None = None
@@ -167,10 +171,14 @@ class FrameKey(msgspec.Struct, frozen=True, array_like=True):
     """One frame of a keyframe."""
 
     frame: int
+    """Id in table `frame`."""
     ip: int
+    """Index of its instruction: the next one in the innermost frame, the call in the others."""
     stack: tuple[ValueId, ...]
+    """Bottom first."""
     locals: dict[str, ValueId]
     blocks: Any
+    """A list of Block."""
     speculation: str
 
 
@@ -180,3 +188,4 @@ class Keyframe(msgspec.Struct, frozen=True, array_like=True):
 
     frames: tuple[FrameKey, ...]
     values: dict[ValueId, int]
+    """Tracker to id in table `value`."""
