@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from stepper.client.session import Session
     from stepper.recording.reader import Recording
 
-PROGRESS_SECONDS = 0.5
+FIRST_PROGRESS = 2.0
+LAST_PROGRESS = 60.0
+"""Seconds until the first line of progress, and between the later ones, each after twice the time
+of the one before. They are whole lines: a line that is redrawn in place would wipe out what the
+program itself has written there, a prompt for instance."""
 
 
 def add_to(subparsers: Any) -> None:
@@ -51,8 +55,10 @@ def record(options: argparse.Namespace) -> int:
         forward(session)
         try:
             session.subscribe(progress.heard)
-            while not session.wait(PROGRESS_SECONDS):
+            pause = FIRST_PROGRESS
+            while not session.wait(pause):
                 progress.show(session)
+                pause = min(2 * pause, LAST_PROGRESS)
             progress.close(session)
             status = session.exit_status
         finally:
@@ -91,11 +97,11 @@ def _signals_are_the_programs() -> Iterator[Any]:
 
 
 class _Progress:
-    """The line on stderr."""
+    """The lines on stderr."""
 
     def __init__(self, terminal: bool) -> None:
         self._terminal = terminal
-        self._shown = False
+        self._last = ""
         self._notices: list[str] = []
 
     def heard(self, event: object) -> None:
@@ -106,18 +112,17 @@ class _Progress:
             self._notices.append(event.text)
 
     def show(self, session: Session) -> None:
-        """Say how far it is, on a terminal."""
-        if not self._terminal:
+        """Say how far it is, on a terminal, when that has changed."""
+        recording = _refreshed(session) if self._terminal else None
+        if recording is None or not recording.newest:
             return
-        recording = _refreshed(session)
-        if recording is not None:
-            print(f"\r\x1b[Kstepper: {_counts(recording)}", end="", file=sys.stderr, flush=True)
-            self._shown = True
+        counts = _counts(recording)
+        if counts != self._last:
+            print(f"stepper: {counts} …", file=sys.stderr, flush=True)
+            self._last = counts
 
     def close(self, session: Session) -> None:
         """The closing line, and what had to be said."""
-        if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr)
         for text in self._notices:
             print(f"stepper: {text}", file=sys.stderr)
         recording = _refreshed(session)
