@@ -161,31 +161,32 @@ class Channel:
         if len(data) > MAX_MESSAGE:
             raise ProtocolError(f"a message of {len(data)} bytes is too long to send")
         with self._sending:
-            # A half-sent message leaves nothing that could follow it: unless all of it went out
-            # (a signal handler may raise in the middle), this was the last one.
-            whole = False
+            sent: list[int] = []
             try:
-                whole = self._send_all(data)
+                self._send_all(data, sent)
             finally:
-                if not whole:
+                # A signal handler may raise in the midst. Nothing can follow half a message.
+                if 0 < sum(sent) < len(data):
                     self.alive = False
-        return whole
+        return self.alive
 
-    def _send_all(self, data: memoryview) -> bool:
+    def _send_all(self, data: memoryview, sent: list[int]) -> None:
         while data:
+            count = len(sent)
             try:
-                # Not SIGPIPE: the program may have set it to its deadly default.
-                sent = self._socket.send(data, socket.MSG_NOSIGNAL)
+                # `extend` notes what went out before any signal handler can run. And no SIGPIPE:
+                # the program may have set it to its deadly default.
+                sent.extend(map(self._socket.send, (data,), (socket.MSG_NOSIGNAL,)))
             except BlockingIOError:
                 poll = select.poll()
                 poll.register(self._socket, select.POLLOUT)
                 if not poll.poll(_SEND_SECONDS * 1000):
-                    return False
+                    self.alive = False
+                    return
             except OSError:
-                return False
-            else:
-                data = data[sent:]
-        return True
+                self.alive = False
+                return
+            data = data[sum(sent[count:]) :]
 
     # -- reading ---------------------------------------------------------------------------------
 
