@@ -91,6 +91,10 @@ class OutputPane(Pane):
         session: Session = self.app.session  # type: ignore[attr-defined]
         return session
 
+    @property
+    def _can_type(self) -> bool:
+        return self._session.has_terminal and self._session.live
+
     def depends(self, snapshot: Snapshot) -> Hashable:
         return snapshot.moment, snapshot.newest, snapshot.status
 
@@ -99,6 +103,10 @@ class OutputPane(Pane):
             newest = self.snapshot.newest if self.snapshot else 0
             self._text.feed(event.text, newest)
             self.redraw()
+            if not self.visible_on_desk and not event.text.endswith("\n"):
+                # It may be a question, and the program waits for the answer.
+                last = self._text.lines[-1].text if self._text.lines else ""
+                self.post_message(self.Say(f"the program says {last!r}: O shows its output"))
 
     def show(self, snapshot: Snapshot) -> None:
         # A program of this session sends its output here; of any other there is what was recorded.
@@ -113,7 +121,9 @@ class OutputPane(Pane):
         self._shown = count
         lines.show(count, self._row, cursor=count - 1 if at_end else None)
         field = self.query_one(ProgramInput)
-        can_type = self._session.has_terminal and self._session.live
+        can_type = self._can_type
+        if field.has_focus and not can_type:
+            lines.focus(scroll_visible=False)
         field.disabled = not can_type
         field.placeholder = (
             "input for the program: Enter sends the line, Ctrl-D ends the input"
@@ -126,7 +136,7 @@ class OutputPane(Pane):
 
     def focus_inside(self) -> None:
         field = self.query_one(ProgramInput)
-        (self.lines if field.disabled else field).focus(scroll_visible=False)
+        (field if self._can_type else self.lines).focus(scroll_visible=False)
 
     def on_resize(self, event: events.Resize) -> None:
         size = self.lines.size
