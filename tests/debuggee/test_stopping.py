@@ -233,8 +233,12 @@ print("on")
 
 
 def test_terminate_while_running_is_ctrl_c(debug: Debug) -> None:
-    program = debug("try:\n    input()\nexcept KeyboardInterrupt:\n    print('caught')\n")
+    program = debug(
+        "try:\n    open('waiting', 'w').close(); input()\n"
+        "except KeyboardInterrupt:\n    print('caught')\n"
+    )
     program.wait(Hello)
+    until(program.script.with_name("waiting").exists)
     assert not program.ask(Resume).ok
     assert not evaluate(program, "1").ok
     assert program.ask(Terminate).ok
