@@ -12,7 +12,7 @@ write lock it keeps its rows and tries again with the next batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 
 import msgspec
@@ -39,6 +39,7 @@ _QUIET = 1.0
 _PATIENCE = 10
 """How many times in a row another process may hold the write lock before writing is given up."""
 
+_MOMENT_COLUMNS = 4
 _MOMENT = "INSERT INTO moment VALUES (?, ?, ?, ?)"
 _KEYFRAME = "INSERT INTO keyframe VALUES (?, ?)"
 _CODE = "INSERT INTO code VALUES (?, ?)"
@@ -57,7 +58,7 @@ _GUARD_CODE = "UPDATE guard SET code = ? WHERE id = ?"
 _NODE_ERASED = "UPDATE node SET erased = ? WHERE id = ?"
 
 _STATEMENTS = (
-    _MOMENT, _KEYFRAME, _CODE, _VALUE, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
+    _KEYFRAME, _CODE, _VALUE, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
     _GRAPH_BREAK, _EVENT, _FRAME_END, _GUARD_CODE, _NODE_ERASED,
 )  # fmt: skip
 
@@ -83,11 +84,11 @@ class Writer:
         first = ("INSERT INTO session VALUES (?, NULL)", (pack(facts),))
         self._database: Database | None = Database.create(path, [first])
         self._batch = batch
-        self._limit = batch
         self._refused = 0
+        self._full = batch * _MOMENT_COLUMNS
         self._waiting: dict[str, Rows] = {sql: [] for sql in _STATEMENTS}
-        self._moments = self._waiting[_MOMENT]
-        self._values = self._waiting[_VALUE]
+        # One flat list: a tuple for each of 100,000 moments would wake the garbage collector.
+        self._moments: list[object] = []
         self._committed_at = monotonic()
         self._events = 0
         self.path = path
@@ -96,13 +97,13 @@ class Writer:
 
     def moment(self, id: int, frame: int, ip: int, delta: bytes | None) -> None:
         """The instant before an instruction; `delta` is an encoded Delta, None: no change."""
-        self._moments.append((id, frame, ip, delta))
-        if len(self._moments) >= self._limit:
+        self._moments += (id, frame, ip, delta)
+        if len(self._moments) >= self._full:
             self.flush()
 
     def value(self, id: int, body: bytes) -> None:
         """A description, an encoded Value, under the number by which deltas refer to it."""
-        self._values.append((id, body))
+        self._waiting[_VALUE].append((id, body))
 
     def keyframe(self, moment: int, state: bytes) -> None:
         """The whole state at a moment, an encoded Keyframe."""
@@ -185,7 +186,12 @@ class Writer:
         if self._database is None or self.failed:
             self._forget()
             return
-        batches = [(sql, rows) for sql, rows in self._waiting.items() if rows]
+        batches: list[tuple[str, Iterable[tuple[object, ...]]]] = [
+            (sql, rows) for sql, rows in self._waiting.items() if rows
+        ]
+        if self._moments:
+            columns = iter(self._moments)
+            batches.insert(0, (_MOMENT, zip(*[columns] * _MOMENT_COLUMNS, strict=True)))
         if not batches:
             return
         try:
@@ -193,13 +199,13 @@ class Writer:
         except RecordingBusyError as error:
             self._refused += 1
             if self._refused < _PATIENCE:
-                self._limit = len(self._moments) + self._batch
+                self._full = len(self._moments) + self._batch * _MOMENT_COLUMNS
                 return
             self._fail(str(error))
         except RecordingError as error:
             self._fail(str(error))
         self._refused = 0
-        self._limit = self._batch
+        self._full = self._batch * _MOMENT_COLUMNS
         self._forget()
 
     def close(self, ended: str = "exit") -> None:
@@ -220,6 +226,7 @@ class Writer:
             self._database = None
 
     def _forget(self) -> None:
+        self._moments.clear()
         for rows in self._waiting.values():
             rows.clear()
 

@@ -161,7 +161,9 @@ def test_hostile_content_is_an_error_that_ends_soon(path: Path, statement: str) 
 
 
 def test_huge_moment_number_costs_nothing(path: Path) -> None:
-    change(path, "UPDATE moment SET id = 9223372036854775806 WHERE id = 107")
+    change(
+        path, "UPDATE moment SET id = 9223372036854775806 WHERE id = (SELECT max(id) FROM moment)"
+    )
     begun = time.monotonic()
     recording = Recording.open(str(path))
     assert recording.newest == 9223372036854775806
