@@ -148,11 +148,11 @@ class StepperApp(App[int]):
             return
         if self.session.stopped is not None:
             self.cursor.arrived()
-        elif self._begin_at is not None:
-            self._tell(self.cursor.goto(self._begin_at))
         else:
             orderly = not self.session.live and recording.ended is not None
             self.cursor.goto(1 if orderly else recording.newest)
+            if self._begin_at is not None:
+                self._tell(self.cursor.goto(self._begin_at))
 
     # The picture
 

@@ -26,7 +26,7 @@ class QuitScreen(ModalScreen[Leaving]):
         width: 60; max-width: 90%; height: auto; border: round $warning; padding: 0 1;
         background: $surface;
     }
-    QuitScreen OptionList { height: auto; border: none; }
+    QuitScreen OptionList { height: auto; border: none !important; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,7 +61,7 @@ class EventScreen(ModalScreen[EventKind | None]):
         width: 46; max-width: 90%; height: auto; max-height: 90%; border: round $primary;
         padding: 0 1; background: $surface;
     }
-    EventScreen OptionList { height: auto; max-height: 16; border: none; }
+    EventScreen OptionList { height: auto; max-height: 16; border: none !important; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave")]

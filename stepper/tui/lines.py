@@ -224,7 +224,7 @@ class Lines(QuietScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         index = y + round(self.scroll_y)
-        width = self.size.width
+        width = self.size.width - (self.show_vertical_scrollbar * self.scrollbar_size_vertical)
         palette = self.palette
         if index >= self.count:
             base = self.base_style

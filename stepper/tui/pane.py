@@ -86,7 +86,8 @@ class Pane(Vertical):
         """Give the keyboard to the pane's first widget that takes it."""
         for widget in self.query("*"):
             if widget.focusable:
-                widget.focus(scroll_visible=False)
+                # At once: a key that is typed right behind this belongs to the widget already.
+                self.screen.set_focus(widget, scroll_visible=False)
                 return
 
     def on_mount(self) -> None:

@@ -14,8 +14,7 @@ class Prompt(Horizontal):
     """Asks for one text; Esc leaves without an answer."""
 
     DEFAULT_CSS = """
-    Prompt { height: 1; display: none; }
-    Prompt.-open { display: block; }
+    Prompt { height: 1; }
     Prompt Label { width: auto; text-style: bold; padding: 0 1 0 0; }
     Prompt Input { width: 1fr; height: 1; border: none; padding: 0; background: $background; }
     Prompt Input:focus { border: none; }
@@ -23,6 +22,7 @@ class Prompt(Horizontal):
 
     def __init__(self) -> None:
         super().__init__()
+        self.display = False
         self._answer: Callable[[str], None] | None = None
         self._before: Widget | None = None
 
@@ -43,15 +43,16 @@ class Prompt(Horizontal):
         self.query_one(Label).update(question)
         field = self.query_one(Input)
         field.value = initial
-        self.add_class("-open")
-        field.focus()
+        # At once, and not by messages: what is typed right behind the key belongs here already.
+        self.display = True
+        self.screen.set_focus(field, scroll_visible=False)
 
     def leave(self) -> None:
         """Close it, and give the keyboard back to who had it."""
         self._answer = None
-        self.remove_class("-open")
+        self.display = False
         if self._before is not None and self._before.is_attached:
-            self._before.focus(scroll_visible=False)
+            self.screen.set_focus(self._before, scroll_visible=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -137,7 +137,8 @@ def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
 
 def _argument(value: object, argument: int | None, jump: bool) -> str:
     """An instruction's argument in words; a constant may be any object, so only plain ones are shown in full."""
-    if argument is None or jump:
+    if jump or (argument is None and type(value) is not str):
+        # Dynamo writes names into instructions of its own without a number for them.
         return ""
     if type(value) is str:  # a name, or a constant that is a string
         return (

@@ -70,7 +70,9 @@ class BytecodePane(Pane):
             (f"{place(here):>4} ", "dim"),
             (f"{here.opname:<{self._width}}", "keyword" if here.target is not None else "function"),
         ]
-        if text := argument(here):
+        if here.target is not None:
+            spans.append((f" → {place(code.instructions[here.target])}", "keyword"))
+        elif text := argument(here):
             spans.append((f" {text}", "constant" if "CONST" in here.opname else ""))
         if times:
             spans.append((f"  ×{times}", "executed"))

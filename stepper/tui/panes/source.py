@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
@@ -27,6 +29,8 @@ class SourcePane(Pane):
         super().__init__()
         self._code: Code | None = None
         self._spans: list[tuple[Span, ...]] = []
+        self._indent = 0
+        """Columns that all lines are indented by; not shown, for width is dear."""
         self._executed: frozenset[int] = frozenset()
         self._breakpoints: dict[int, str] = {}
 
@@ -45,7 +49,9 @@ class SourcePane(Pane):
         code = snapshot.code
         if code is not self._code:
             self._code = code
-            self._spans = python_spans(code.source) if code else []
+            source = code.source if code else ()
+            self._indent = _common_indent(source)
+            self._spans = python_spans([line[self._indent :] for line in source])
         if code is None:
             self.lines.show(0, self._draw)
             return
@@ -91,7 +97,8 @@ class SourcePane(Pane):
             return 0, 0
         text = self._code.source[index]
         last = here.end_line in (None, here.line)
-        return character(text, here.col), character(text, here.end_col) if last else len(text)
+        end = character(text, here.end_col) if last else len(text)
+        return max(0, character(text, here.col) - self._indent), max(0, end - self._indent)
 
     def breakpoint_here(self) -> Breakpoint | None:
         """A breakpoint at the cursor's line."""
@@ -107,6 +114,12 @@ class SourcePane(Pane):
         breakpoint = self._breakpoint_at(message.index)
         if message.column < _GUTTER and breakpoint is not None:
             self.post_message(self.ToggleBreakpoint(breakpoint))
+
+
+def _common_indent(lines: Sequence[str]) -> int:
+    """How many columns of blanks every line begins with."""
+    text = [line for line in lines if line.strip()]
+    return min((len(line) - len(line.lstrip(" ")) for line in text), default=0)
 
 
 def _breakpoint_signs(breakpoints: tuple[Breakpoint, ...], code: Code) -> dict[int, str]:
