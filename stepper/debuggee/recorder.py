@@ -165,7 +165,7 @@ class FrameMirror:
         self._code: Code | None = None
         self.parent = parent
         self.attempt = attempt
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.call_moment = call_moment
         self.ip = 0
         self.stack: list[Any] = []

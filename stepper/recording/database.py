@@ -23,7 +23,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -88,7 +88,7 @@ class Database:
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise _translated(error, self.path) from error
 
-    def write(self, batches: Sequence[tuple[str, Sequence[Params]]]) -> None:
+    def write(self, batches: Sequence[tuple[str, Iterable[Params]]]) -> None:
         """Run statements, each over many rows, as one transaction: all of it is kept or nothing.
 
         Raises:
