@@ -76,8 +76,8 @@ def debug(function: Callable[P, T]) -> Callable[P, T]:
     inner: object = function
     while isinstance(inner, functools.partial):
         inner = inner.func
-    # What `torch.compile` returns, and other wrappers, lead to the function that is translated.
-    inner = getattr(inner, "__wrapped__", inner)
+    # What `torch.compile` returns, and other wrappers, lead to what is translated.
+    inner = getattr(inner, "__wrapped__", getattr(inner, "_orig_mod", inner))
     name = getattr(inner, "__qualname__", None) or f"{type(inner).__qualname__}.forward"
     session = start.current() or _begin_on_terminal()
     session.controller.add_breakpoint(Breakpoint(BreakpointKind.FUNCTION, pattern=name, once=True))

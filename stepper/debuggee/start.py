@@ -170,13 +170,12 @@ def _open_channel(config: DebuggeeConfig) -> Channel | None:
 def _hook() -> None:
     """Once per process: what happens at a fork and at the interpreter's end."""
     global _hooked
+    if _hooked:
+        return
+    _hooked = True
     # First registered is last called: the program's own exit handlers are still watched.
     atexit.register(_at_exit)
-    if not _hooked:
-        _hooked = True
-        os.register_at_fork(
-            before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child
-        )
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
 
 
 def _at_exit() -> None:

@@ -99,6 +99,20 @@ def test_debug_stops_at_the_functions_next_translation(debug: Callable[..., Prog
     assert program.finish() == (0, "done\n", "")
 
 
+def test_debug_takes_a_module(debug: Callable[..., Program]) -> None:
+    source = (
+        "import stepper, torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x): return x + 1\n"
+        "net = stepper.debug(torch.compile(Net(), backend='eager'))\n"
+        "net(torch.ones(2)); print('done')\n"
+    )
+    program = debug(source, env=HERE)
+    assert program.stopped().text == "function:Net.forward, once"
+    program.resume()
+    assert program.finish() == (0, "done\n", "")
+
+
 def test_without_a_terminal_breakpoint_says_what_to_do(tmp_path: Path) -> None:
     status, _, err = run_plainly("import stepper; stepper.breakpoint()", tmp_path, env=HERE)
     assert status == 1
