@@ -275,8 +275,8 @@ class Shell:
                     settled = True
                 case Notice(text=text):
                     self.screen.say(f"note: {text}")
-                case BreakpointChanged(text=text) if text:
-                    self.screen.say(f"note: {text}")
+                case BreakpointChanged(id=number, text=text) if text:
+                    self.screen.say(f"note: breakpoint {number}: {text}")
                 case _:
                     pass
         return settled
@@ -291,7 +291,7 @@ class Shell:
             reason = f"breakpoint {hit.id}: {hit}"
         if reason != "step":
             self.screen.say(f"stopped: {reason}", "bold")
-        if stopped.text:
+        if stopped.text and (hit is None or stopped.text != str(hit)):
             self.screen.lines(f"  {line}" for line in stopped.text.strip().splitlines())
         self.screen.lines(stop_lines(self.cursor, before if stopped.reason == "step" else 0))
 

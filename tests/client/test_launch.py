@@ -108,7 +108,7 @@ def test_input_is_echoed_and_read(tmp_path: Path) -> None:
     )
     watch.until_output("who? ")
     watch.session.write_input("ann\n")
-    watch.until_output("hello ann")
+    watch.until_output("hello ann\r\n")
     watch.session.write_input("rest\n\x04")
     code, output = finish(watch)
     assert code == 0
