@@ -15,8 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
-from textual import work
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.message import Message
 from textual.reactive import var
@@ -44,7 +43,7 @@ from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
-from stepper.tui.workarounds import draw_on_stdout
+from stepper.tui.workarounds import PromptKeys, draw_on_stdout
 
 _TICK = 0.1
 """Seconds between two looks at a recording that this session's program writes."""
@@ -59,7 +58,7 @@ _TWICE = 2.0
 """Seconds within which a second Ctrl-C goes to the program."""
 
 
-class StepperApp(App[int]):
+class StepperApp(PromptKeys[int]):
     """The debugger on a terminal."""
 
     TITLE = "stepper"
@@ -261,7 +260,7 @@ class StepperApp(App[int]):
     def action_move(self, motion: str, direction: int) -> None:
         focused = self.focused
         if motion == "next" and isinstance(focused, Lines) and focused.searched:
-            self._search(focused, focused.searched, direction)
+            focused.find(focused.searched, direction)
             return
         self._repeat = (Motion(motion), direction)
         self._move()
@@ -479,25 +478,6 @@ class StepperApp(App[int]):
             self._banner_hidden = True
             self.renew()
         self.say()
-
-    def on_lines_search_asked(self, message: Lines.SearchAsked) -> None:
-        lines = message.lines
-        for prompt in self.screen.query(Prompt):
-            prompt.ask("search:", lambda text: self._search(lines, text, 1), initial=lines.searched)
-
-    def _search(self, lines: Lines, text: str, direction: int) -> None:
-        if text:
-            self._find(lines, text, direction)
-        else:
-            lines.end_search()
-
-    @work(exclusive=True, group="search")
-    async def _find(self, lines: Lines, text: str, direction: int) -> None:
-        if await lines.search(text, direction):
-            self.say(f"{text!r}: n next, N previous, Esc ends the search")
-        else:
-            lines.end_search()
-            self.say(f"{text!r} is not in this pane", "warning")
 
     # Help, commands, the end
 

@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
+from stepper.tui.prompt import Prompt
 
 _KEYS_WIDTH = 14
 
@@ -48,6 +49,7 @@ class HelpScreen(ModalScreen[None]):
             frame.border_title = "keys"
             frame.border_subtitle = "Esc closes"
             yield Lines()
+            yield Prompt()
 
     def on_mount(self) -> None:
         self.query_one(Lines).focus()

@@ -25,6 +25,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from stepper.tui.palette import Palette, Row, Span, printable
+from stepper.tui.prompt import Prompt
 from stepper.tui.workarounds import QuietScrollView
 
 _SEARCH_SLICE = 0.02
@@ -103,13 +104,6 @@ class Lines(QuietScrollView, can_focus=True):
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
-
-    class SearchAsked(Message):
-        """The user wants to search this list: ask for the text, then call `search`."""
-
-        def __init__(self, lines: Lines) -> None:
-            super().__init__()
-            self.lines = lines
 
     def __init__(self, *, empty: str = "", id: str | None = None) -> None:
         """
@@ -352,7 +346,22 @@ class Lines(QuietScrollView, can_focus=True):
         self.post_message(self.Say(f"copied {rows} rows" if rows > 1 else f"copied: {text}"))
 
     def action_search(self) -> None:
-        self.post_message(self.SearchAsked(self))
+        for prompt in self.screen.query(Prompt):
+            prompt.ask("search:", self.find, initial=self.searched)
+
+    def find(self, text: str, direction: int = 1) -> None:
+        """Search as the user does: in the background, and say what came of it."""
+        if text:
+            self.run_worker(self._find(text, direction), group="search", exclusive=True)
+        else:
+            self.end_search()
+
+    async def _find(self, text: str, direction: int) -> None:
+        if await self.search(text, direction):
+            self.post_message(self.Say(f"{text!r}: n next, N previous, Esc ends the search"))
+        else:
+            self.end_search()
+            self.post_message(self.Say(f"{text!r} is not in this pane"))
 
     def end_search(self) -> None:
         """Forget the text that is searched for."""

@@ -6,11 +6,17 @@ Each entry says what Textual does, what is done instead, and when it can go.
 from __future__ import annotations
 
 import sys
+from typing import TypeVar
 
+from textual import events
+from textual.app import App
 from textual.geometry import Size
 from textual.layout import Layout
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
+from textual.widgets import Input
+
+ResultT = TypeVar("ResultT")
 
 
 class OwnLayout(Widget):
@@ -55,6 +61,28 @@ class QuietScrollView(ScrollView):
         self._refresh_scrollbars()
         if self.scroll_y > self.max_scroll_y:
             self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True, force=True)
+
+
+class PromptKeys(App[ResultT]):
+    """An application in which a key acts before the next one is handed out.
+
+    Textual hands a key to the widget that has the focus and looks for bindings when the event has
+    come back up. Keys that arrive in one burst (typed ahead, pasted, sent by a script) are all
+    handed to the old widget before the first has acted: in `g300`, `g` opens an input line that
+    gets none of the digits. Here the bindings are tried first, in the usual order, unless an input
+    line has the focus. Can go when Textual dispatches keys one by one.
+    """
+
+    async def on_event(self, event: events.Event) -> None:
+        # An input line takes keys before any binding does, as everywhere in Textual.
+        first = isinstance(event, events.Key) and not event.is_forwarded
+        if first and not isinstance(self.focused, Input):
+            assert isinstance(event, events.Key)
+            if await self._check_bindings(event.key, priority=True):
+                return
+            if await self._check_bindings(event.key):
+                return
+        await super().on_event(event)
 
 
 def draw_on_stdout() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from stepper.client.session import open_recording
@@ -17,6 +20,7 @@ from stepper.tui.app import StepperApp
 from stepper.tui.desk import PANE_KEYS
 from stepper.tui.keys import KEYS
 from stepper.tui.lines import Lines
+from tests.recordings import FACTS, Tape, big_recording
 from tests.tui.screen import plain, until
 
 NARROW, WIDE = (80, 24), (120, 40)
@@ -286,3 +290,40 @@ async def test_a_post_mortem_session_has_no_timer_and_quits_at_once(sample_path:
         await pilot.pause()
         assert app.return_code == 0
         assert not app.is_running
+
+
+async def test_keys_typed_ahead_go_to_the_line_that_the_first_one_opened(
+    sample_path: Path,
+) -> None:
+    async with opened(sample_path) as (app, pilot):
+        for key in ("g", "2", "3"):
+            app.post_message(events.Key(key, key))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.cursor.position == 23)
+
+
+async def test_a_recording_that_another_process_writes_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "growing.stepper"
+    tape = Tape(str(path), facts=msgspec.structs.replace(FACTS, pid=os.getpid()))
+    tape.begin(big_recording, "0/0")
+    tape.start_attempt()
+    tape.step(0, stack=(), locals={})
+    tape.writer.flush()
+    async with opened(path) as (app, pilot):
+        assert "RECORDING" in header(app)
+        assert "moment 1/1" in header(app)
+        tape.step(1, stack=(), locals={})
+        tape.writer.flush()
+        await until(pilot, lambda: "moment 1/2" in header(app))
+        tape.end_attempt()
+        tape.end()
+        tape.close()
+        await until(pilot, lambda: "ENDED" in header(app))
+        assert app._timer is None
+
+
+async def test_what_stands_at_a_graph_break_is_explained(sample_path: Path) -> None:
+    async with opened(sample_path, at=28) as (app, pilot):
+        await pilot.press("8")
+        await until(pilot, lambda: "graph break at this instruction" in "\n".join(plain(app)))
+        assert "hint: Move the print out" in "\n".join(plain(app))
