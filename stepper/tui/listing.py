@@ -105,7 +105,7 @@ class ListingPane(Pane):
         super().on_mount()
 
     def focus_inside(self) -> None:
-        self.lines.focus(scroll_visible=False)
+        self.screen.set_focus(self.lines, scroll_visible=False)
 
     # For the panes that derive from this
 

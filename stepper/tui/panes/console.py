@@ -92,7 +92,7 @@ class ConsolePane(Pane):
         return snapshot.moment, snapshot.status, snapshot.frame_index
 
     def focus_inside(self) -> None:
-        self.query_one(ConsoleInput).focus(scroll_visible=False)
+        self.screen.set_focus(self.query_one(ConsoleInput), scroll_visible=False)
 
     def show(self, snapshot: Snapshot) -> None:
         hint = f"evaluates over {_NAMES}"

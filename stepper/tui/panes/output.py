@@ -136,7 +136,7 @@ class OutputPane(Pane):
 
     def focus_inside(self) -> None:
         field = self.query_one(ProgramInput)
-        (field if self._can_type else self.lines).focus(scroll_visible=False)
+        self.screen.set_focus(field if self._can_type else self.lines, scroll_visible=False)
 
     def on_resize(self, event: events.Resize) -> None:
         size = self.lines.size
