@@ -18,171 +18,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
-from weakref import ref
+from typing import Any
 
 import msgspec
 
 from stepper.debuggee.engine import NOTHING, Subject
+from stepper.debuggee.faces import Judge, Sink
+from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
+from stepper.debuggee.trackers import Describer, Trackers
 from stepper.model import trace
 from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Place
-from stepper.model.stepping import Place
-from stepper.model.trace import Block, EventKind, MomentId, Outcome
+from stepper.model.trace import EventKind, MomentId, Outcome
 from stepper.model.value import ValueId
 
 KEYFRAME_EVERY = 400
 """Moments between two keyframes; a state is rebuilt from at most so many deltas."""
 
 _encode = msgspec.msgpack.Encoder().encode
-
-
-class Sink(Protocol):
-    """What the recorder writes to; see `stepper.recording.writer.Writer`."""
-
-    def moment(self, id: int, frame: int, ip: int, delta: bytes | None) -> None: ...
-    def keyframe(self, moment: int, state: bytes) -> None: ...
-    def code(self, code: Code) -> None: ...
-    def value(self, id: int, body: bytes) -> None: ...
-    def translation(self, t: trace.Translation) -> None: ...
-    def attempt(self, a: trace.Attempt) -> None: ...
-    def frame(self, f: trace.Frame) -> None: ...
-    def frame_end(self, frame: int, last_moment: int) -> None: ...
-    def guard(self, g: trace.Guard) -> None: ...
-    def guard_code(self, id: int, code: tuple[str, ...]) -> None: ...
-    def node(self, n: trace.Node) -> None: ...
-    def node_erased(self, id: int, moment: int) -> None: ...
-    def side_effect(self, s: trace.SideEffect) -> None: ...
-    def graph_break(self, b: trace.GraphBreak) -> None: ...
-    def event(
-        self,
-        moment: int,
-        kind: EventKind,
-        text: str,
-        ref: int | None = None,
-        frame: int | None = None,
-    ) -> int: ...
-    def flush(self) -> None: ...
-
-
-class Judge(Protocol):
-    """Who decides whether to stand still; see `stepper.debuggee.controller.Controller`."""
-
-    alert: bool
-
-    def at_moment(
-        self, moment: int, frame: int, attempt: int, depth: int, code: Code, ip: int
-    ) -> None: ...
-    def occurred(self, kind: EventKind, moment: int, text: str, subject: Subject) -> None: ...
-    def wants(self, kind: EventKind) -> bool: ...
-    def request_stop(self, reason: str) -> None: ...
-
-
-class Describer(Protocol):
-    """The engine's knowledge of trackers."""
-
-    def describe(self, tracker: object, number: Any) -> int: ...
-    def inner(self, tracker: object) -> object | None: ...
-    def children_of(self, description: int) -> tuple[ValueId, ...]: ...
-    def block(self, translator: Any, block: Any) -> Block: ...
-    def speculation(self, speculation: Any) -> str: ...
-
-
-class TrackerRef(ref):  # type: ignore[type-arg]
-    """A weak reference to a tracker that knows the tracker's number."""
-
-    __slots__ = ("key", "number")
-    key: int
-    number: int
-
-
-class LiveTranslation:
-    """A translation in progress."""
-
-    __slots__ = (
-        "attempts",
-        "began",
-        "code",
-        "compile_id",
-        "counts",
-        "guards",
-        "id",
-        "nested",
-        "recompile_reason",
-        "record",
-    )
-
-    def __init__(self, record: trace.Translation, code: Code, nested: bool) -> None:
-        self.id = record.id
-        self.nested = nested
-        self.record = record
-        self.code = code
-        self.compile_id = record.compile_id
-        self.recompile_reason = ""
-        self.began = time.monotonic()
-        self.attempts = 0
-        self.guards: list[tuple[int, Any]] = []
-        self.counts = {"guards": 0, "nodes": 0, "graph_breaks": 0, "instructions": 0}
-
-
-class LiveAttempt:
-    """An attempt in progress."""
-
-    __slots__ = ("first_moment", "id", "number", "restart_reason", "translation")
-
-    def __init__(
-        self, id: int, translation: LiveTranslation, number: int, first_moment: int
-    ) -> None:
-        self.id = id
-        self.translation = translation
-        self.number = number
-        self.first_moment = first_moment
-        self.restart_reason = ""
-
-
-class FrameMirror:
-    """A symbolic frame as it was at its newest moment."""
-
-    __slots__ = (
-        "_code", "_make_code", "attempt", "blocks", "blocks_last", "call_moment", "depth", "id",
-        "ip", "key", "local_ids", "locals", "parent", "speculation", "stack", "stack_ids",
-        "written",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        id: int,
-        key: Any,
-        make_code: Callable[[], Code],
-        parent: FrameMirror | None,
-        attempt: LiveAttempt,
-        call_moment: int | None,
-    ) -> None:
-        self.id = id
-        self.key = key
-        """The engine's translator."""
-        self._make_code = make_code
-        self._code: Code | None = None
-        self.parent = parent
-        self.attempt = attempt
-        self.depth: int = 0 if parent is None else parent.depth + 1
-        self.call_moment = call_moment
-        self.ip = 0
-        self.stack: list[Any] = []
-        self.stack_ids: list[int] = []
-        self.locals: dict[str, Any] = {}
-        self.local_ids: dict[str, int] = {}
-        self.blocks: list[Any] = []
-        self.blocks_last: Any = None
-        self.speculation: Any = None
-        self.written = False
-
-    @property
-    def code(self) -> Code:
-        """The code that is interpreted; made when it is first asked for."""
-        if self._code is None:
-            self._code = self._make_code()
-        return self._code
 
 
 class Recorder:
@@ -192,7 +45,6 @@ class Recorder:
         self, writer: Sink, controller: Judge, engine: Any, *, detail: str = "all"
     ) -> None:
         self.moment: MomentId = 0
-        self.describer: Describer
         self._writer = writer
         self.judge = controller
         self._engine = engine
@@ -200,18 +52,19 @@ class Recorder:
         self._ids = dict.fromkeys(
             ("translation", "attempt", "frame", "guard", "node", "side_effect", "break"), 0
         )
-        self._known: dict[int, TrackerRef] = {}
-        self._serial = 0
-        self._described: dict[ValueId, int] = {}
-        self._shown: set[ValueId] = set()
-        """Trackers whose description is in the newest keyframe or in a delta after it."""
-        self._fresh: list[tuple[ValueId, int]] = []
-        self._touched: dict[int, tuple[Any, int]] = {}
-        self._later: dict[int, tuple[Any, int]] = {}
-        self._later_depth = -1
         self.current: FrameMirror | None = None
-        self._undescribed: list[tuple[ValueId, Any]] = []
+        self._trackers: Trackers
         self._keyframe_due = 1
+
+    @property
+    def describer(self) -> Describer:
+        """The engine's knowledge of trackers; set by the engine when it is installed."""
+        return self._describer
+
+    @describer.setter
+    def describer(self, describer: Describer) -> None:
+        self._describer = describer
+        self._trackers = Trackers(describer)
 
     def _next(self, what: str) -> int:
         self._ids[what] += 1
@@ -232,12 +85,13 @@ class Recorder:
         frame.ip = ip
         self.moment = moment = self.moment + 1
         self.current = frame
-        known = self._known
-        shown = self._shown
+        trackers = self._trackers
+        known = trackers.known
+        shown = trackers.shown
         changed = None
 
-        if self._touched or frame.depth <= self._later_depth:
-            self._describe_touched(frame.depth)
+        if trackers.changing or frame.depth <= trackers.later_depth:
+            trackers.describe_touched(frame.depth)
 
         seen = frame.stack
         keep = 0
@@ -255,11 +109,11 @@ class Recorder:
                     number = (
                         entry.number
                         if entry is not None and entry() is tracker
-                        else self._number(tracker)
+                        else trackers.number(tracker)
                     )
                     ids.append(number)
                     if number not in shown:
-                        self._show(number)
+                        trackers.show(number)
                 push = tuple(ids[keep:])
             frame.stack = stack.copy()
             changed = True
@@ -274,10 +128,10 @@ class Recorder:
                 local_changes[name] = number = (
                     entry.number
                     if entry is not None and entry() is tracker
-                    else self._number(tracker)
+                    else trackers.number(tracker)
                 )
                 if number not in shown:
-                    self._show(number)
+                    trackers.show(number)
         if local_changes is not None or len(symbolic_locals) != len(seen_locals):
             local_changes = local_changes or {}
             for name in seen_locals:
@@ -300,12 +154,13 @@ class Recorder:
             speculation_text = self.describer.speculation(speculation)
             changed = True
 
-        if self._undescribed:
-            self._describe_new()
+        if trackers.undescribed:
+            trackers.describe_new()
         delta = None
-        if self._fresh:
-            delta = _encode((keep, push, local_changes, self._fresh, block_rows, speculation_text))
-            self._fresh.clear()
+        if trackers.fresh:
+            fresh = trackers.fresh
+            delta = _encode((keep, push, local_changes, fresh, block_rows, speculation_text))
+            fresh.clear()
         elif changed:
             if block_rows is None and speculation_text is None:
                 delta = _encode((keep, push, local_changes) if local_changes else (keep, push))
@@ -337,125 +192,27 @@ class Recorder:
 
     # --- trackers
 
-    def _number(self, tracker: Any) -> ValueId:
-        """The number of a tracker; a new one is to be described before the moment is written."""
-        entry = self._known.get(id(tracker))
-        if entry is not None and entry() is tracker:
-            return entry.number
-        inner = self.describer.inner(tracker)
-        if (
-            inner is not None
-            and (entry := self._known.get(id(inner))) is not None
-            and entry() is inner
-        ):
-            self._remember(tracker, entry.number)
-            return entry.number
-        self._serial = number = self._serial + 1
-        self._remember(tracker, number)
-        if inner is not None:
-            self._remember(inner, number)
-        self._undescribed.append((number, tracker))
-        return number
-
-    def _remember(self, tracker: Any, number: ValueId) -> None:
-        entry = TrackerRef(tracker, self._forget)
-        entry.key = id(tracker)
-        entry.number = number
-        self._known[entry.key] = entry
-
-    def _forget(self, entry: TrackerRef) -> None:
-        if self._known.get(entry.key) is entry:
-            del self._known[entry.key]
-
-    def _describe_new(self) -> None:
-        pending = self._undescribed
-        while pending:  # describing a container numbers its children, which joins the queue
-            number, tracker = pending.pop()
-            description = self.describer.describe(tracker, self._number)
-            self._described[number] = description
-            self._fresh.append((number, description))
-            self._show_children(number, description)
-
-    def _show(self, number: ValueId) -> None:
-        """A tracker comes into view that the newest keyframe does not hold: say again what it is.
-
-        So a reader never has to look further back than to that keyframe.
-        """
-        waiting = [number]
-        while waiting:
-            number = waiting.pop()
-            description = self._described.get(number)
-            # Without a description it is new, and about to be described.
-            if description is not None and number not in self._shown:
-                self._shown.add(number)
-                self._fresh.append((number, description))
-                waiting += self.describer.children_of(description)
-
-    def _show_children(self, number: ValueId, description: int) -> None:
-        """The same for what a tracker holds that has just been described."""
-        self._shown.add(number)
-        for child in self.describer.children_of(description):
-            if child not in self._shown:
-                self._show(child)
-
-    def touched(self, tracker: Any) -> None:
-        """The tracker is about to change: its description is taken anew before the next moment."""
-        depth = self.current.depth if self.current is not None else 0
-        self._touched[id(tracker)] = (tracker, depth)
-
-    def _describe_touched(self, depth: int) -> None:
-        # When the next instruction is one of an inlined call, the change may still be to come: such
-        # a tracker is looked at now, and again when the frame that touched it goes on.
-        touched = self._touched
-        if self._later and depth <= self._later_depth:
-            for key, item in self._later.items():
-                if depth <= item[1]:
-                    touched.setdefault(key, item)
-            self._later = {key: item for key, item in self._later.items() if depth > item[1]}
-        for key, item in touched.items():
-            if item[1] < depth:
-                self._later[key] = item
-        self._later_depth = max((item[1] for item in self._later.values()), default=-1)
-        self._touched = {}
-        for tracker, _ in touched.values():
-            entry = self._known.get(id(tracker))
-            if entry is None or entry() is not tracker:
-                continue
-            number = entry.number
-            inner = self.describer.inner(tracker)
-            if inner is not None and id(inner) not in self._known:
-                self._remember(inner, number)
-            description = self.describer.describe(tracker, self._number)
-            if self._described.get(number) != description:
-                self._described[number] = description
-                self._fresh.append((number, description))
-                self._show_children(number, description)
-
     def _write_keyframe(self, frame: FrameMirror, moment: int) -> None:
         self._keyframe_due = moment + KEYFRAME_EVERY
         frames = []
-        reachable: dict[ValueId, int] = {}
-        waiting: list[ValueId] = []
+        numbers: list[ValueId] = []
         current: FrameMirror | None = frame
         while current is not None:
             frames.append(
                 (
                     current.id, current.ip, current.stack_ids, current.local_ids, current.blocks,
-                    self.describer.speculation(current.speculation),
+                    self._describer.speculation(current.speculation),
                 )
             )  # fmt: skip
-            waiting += current.stack_ids
-            waiting += current.local_ids.values()
+            numbers += current.stack_ids
+            numbers += current.local_ids.values()
             current = current.parent
-        while waiting:
-            number = waiting.pop()
-            if number not in reachable and (description := self._described.get(number)) is not None:
-                reachable[number] = description
-                waiting += self.describer.children_of(description)
-        self._shown.clear()
-        self._shown.update(reachable)
         frames.reverse()
-        self._writer.keyframe(moment, _encode((frames, reachable)))
+        self._writer.keyframe(moment, _encode((frames, self._trackers.reachable(numbers))))
+
+    def touched(self, tracker: Any) -> None:
+        """The tracker is about to change: its description is taken anew before the next moment."""
+        self._trackers.touched(tracker, self.current.depth if self.current is not None else 0)
 
     # --- translations, attempts, frames
 
@@ -684,9 +441,9 @@ class Recorder:
             attempt=attempt.id,
             moment=self.moment,
             kind=kind,
-            target=self._number(target),
+            target=self._trackers.number(target),
             text=text,
-            value=None if value is None else self._number(value),
+            value=None if value is None else self._trackers.number(value),
         )
         self._writer.side_effect(record)
         self._occurred(EventKind.SIDE_EFFECT, text, record.id)
@@ -779,6 +536,7 @@ class Recorder:
         frame = self.current
         if frame is None:
             return
+        trackers = self._trackers
         chain: list[FrameMirror] = []
         current: FrameMirror | None = frame
         while current is not None:
@@ -786,29 +544,22 @@ class Recorder:
             current = current.parent
         for mirror in reversed(chain):
             self._write_frame(mirror)
-            mirror.stack_ids = [self._number(tracker) for tracker in mirror.stack]
+            mirror.stack_ids = [trackers.number(tracker) for tracker in mirror.stack]
             mirror.locals = mirror.locals.copy()
             mirror.local_ids = {
-                name: self._number(tracker) for name, tracker in mirror.locals.items()
+                name: trackers.number(tracker) for name, tracker in mirror.locals.items()
             }
-        self._describe_new()
+        trackers.describe_new()
         self.moment += 1
-        delta = _encode((0, frame.stack_ids, frame.local_ids, self._fresh))
-        self._fresh.clear()
+        delta = _encode((0, frame.stack_ids, frame.local_ids, trackers.fresh))
+        trackers.fresh.clear()
         self._writer.moment(self.moment, frame.id, frame.ip, delta)
         self._write_keyframe(frame, self.moment)
         self._engine.catch_up()
 
     def _forget_all(self) -> None:
         """Let go of every tracker."""
-        self._known.clear()
-        self._described.clear()
-        self._shown.clear()
-        self._fresh.clear()
-        self._touched.clear()
-        self._later.clear()
-        self._later_depth = -1
-        self._undescribed.clear()
+        self._trackers.clear()
         self.current = None
 
 

@@ -19,9 +19,11 @@ from typing import Any
 
 import msgspec
 import torch
+from torch._dynamo.variables import ConstantVariable
 from torch._dynamo.variables.base import VariableTracker
+from torch._dynamo.variables.misc import NullVariable
 
-from stepper.engines.dynamo.tensors import dtype_name, fake_tensor_meta, symbol_text
+from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text, tensor_meta
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Block
 from stepper.model.value import Item, TensorMeta, Value, ValueId
@@ -44,6 +46,8 @@ _PLAIN_TYPES = frozenset(
 
 _HASHED_BY_VALUE = frozenset({type(None), bool, int, str})
 """Constants that may stand in a key as they are: equal ones of one type are the same. (0.0 equals -0.0.)"""
+
+_WITH_ATTRIBUTES = ("AttributeMutationNew", "AttributeMutationExisting")
 
 _MUTABILITY = {
     "ValueMutationNew": "new value",
@@ -125,13 +129,12 @@ class Describer:
             function = self._functions[kind] = _function_for(kind)
         self._number = number
         key = (kind, *function(self, fields))
-        attributes = self.attributes(tracker)
-        if attributes:
+        if key[2] in _WITH_ATTRIBUTES and (attributes := self.attributes(tracker)):
             key = (*key, "attributes", self.named(list(attributes.items())[:MAX_ITEMS]))
         found = self._ids.get(key)
         if found is None:
             found = self._ids[key] = len(self._ids) + 1
-            self._write(found, key, fields)
+            self._write(found, key)
         return found
 
     def inner(self, tracker: object) -> object | None:
@@ -165,18 +168,40 @@ class Describer:
         found = self._lazy.pop(id(cache), None)
         return None if found is None else found()
 
+    def constant(self, tracker: object) -> int | None:
+        """The description of a tracker that can neither change nor have children; None for others. Equal ones
+        need not be told apart."""
+        kind = type(tracker)
+        if kind is ConstantVariable:
+            fields = _dict_of(tracker, "__dict__")
+            key = (kind, *_constant(self, fields))
+        elif kind is NullVariable:
+            key = (kind, None, None, "null")
+        else:
+            return None
+        found = self._ids.get(key)
+        if found is None:
+            found = self._ids[key] = len(self._ids) + 1
+            self._write(found, key)
+        return found
+
     def named(self, pairs: list[tuple[str, object]]) -> tuple[Any, ...]:
         """Labelled children as part of a key; what is no tracker (a deleted attribute's mark) is left out."""
-        return tuple((label, self._number(child)) for label, child in pairs if is_tracker(child))
+        out: list[Any] = []
+        for label, child in pairs:
+            if is_tracker(child):
+                out += (label, self._number(child))
+        return tuple(out)
 
-    def _write(self, id: int, key: tuple[Any, ...], fields: dict[str, Any]) -> None:
-        value = _build(key, fields)
+    def _write(self, id: int, key: tuple[Any, ...]) -> None:
+        value = _build(key)
         if value.items:
             self.children[id] = tuple(item.value for item in value.items)
         self._store(id, self._encode(value))
 
 
-# A key is (class, source, mutability, facts…) where facts are (name, value) pairs in any order after the first three.
+# A key is (class, source, mutability, what, facts…). Children stand in it as one flat tuple (label, number, label, …):
+# keys live as long as the session, and each nested tuple would be one more object for the garbage collector.
 
 
 def _head(fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -211,11 +236,6 @@ def _tensor(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
     return (*_head(fields), "tensor", meta, node.name)
 
 
-def int_text(value: object) -> str:
-    """A size that is an int or a symbol."""
-    return str(value) if type(value) is int else symbol_text(value)
-
-
 def _symbol(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
     return (
         *_head(fields),
@@ -230,8 +250,10 @@ def _sequence(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
     if type(items) not in (list, tuple):
         return _other(describer, fields)
     number = describer._number
-    children = tuple((f"[{index}]", number(child)) for index, child in enumerate(items[:MAX_ITEMS]))
-    return (*_head(fields), "items", children, len(items), fields.get("index"))
+    children: list[Any] = []
+    for index, child in enumerate(items[:MAX_ITEMS]):
+        children += (f"[{index}]", number(child))
+    return (*_head(fields), "items", tuple(children), len(items), fields.get("index"))
 
 
 def _range_or_slice(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -251,12 +273,12 @@ def _mapping(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
         if type(items).__name__ != "OrderedDict":  # its `items` is C code as well
             return _other(describer, fields)
     number = describer._number
-    children = []
+    children: list[Any] = []
     for key, child in items.items():
-        if len(children) == MAX_ITEMS:
+        if len(children) == 2 * MAX_ITEMS:
             break
         if is_tracker(child):
-            children.append((f"[{_key_text(key)}]", number(child)))
+            children += (f"[{_key_text(key)}]", number(child))
     return (*_head(fields), "items", tuple(children), len(items), None)
 
 
@@ -264,11 +286,8 @@ def _set(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
     items = fields.get("items")
     if type(items) is not dict:
         return _other(describer, fields)
-    number = describer._number
     keys = [getattr(key, "vt", None) for key in list(items)[:MAX_ITEMS]]
-    children = tuple(
-        (f"{{{index}}}", number(child)) for index, child in enumerate(keys) if is_tracker(child)
-    )
+    children = describer.named([(f"{{{index}}}", child) for index, child in enumerate(keys)])
     return (*_head(fields), "items", children, len(items), None)
 
 
@@ -284,7 +303,7 @@ def _key_text(key: object) -> str:
 
 def _cell(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
     contents = fields.get("pre_existing_contents")
-    children = (("cell_contents", describer._number(contents)),) if is_tracker(contents) else ()
+    children = describer.named([("cell_contents", contents)])
     return (*_head(fields), "items", children, None, None, "name", fields.get("local_name"))
 
 
@@ -360,13 +379,13 @@ _PYTHON_TYPES = {
 }  # fmt: skip
 
 
-def _build(key: tuple[Any, ...], fields: dict[str, Any]) -> Value:
+def _build(key: tuple[Any, ...]) -> Value:
     """The description that a key stands for."""
     kind, source, mutation, what, *facts = key
     cls = kind.__name__
     type_name = _PYTHON_TYPES.get(cls, "")
     text, constant, tensor, node, length, lazy = "", None, None, "", None, False
-    items: tuple[tuple[str, ValueId], ...] = ()
+    items: tuple[Any, ...] = ()
     attributes: list[tuple[str, str]] = []
     match what:
         case "constant":
@@ -380,6 +399,8 @@ def _build(key: tuple[Any, ...], fields: dict[str, Any]) -> Value:
             text = tensor.brief if tensor else ""
         case "symbol":
             text, node = facts
+        case "null":
+            text = "NULL"
         case "lazy":
             lazy, type_name = True, facts[0]
             text = facts[1] if facts[1] is not None else f"{type_name} (not realized)"
@@ -390,13 +411,13 @@ def _build(key: tuple[Any, ...], fields: dict[str, Any]) -> Value:
             rest_facts = dict(zip(facts[3::2], facts[4::2], strict=False))
             type_name = rest_facts.get("type") or type_name
             text = rest_facts.get("name") or _container_text(type_name or cls, length)
+    pairs = list(zip(items[::2], items[1::2], strict=True))
     if len(facts) >= 2 and facts[-2] == "attributes":
-        items = (
-            *items,
-            *((f".{label}" if label != "cell_contents" else label, n) for label, n in facts[-1]),
-        )
-        if cls == "CellVariable":
-            items = (("cell_contents", items[-1][1]),)
+        stored = list(zip(facts[-1][::2], facts[-1][1::2], strict=True))
+        if cls == "CellVariable":  # what was stored is what the cell holds
+            pairs = stored[-1:]
+        else:
+            pairs += [(f".{label}", number) for label, number in stored]
     return Value(
         cls=cls,
         type=type_name,
@@ -408,7 +429,7 @@ def _build(key: tuple[Any, ...], fields: dict[str, Any]) -> Value:
         mutability=_MUTABILITY.get(mutation or "", "immutable" if mutation is None else mutation),
         lazy=lazy,
         length=length,
-        items=tuple(Item(label, number) for label, number in items),
+        items=tuple(Item(label, number) for label, number in pairs),
         attributes=tuple(attributes),
     )
 
@@ -420,13 +441,5 @@ def _container_text(name: str, length: int | None) -> str:
 def _tensor_meta(meta: object) -> TensorMeta | None:
     if meta is None or type(meta) is TensorMeta:
         return meta
-    dtype, size, stride, device, requires_grad, layout, subclass = meta  # type: ignore[misc]
-    return TensorMeta(
-        dtype=dtype_name(dtype),
-        shape=tuple(map(int_text, size)),
-        stride=None if stride is None else tuple(map(int_text, stride)),
-        device=str(device),
-        requires_grad=requires_grad is True,
-        layout=str(layout).removeprefix("torch."),
-        subclass="" if subclass in (None, torch.Tensor) else _type_name(subclass),
-    )
+    *facts, subclass = meta  # type: ignore[misc]
+    return tensor_meta(*facts, "" if subclass in (None, torch.Tensor) else _type_name(subclass))

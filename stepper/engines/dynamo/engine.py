@@ -18,7 +18,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from stepper.debuggee.recorder import FrameMirror, LiveAttempt, LiveTranslation, Recorder
+from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
+from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.describe import Describer, plain_text
 from stepper.engines.dynamo.graph_breaks import BreakTracker

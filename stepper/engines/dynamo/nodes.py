@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 from torch.fx import Node
 
-from stepper.debuggee.recorder import LiveAttempt, Recorder
+from stepper.debuggee.mirror import LiveAttempt
+from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo.describe import callable_name, plain_text
 from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text
 from stepper.engines.dynamo.versions import source_name

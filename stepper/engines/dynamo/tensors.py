@@ -7,19 +7,21 @@ guards.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from stepper.model.value import TensorMeta
 
-_DTYPE_NAMES: dict[object, str] = {}
+_NAMES: dict[object, str] = {}
 
 
-def dtype_name(dtype: object) -> str:
-    """`float32` for `torch.float32`."""
-    name = _DTYPE_NAMES.get(dtype)
+def _name(of: object) -> str:
+    """A dtype, device or layout in words, without `torch.`: `float32`, `cuda:0`, `strided`."""
+    name = _NAMES.get(of)
     if name is None:
-        name = _DTYPE_NAMES[dtype] = str(dtype).removeprefix("torch.")
+        name = _NAMES[of] = str(of).removeprefix("torch.")
     return name
 
 
@@ -37,12 +39,36 @@ def fake_tensor_meta(value: object) -> TensorMeta | None:
         return None
     assert isinstance(value, torch.Tensor)
     with torch._C.DisableTorchFunctionSubclass():
-        strided = value.layout is torch.strided
-        return TensorMeta(
-            dtype=dtype_name(value.dtype),
-            shape=tuple(symbol_text(size) for size in value.shape),
-            stride=tuple(symbol_text(step) for step in value.stride()) if strided else None,
-            device=str(value.device),
-            requires_grad=value.requires_grad,
-            layout=str(value.layout).removeprefix("torch."),
+        layout = value.layout
+        return tensor_meta(
+            value.dtype,
+            value.shape,
+            value.stride() if layout is torch.strided else None,
+            value.device,
+            value.requires_grad,
+            layout,
+            "",
         )
+
+
+def tensor_meta(
+    dtype: object,
+    shape: Any,
+    stride: Any,
+    device: object,
+    requires_grad: object,
+    layout: object,
+    subclass: str,
+) -> TensorMeta:
+    """The properties of a tensor as text."""
+    return TensorMeta(
+        dtype=_name(dtype),
+        shape=tuple([str(size) if type(size) is int else symbol_text(size) for size in shape]),
+        stride=None
+        if stride is None
+        else tuple([str(step) if type(step) is int else symbol_text(step) for step in stride]),
+        device=_name(device),
+        requires_grad=requires_grad is True,
+        layout=_name(layout),
+        subclass=subclass,
+    )

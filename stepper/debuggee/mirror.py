@@ -1,0 +1,99 @@
+"""What the recorder knows of a translation, an attempt and a symbolic frame while they last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from stepper.model import trace
+from stepper.model.program import Code
+
+
+class LiveTranslation:
+    """A translation in progress."""
+
+    __slots__ = (
+        "attempts",
+        "began",
+        "code",
+        "compile_id",
+        "counts",
+        "guards",
+        "id",
+        "nested",
+        "recompile_reason",
+        "record",
+    )
+
+    def __init__(self, record: trace.Translation, code: Code, nested: bool) -> None:
+        self.id = record.id
+        self.nested = nested
+        self.record = record
+        self.code = code
+        self.compile_id = record.compile_id
+        self.recompile_reason = ""
+        self.began = time.monotonic()
+        self.attempts = 0
+        self.guards: list[tuple[int, Any]] = []
+        self.counts = {"guards": 0, "nodes": 0, "graph_breaks": 0, "instructions": 0}
+
+
+class LiveAttempt:
+    """An attempt in progress."""
+
+    __slots__ = ("first_moment", "id", "number", "restart_reason", "translation")
+
+    def __init__(
+        self, id: int, translation: LiveTranslation, number: int, first_moment: int
+    ) -> None:
+        self.id = id
+        self.translation = translation
+        self.number = number
+        self.first_moment = first_moment
+        self.restart_reason = ""
+
+
+class FrameMirror:
+    """A symbolic frame as it was at its newest moment."""
+
+    __slots__ = (
+        "_code", "_make_code", "attempt", "blocks", "blocks_last", "call_moment", "depth", "id",
+        "ip", "key", "local_ids", "locals", "parent", "speculation", "stack", "stack_ids",
+        "written",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        id: int,
+        key: Any,
+        make_code: Callable[[], Code],
+        parent: FrameMirror | None,
+        attempt: LiveAttempt,
+        call_moment: int | None,
+    ) -> None:
+        self.id = id
+        self.key = key
+        """The engine's translator."""
+        self._make_code = make_code
+        self._code: Code | None = None
+        self.parent = parent
+        self.attempt = attempt
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.call_moment = call_moment
+        self.ip = 0
+        self.stack: list[Any] = []
+        self.stack_ids: list[int] = []
+        self.locals: dict[str, Any] = {}
+        self.local_ids: dict[str, int] = {}
+        self.blocks: list[Any] = []
+        self.blocks_last: Any = None
+        self.speculation: Any = None
+        self.written = False
+
+    @property
+    def code(self) -> Code:
+        """The code that is interpreted; made when it is first asked for."""
+        if self._code is None:
+            self._code = self._make_code()
+        return self._code
