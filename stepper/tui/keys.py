@@ -34,7 +34,7 @@ _MOVES = (
     ("l", "line", "Line", "{way} to another source line of this frame, or out of it"),
     ("r", "finish", "Finish", "{way} out of this frame, to its caller"),
     ("u", "until", "Until", "{way} to a line further {side} in this frame"),
-    ("c", "continue", "Continue", "{way} to the next breakpoint"),
+    ("c", "continue", "Continue", "{way} to a breakpoint"),
 )
 
 
@@ -177,6 +177,9 @@ IN_LISTS: tuple[tuple[str, str], ...] = (
     ("/", "Search this pane; then n and N go on, Esc ends the search."),
     ("y", "Copy the row or the selection."),
     ("o", "In stack and locals: go to the moment that made the value."),
+    ("&", "Filter guards, events or frames; Esc in the filter's line forgets it."),
+    ("v V", "In graph and result: the next or the previous view."),
+    ("timeline", "← → move, Shift-← → by a quarter, Home End, i o zoom, ↑ ↓ depth; click."),
 )
 """Keys that lists take for themselves."""
 
@@ -200,7 +203,7 @@ def help_entries(panes: dict[str, tuple[str, str]]) -> list[tuple[str, str, str]
     Args:
         panes: for each pane its key and what it shows.
     """
-    entries = [(key.section, key.shown, key.help) for key in KEYS]
+    entries = [(key.section, key.shown, f"{key.title}. {key.help}") for key in KEYS]
     entries += [("Panes", key, f"{name}: {text}") for name, (key, text) in panes.items()]
     entries += [("In lists", key, text) for key, text in IN_LISTS]
     return entries
