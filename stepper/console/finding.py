@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from stepper.console.shell import Shell
 
 _EVENTS = 40
+_REASON = 80
+"""Characters of a reason in the list of frames; `why` says all of it."""
 
 
 @command("frames", "translations", usage="[PATTERN]", group="Find")
@@ -48,7 +50,7 @@ def frames(shell: Shell, argument: str) -> None:
                 str(item.first_moment),
                 *(str(n) for n in _sizes(item)),
                 "" if item.seconds is None else f"{item.seconds:.2f}",
-                short_name(item.recompile_reason or item.reason),
+                clip(short_name(one_line(item.recompile_reason or item.reason)), _REASON),
             )
         )
     if not rows:
@@ -144,6 +146,10 @@ def why(shell: Shell, argument: str) -> None:
     recording, state = shell.recording, shell.state
     translation = recording.translation(state.translation)
     screen, said = shell.screen, False
+    for event in _recompiles_next(shell):
+        following = recording.translation(event.ref) if event.ref else translation
+        screen.say(f"next, {translation_name(following)} is compiled again: {event.text}")
+        said = True
     if translation.recompile_reason:
         screen.say(f"recompiled: {short_name(translation.recompile_reason)}")
         said = True
@@ -168,6 +174,14 @@ def why(shell: Shell, argument: str) -> None:
         said = True
     if not said:
         screen.say("nothing went wrong in this translation: no break, restart or recompilation")
+
+
+def _recompiles_next(shell: Shell) -> list[Event]:
+    """The recompilation that follows on this moment, the last one before it: `to recompile` and
+    `break recompile` lead here, since no instruction of the new translation has been looked at."""
+    here, translation = shell.cursor.position, shell.state.translation
+    found = shell.recording.events(kinds=(EventKind.RECOMPILE,), after=here - 1, before=here + 1)
+    return [event for event in found if event.ref != translation]
 
 
 @command("output", usage="[N]", group="Find")

@@ -20,6 +20,7 @@ from stepper.client.text import (
     plural,
     python_frame_line,
     short_name,
+    short_path,
     side_effect_line,
     source_line,
     source_listing,
@@ -236,7 +237,7 @@ def guards(shell: Shell, argument: str) -> None:
 
     `+` marks those of the last instruction.
     """
-    position = shell.cursor.position
+    position, cwd = shell.cursor.position, shell.recording.facts.cwd
     found = [
         guard
         for guard in shell.recording.guards(shell.state.moment.id)
@@ -244,7 +245,7 @@ def guards(shell: Shell, argument: str) -> None:
     ]
     for guard in found:
         sign = "+" if guard.moment == position - 1 else " "
-        cause = f"  by {guard.user_line}" if guard.user_line else ""
+        cause = f"  by {short_path(guard.user_line, cwd)}" if guard.user_line else ""
         shell.screen.lines([f"{sign} {guard.id:>4}  {guard_line(guard)}  @{guard.moment}{cause}"])
         for code in guard.code:
             shell.screen.say(f"            {clip(one_line(short_name(code)), WIDTH)}", "dim")
