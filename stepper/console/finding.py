@@ -153,10 +153,6 @@ def why(shell: Shell, argument: str) -> None:
     if translation.recompile_reason:
         screen.say(f"recompiled: {short_name(translation.recompile_reason)}")
         said = True
-    attempt = recording.attempt(state.attempt)
-    if attempt.restart_reason:
-        screen.say(f"{attempt_name(attempt, translation)} restarts: {attempt.restart_reason}")
-        said = True
     at = recording.graph_break_at(shell.cursor.position)
     breaks = [at] if at is not None else recording.graph_breaks(state.attempt)
     if not breaks:
@@ -165,15 +161,26 @@ def why(shell: Shell, argument: str) -> None:
             for item in recording.attempts(translation.id)
             for found in recording.graph_breaks(item.id)
         ]
+    told = " ".join(one_line(found.reason) for found in breaks)
+    attempt = recording.attempt(state.attempt)
+    if attempt.restart_reason:
+        reason = _unless_told(attempt.restart_reason, told)
+        screen.say(f"{attempt_name(attempt, translation)} restarts: {reason}")
+        said = True
     for found in breaks:
         screen.say(f"graph break at moment {found.moment}:", "bold")
         screen.lines(f"  {line}" for line in graph_break_lines(found, recording.facts.cwd))
         said = True
     if translation.reason:
-        screen.say(f"{translation.outcome}: {translation.reason}")
+        screen.say(f"{translation.outcome}: {_unless_told(translation.reason, told)}")
         said = True
     if not said:
         screen.say("nothing went wrong in this translation: no break, restart or recompilation")
+
+
+def _unless_told(reason: str, told: str) -> str:
+    """A reason of Dynamo's; only its first line when the rest is said elsewhere."""
+    return reason.partition("\n")[0] if one_line(reason) in told else reason
 
 
 def _recompiles_next(shell: Shell) -> list[Event]:

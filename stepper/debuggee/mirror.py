@@ -22,6 +22,7 @@ class LiveTranslation:
         "guards",
         "id",
         "nested",
+        "newest_attempt",
         "recompile_reason",
         "record",
     )
@@ -35,6 +36,7 @@ class LiveTranslation:
         self.recompile_reason = ""
         self.began = time.monotonic()
         self.attempts = 0
+        self.newest_attempt: LiveAttempt | None = None
         self.guards: list[tuple[int, Any]] = []
         self.counts = {"guards": 0, "nodes": 0, "graph_breaks": 0, "instructions": 0}
 

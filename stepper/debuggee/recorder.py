@@ -268,6 +268,7 @@ class Recorder:
         attempt = LiveAttempt(
             self._next("attempt"), translation, translation.attempts, self.moment + 1
         )
+        translation.newest_attempt = attempt
         translation.counts.update(guards=0, nodes=0)
         translation.guards.clear()
         self._writer.attempt(_attempt_record(attempt, None))
@@ -317,6 +318,9 @@ class Recorder:
             code = getattr(guard, "code_list", None)
             if code:
                 self._writer.guard_code(number, tuple(str(part) for part in code))
+        last = translation.newest_attempt
+        if last is not None and not last.restart_reason:
+            self._writer.attempt(_attempt_record(last, self.moment))
         self._writer.translation(record)
         text = f"{record.compile_id} {outcome}" + (f": {_first_line(reason)}" if reason else "")
         self._writer.event(self.moment, EventKind.END, text, record.id)

@@ -8,6 +8,7 @@ entered is all new.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from typing import TypeVar
@@ -210,8 +211,12 @@ def _steps(recording: Recording, attempt: int) -> Iterator[tuple[Moment, tuple[i
             yield moment, (frame.code, frame.depth, moment.ip)
 
 
+# Dynamo counts the globals that it makes up, on from one attempt to the next.
+_MADE_UP = re.compile(r"(__builtins_dict__)_\d+")
+
+
 def _guard_key(guard: Guard) -> object:
-    return guard.kind, guard.source
+    return guard.kind, _MADE_UP.sub(r"\1", guard.source)
 
 
 def _node_key(node: Node) -> object:

@@ -128,6 +128,19 @@ def test_attempts_are_compared_up_to_where_they_part(tape: Tape) -> None:
     assert [n.name for n in found.nodes_only_b] == ["only_1"]
 
 
+def test_names_that_dynamo_numbers_anew_are_no_difference(tape: Tape) -> None:
+    for attempt in range(2):
+        if attempt:
+            tape.end_attempt("again")
+            tape.start_attempt()
+        tape.step(0)
+        tape.guard("BUILTIN_MATCH", f"G['__builtins_dict___{attempt}']['print']")
+        tape.step(1)
+    tape.end_attempt()
+    found = compare_attempts(Recording.open(tape.close()), 1, 2)
+    assert (found.guards_only_a, found.guards_only_b) == ((), ())
+
+
 def test_attempt_that_ended_earlier_parts_there(recording: Recording) -> None:
     found = compare_attempts(recording, 1, 2)
     second = recording.attempt(2)
