@@ -95,7 +95,9 @@ class GraphWatcher:
             return
         self.changed = False
         for node in self._removed:
-            if (record := self._known.pop(node, None)) is not None:
+            if node in self._inserted and self._is_unchanged(node):
+                del self._inserted[node]
+            elif (record := self._known.pop(node, None)) is not None:
                 recorder.node_erased(record.id)
         self._removed.clear()
         for node in self._inserted:
@@ -115,6 +117,19 @@ class GraphWatcher:
         for node in self._renamed:
             self._rename(node, recorder, attempt)
         self._renamed.clear()
+
+    def _is_unchanged(self, node: Node) -> bool:
+        """Whether a node that went and came back is what it was, where it was.
+
+        torch.fx takes a node out and puts it back to set any attribute of it; printing a graph does so with all nodes.
+        """
+        record, before, after = self._known.get(node), node._prev, node._next
+        return (
+            record is not None
+            and (record.op, record.target) == (node.op, _target(node.target))
+            and (before not in self._known or self._known[before].rank < record.rank)
+            and (after not in self._known or record.rank < self._known[after].rank)
+        )
 
     def _rank(self, node: Node) -> float:
         """A number between those of the nearest reported neighbours."""
