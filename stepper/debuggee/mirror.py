@@ -62,7 +62,7 @@ class FrameMirror:
     __slots__ = (
         "_code", "_make_code", "attempt", "blocks", "blocks_last", "call_moment", "depth", "id",
         "ip", "key", "local_ids", "locals", "parent", "speculation", "stack", "stack_ids",
-        "written",
+        "told_ip", "written",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +84,8 @@ class FrameMirror:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.call_moment = call_moment
         self.ip = 0
+        self.told_ip = 0
+        """`ip` at the newest moment that was told."""
         self.stack: list[Any] = []
         self.stack_ids: list[int] = []
         self.locals: dict[str, Any] = {}

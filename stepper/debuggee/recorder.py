@@ -25,17 +25,12 @@ import msgspec
 from stepper.debuggee.engine import NOTHING, Subject
 from stepper.debuggee.faces import Judge, Sink
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
-from stepper.debuggee.trackers import Describer, Trackers
+from stepper.debuggee.steps import BATCH, Steps
+from stepper.debuggee.trackers import Describer
 from stepper.model import trace
 from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Place
 from stepper.model.trace import EventKind, MomentId, Outcome
-from stepper.model.value import ValueId
-
-KEYFRAME_EVERY = 400
-"""Moments between two keyframes; a state is rebuilt from at most so many deltas."""
-
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class Recorder:
@@ -53,8 +48,7 @@ class Recorder:
             ("translation", "attempt", "frame", "guard", "node", "side_effect", "break"), 0
         )
         self.current: FrameMirror | None = None
-        self._trackers: Trackers
-        self._keyframe_due = 1
+        self._steps: Steps
 
     @property
     def describer(self) -> Describer:
@@ -64,7 +58,7 @@ class Recorder:
     @describer.setter
     def describer(self, describer: Describer) -> None:
         self._describer = describer
-        self._trackers = Trackers(describer)
+        self._steps = Steps(self._writer, describer)
 
     def _next(self, what: str) -> int:
         self._ids[what] += 1
@@ -83,94 +77,26 @@ class Recorder:
     ) -> None:
         """An instruction is about to be interpreted. Only with detail `all`; see `pass_by`."""
         frame.ip = ip
-        self.moment = moment = self.moment + 1
+        self.moment += 1
         self.current = frame
-        trackers = self._trackers
-        known = trackers.known
-        shown = trackers.shown
-        changed = None
-
-        if trackers.changing or frame.depth <= trackers.later_depth:
-            trackers.describe_touched(frame.depth)
-
-        seen = frame.stack
-        keep = 0
-        for new, old in zip(stack, seen):  # noqa: B905 - the common prefix
-            if new is not old:
-                break
-            keep += 1
-        push: tuple[int, ...] = ()
-        if keep != len(stack) or keep != len(seen):
-            ids = frame.stack_ids
-            del ids[keep:]
-            if keep != len(stack):
-                for tracker in stack[keep:]:
-                    entry = known.get(id(tracker))
-                    number = (
-                        entry.number
-                        if entry is not None and entry() is tracker
-                        else trackers.number(tracker)
-                    )
-                    ids.append(number)
-                    if number not in shown:
-                        trackers.show(number)
-                push = tuple(ids[keep:])
-            frame.stack = stack.copy()
-            changed = True
-
-        seen_locals = frame.locals
-        local_changes: dict[str, int] | None = None
-        for name, tracker in symbolic_locals.items():
-            if seen_locals.get(name) is not tracker:
-                if local_changes is None:
-                    local_changes = {}
-                entry = known.get(id(tracker))
-                local_changes[name] = number = (
-                    entry.number
-                    if entry is not None and entry() is tracker
-                    else trackers.number(tracker)
-                )
-                if number not in shown:
-                    trackers.show(number)
-        if local_changes is not None or len(symbolic_locals) != len(seen_locals):
-            local_changes = local_changes or {}
-            for name in seen_locals:
-                if name not in symbolic_locals:
-                    local_changes[name] = 0
-            self._apply_locals(frame, symbolic_locals, local_changes)
-            changed = True
-
-        block_rows = None
-        if blocks or frame.blocks:
-            last = blocks[-1] if blocks else None
-            if len(blocks) != len(frame.blocks) or last is not frame.blocks_last:
-                frame.blocks = [self.describer.block(frame.key, block) for block in blocks]
-                frame.blocks_last = last
-                block_rows = frame.blocks
-                changed = True
-        speculation_text = None
-        if speculation is not frame.speculation:
-            frame.speculation = speculation
-            speculation_text = self.describer.speculation(speculation)
-            changed = True
-
-        if trackers.undescribed:
-            trackers.describe_new()
-        delta = None
-        if trackers.fresh:
-            fresh = trackers.fresh
-            delta = _encode((keep, push, local_changes, fresh, block_rows, speculation_text))
-            fresh.clear()
-        elif changed:
-            if block_rows is None and speculation_text is None:
-                delta = _encode((keep, push, local_changes) if local_changes else (keep, push))
-            else:
-                delta = _encode((keep, push, local_changes, (), block_rows, speculation_text))
-        self._writer.moment(moment, frame.id, ip, delta)
-        if moment >= self._keyframe_due:
-            self._write_keyframe(frame, moment)
+        notes = self._steps.notes
+        notes.append(
+            (
+                frame,
+                ip,
+                stack.copy(),
+                symbolic_locals.copy(),
+                blocks.copy() if blocks else None,
+                speculation,
+            )
+        )
         if self.judge.alert:
-            self.judge.at_moment(moment, frame.id, frame.attempt.id, frame.depth, frame.code, ip)
+            self._steps.tell()
+            self.judge.at_moment(
+                self.moment, frame.id, frame.attempt.id, frame.depth, frame.code, ip
+            )
+        elif len(notes) >= BATCH:
+            self._steps.tell()
 
     def pass_by(self, frame: FrameMirror) -> None:
         """With detail `stops`: an instruction is about to be interpreted, and somebody wants to know."""
@@ -178,41 +104,13 @@ class Recorder:
             self.moment + 1, frame.id, frame.attempt.id, frame.depth, frame.code, frame.ip
         )
 
-    @staticmethod
-    def _apply_locals(
-        frame: FrameMirror, symbolic_locals: dict[str, Any], changes: dict[str, int]
-    ) -> None:
-        frame.locals = symbolic_locals.copy()
-        ids = frame.local_ids
-        for name, number in changes.items():
-            if number:
-                ids[name] = number
-            else:
-                ids.pop(name, None)
-
-    # --- trackers
-
-    def _write_keyframe(self, frame: FrameMirror, moment: int) -> None:
-        self._keyframe_due = moment + KEYFRAME_EVERY
-        frames = []
-        numbers: list[ValueId] = []
-        current: FrameMirror | None = frame
-        while current is not None:
-            frames.append(
-                (
-                    current.id, current.ip, current.stack_ids, current.local_ids, current.blocks,
-                    self._describer.speculation(current.speculation),
-                )
-            )  # fmt: skip
-            numbers += current.stack_ids
-            numbers += current.local_ids.values()
-            current = current.parent
-        frames.reverse()
-        self._writer.keyframe(moment, _encode((frames, self._trackers.reachable(numbers))))
-
     def touched(self, tracker: Any) -> None:
-        """The tracker is about to change: its description is taken anew before the next moment."""
-        self._trackers.touched(tracker, self.current.depth if self.current is not None else 0)
+        """The tracker is about to change: what it was is told now, what it became with the next
+        moment."""
+        steps = self._steps
+        if steps.notes:
+            steps.tell()
+        steps.trackers.touched(tracker, self.current.depth if self.current is not None else 0)
 
     # --- translations, attempts, frames
 
@@ -278,7 +176,7 @@ class Recorder:
             f"{translation.compile_id} attempt {attempt.number}",
             attempt.id,
         )
-        self._keyframe_due = self.moment + 1
+        self._steps.restart()
         return attempt
 
     def restarts(self, attempt: LiveAttempt, reason: str) -> None:
@@ -326,6 +224,7 @@ class Recorder:
         self._writer.event(self.moment, EventKind.END, text, record.id)
         if not translation.nested:
             self._forget_all()
+        self._steps.tell()
         self._writer.flush()
         if outcome is Outcome.SKIPPED:
             self._occurred(EventKind.SKIP, reason, record.id, Subject(name=record.name))
@@ -445,9 +344,9 @@ class Recorder:
             attempt=attempt.id,
             moment=self.moment,
             kind=kind,
-            target=self._trackers.number(target),
+            target=self._steps.trackers.number(target),
             text=text,
-            value=None if value is None else self._trackers.number(value),
+            value=None if value is None else self._steps.trackers.number(value),
         )
         self._writer.side_effect(record)
         self._occurred(EventKind.SIDE_EFFECT, text, record.id)
@@ -501,6 +400,7 @@ class Recorder:
         """The program is about to stand still: make everything up to now visible to readers."""
         self._materialize()
         moment = min(moment, self.moment) or self.moment
+        self._steps.tell()
         self._writer.event(moment, EventKind.STOP, text)
         self._writer.flush()
         return moment
@@ -517,7 +417,8 @@ class Recorder:
         )
         text = f"stepper stopped watching: {type(error).__name__}: {error}{place}. The program goes on. Please report it."
         self._writer.event(self.moment, EventKind.NOTE, text)
-        self._forget_all()
+        self._steps.notes.clear()  # telling them may be what broke down
+        self._steps.trackers.clear()
         self._writer.flush()
 
     def detach(self) -> None:
@@ -540,7 +441,6 @@ class Recorder:
         frame = self.current
         if frame is None:
             return
-        trackers = self._trackers
         chain: list[FrameMirror] = []
         current: FrameMirror | None = frame
         while current is not None:
@@ -548,22 +448,14 @@ class Recorder:
             current = current.parent
         for mirror in reversed(chain):
             self._write_frame(mirror)
-            mirror.stack_ids = [trackers.number(tracker) for tracker in mirror.stack]
-            mirror.locals = mirror.locals.copy()
-            mirror.local_ids = {
-                name: trackers.number(tracker) for name, tracker in mirror.locals.items()
-            }
-        trackers.describe_new()
+        self._steps.tell_whole(chain)
         self.moment += 1
-        delta = _encode((0, frame.stack_ids, frame.local_ids, trackers.fresh))
-        trackers.fresh.clear()
-        self._writer.moment(self.moment, frame.id, frame.ip, delta)
-        self._write_keyframe(frame, self.moment)
         self._engine.catch_up()
 
     def _forget_all(self) -> None:
-        """Let go of every tracker."""
-        self._trackers.clear()
+        """Tell what is left to tell, and let go of every tracker."""
+        self._steps.tell()
+        self._steps.trackers.clear()
         self.current = None
 
 

@@ -17,6 +17,7 @@ class Describer(Protocol):
     """The engine's knowledge of trackers."""
 
     def describe(self, tracker: object, number: Any) -> int: ...
+    def constant(self, tracker: object) -> int | None: ...
     def inner(self, tracker: object) -> object | None: ...
     def children_of(self, description: int) -> tuple[ValueId, ...]: ...
     def block(self, translator: Any, block: Any) -> Block: ...
@@ -50,6 +51,8 @@ class Trackers:
         self._later: dict[int, tuple[Any, int]] = {}
         self._described: dict[ValueId, int] = {}
         self._constants: dict[int, ValueId] = {}
+        self._same: dict[ValueId, set[ValueId]] = {}
+        """Further numbers of a tracker that was reached lazily on several ways before it was realized."""
         self._serial = 0
 
     def number(self, tracker: Any) -> ValueId:
@@ -149,13 +152,22 @@ class Trackers:
                 continue
             number = entry.number
             inner = self._describer.inner(tracker)
-            if inner is not None and id(inner) not in self.known:
-                self._remember(inner, number)
+            if inner is not None:
+                self._join(inner, number)
             description = self._describer.describe(tracker, self.number)
-            if self._described.get(number) != description:
-                self._described[number] = description
-                self.fresh.append((number, description))
-                self._show_children(number, description)
+            for same in (number, *self._same.get(number, ())):
+                if self._described.get(same) != description:
+                    self._described[same] = description
+                    self.fresh.append((same, description))
+                    self._show_children(same, description)
+
+    def _join(self, inner: Any, number: ValueId) -> None:
+        """A lazy tracker turned out to be `inner`, which may have come into view before, as itself or as another."""
+        entry = self.known.get(id(inner))
+        if entry is None or entry() is not inner:
+            self._remember(inner, number)
+        elif entry.number != number:
+            self._same.setdefault(entry.number, set()).add(number)
 
     def reachable(self, numbers: list[ValueId]) -> dict[ValueId, int]:
         """The descriptions of these and of all that they hold; from now on these are what is shown."""
@@ -181,3 +193,4 @@ class Trackers:
         self._later.clear()
         self._described.clear()
         self._constants.clear()
+        self._same.clear()
