@@ -44,6 +44,9 @@ _PLAIN_TYPES = frozenset(
     }
 )  # fmt: skip
 
+_CACHED = frozenset({"dict_vt"})
+"""Fields in which a tracker keeps another that says nothing more of it: Dynamo makes it when it first needs it."""
+
 _HASHED_BY_VALUE = frozenset({type(None), bool, int, str})
 """Constants that may stand in a key as they are: equal ones of one type are the same. (0.0 equals -0.0.)"""
 
@@ -88,7 +91,7 @@ def callable_name(value: object) -> str:
         module = getattr(value, "__module__", None)
         name = str(value.__qualname__)  # type: ignore[attr-defined]
         return (
-            f"{module}.{name}" if module and module != "__main__" and type(module) is str else name
+            f"{module}.{name}" if type(module) is str and module not in ("", "__main__") else name
         )
     if type in _mro(kind):
         return _type_name(value)  # type: ignore[arg-type]
@@ -232,7 +235,11 @@ def _tensor(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
             fields.get("requires_grad"), fields.get("layout"), fields.get("class_type"),
         )  # fmt: skip
     else:
+        # Only the sizes are not the tracker's own: they are symbols.
         meta = fake_tensor_meta(node.meta.get("example_value"))
+        grad = fields.get("requires_grad")
+        if meta is not None and type(grad) is bool and meta.requires_grad is not grad:
+            meta = msgspec.structs.replace(meta, requires_grad=grad)
     return (*_head(fields), "tensor", meta, node.name)
 
 
@@ -293,12 +300,23 @@ def _set(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
 
 def _key_text(key: object) -> str:
     """The text of a dictionary key's tracker."""
-    fields = _dict_of(getattr(key, "vt", key), "__dict__")
-    if "_cache" in fields and getattr(fields["_cache"], "vt", None) is None:
-        value = getattr(fields["_cache"], "value", None)
-    else:
-        value = fields.get("value", fields.get("fn"))
-    return plain_text(value)
+    tracker = getattr(key, "vt", key)
+    fields = _dict_of(tracker, "__dict__")
+    if (cache := fields.get("_cache")) is not None:
+        if (inner := getattr(cache, "vt", None)) is None:
+            return plain_text(getattr(cache, "value", None))
+        tracker, fields = inner, _dict_of(inner, "__dict__")
+    for name in ("value", "fn"):
+        if name in fields:
+            return plain_text(fields[name])
+    if builtin := _builtin_name(type(tracker)):
+        return builtin
+    items = fields.get("items")
+    if type(items) in (tuple, list):
+        inner_text = ", ".join(_key_text(item) for item in items[:10])
+        return f"({inner_text}{', …' if len(items) > 10 else ''})"
+    proxy = fields.get("proxy")
+    return f"<{_type_name(type(tracker))}>" if proxy is None else f"%{proxy.node.name}"
 
 
 def _cell(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -321,7 +339,9 @@ def _other(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
     for field in ("value", "fn", "obj_type", "value_type", "exc_type", "code"):
         if field in fields and not name:
             name = callable_name(fields[field])
-    value_type = fields.get("value_type") or fields.get("module_type") or fields.get("user_cls")
+    # Not by `or`: a class can have a truth value of its own.
+    types_known = (fields.get(field) for field in ("value_type", "module_type", "user_cls"))
+    value_type = next((found for found in types_known if found is not None), None)
     if value_type is not None and type in _mro(type(value_type)):
         type_name = _type_name(value_type)
     elif "value" in fields:
@@ -329,7 +349,11 @@ def _other(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
     if type(fields.get("name")) is str:
         name = name or f".{fields['name']}"
     children = describer.named(
-        [(f".{field}", child) for field, child in fields.items() if is_tracker(child)]
+        [
+            (f".{field}", child)
+            for field, child in fields.items()
+            if is_tracker(child) and field not in _CACHED
+        ]
     )
     return (*_head(fields), "items", children, None, None, "name", name, "type", type_name)
 
@@ -410,7 +434,11 @@ def _build(key: tuple[Any, ...]) -> Value:
                 attributes.append(("index", str(index)))
             rest_facts = dict(zip(facts[3::2], facts[4::2], strict=False))
             type_name = rest_facts.get("type") or type_name
-            text = rest_facts.get("name") or _container_text(type_name or cls, length)
+            text = (
+                rest_facts.get("name")
+                or _builtin_name(kind)
+                or _container_text(type_name or cls, length)
+            )
     pairs = list(zip(items[::2], items[1::2], strict=True))
     if len(facts) >= 2 and facts[-2] == "attributes":
         stored = list(zip(facts[-1][::2], facts[-1][1::2], strict=True))
@@ -432,6 +460,11 @@ def _build(key: tuple[Any, ...]) -> Value:
         items=tuple(Item(label, number) for label, number in pairs),
         attributes=tuple(attributes),
     )
+
+
+def _builtin_name(kind: type) -> str:
+    """The builtin that all trackers of a class stand for, e.g. `list`."""
+    return callable_name(vars(kind).get("_fn"))
 
 
 def _container_text(name: str, length: int | None) -> str:

@@ -76,6 +76,9 @@ class DynamoEngine:
                 hook = getattr(self, f"_on_{meaning}")
                 net = hook if meaning == "step" else self._safely(hook)
                 self._probes.append(Probe(functions[meaning], point.parameters, net))
+            changes = self._safely(self._on_change)
+            for point in versions.change_points():
+                self._probes.append(Probe(versions.resolve(point), point.parameters, changes))
             self._join_underway(sys._getframe(1), compile_code)
         except Exception:
             self.uninstall()
@@ -335,6 +338,29 @@ class DynamoEngine:
         if self._now is not None:
             self._recorder.touched(tensor)
             self._now.graph.renamed(tensor.__dict__["proxy"].__dict__["node"])
+
+    def _on_change(self, tracker: Any) -> None:
+        if self._now is not None:
+            self._recorder.touched(tracker)
+
+    def _on_tensor_method(self, tensor: Any, name: str) -> None:
+        # In-place methods change what is known of the tensor; a hook takes its place in the graph.
+        if self._now is not None and (
+            (name[-1:] == "_" and name[-2:] != "__") or name[:8] == "register"
+        ):
+            self._recorder.touched(tensor)
+
+    def _on_outputs_moved(self, outputs: Any) -> None:
+        # Values of a subgraph become outputs of the call, in place.
+        if self._now is not None and type(outputs) in (tuple, list):
+            for tracker in outputs:
+                self._recorder.touched(tracker)
+
+    _on_flags_moved = _on_outputs_moved
+
+    def _on_output_moved(self, body: Any) -> None:
+        if body is not None:
+            self._on_outputs_moved(object.__getattribute__(body, "__dict__").get("items"))
 
     def _on_mutated(self, var: Any) -> None:
         if self._now is not None and self._now.attempt is not None:

@@ -57,6 +57,24 @@ _POINTS: dict[str, ProbePoint] = {
         "torch._dynamo.side_effects", "SideEffects.store_attr", ("item", "name", "value")
     ),
     "mutated": ProbePoint("torch._dynamo.side_effects", "SideEffects.mutation", ("var",)),
+    "tensor_method": ProbePoint(
+        "torch._dynamo.variables.tensor", "TensorVariable.call_method", ("self", "name")
+    ),
+    "outputs_moved": ProbePoint(
+        "torch._dynamo.variables.higher_order_ops",
+        "overwrite_tensor_vt_proxy",
+        ("graph_output_vts",),
+    ),
+    "flags_moved": ProbePoint(
+        "torch._dynamo.variables.higher_order_ops",
+        "overwrite_tensor_vt_requires_grad",
+        ("graph_output_vts",),
+    ),
+    "output_moved": ProbePoint(
+        "torch._dynamo.variables.higher_order_ops",
+        "_call_function_and_unflatten_output",
+        ("body_r",),
+    ),
     "unimplemented": ProbePoint(
         "torch._dynamo.exc", "unimplemented", ("gb_type", "explanation", "hints", "from_exc")
     ),
@@ -81,6 +99,29 @@ _POINTS: dict[str, ProbePoint] = {
         "torch._dynamo.convert_frame", "CatchErrorsWrapper._handle_skip", ("result", "frame")
     ),
 }
+
+# Methods that change a tracker in place without telling the side effects, and the parameter that it is. Which of them
+# there are differs; the audit in the tests notices when one is missing.
+_CHANGES = (
+    ProbePoint("torch._dynamo.side_effects", "SideEffects._track_obj", ("variable",)),
+    ProbePoint(
+        "torch._dynamo.variables.tensor", "TensorVariable.synchronize_attributes", ("self",)
+    ),
+    *(
+        ProbePoint(f"torch._dynamo.variables.{module}", f"ExceptionVariable.{method}", ("self",))
+        for module, methods in {
+            "misc": ("set_context", "call_method", "call_setattr"),
+            "exception": (
+                "set_context",
+                "_set_cause",
+                "_set_suppress_context",
+                "_set_traceback",
+                "with_traceback",
+            ),
+        }.items()
+        for method in methods
+    ),
+)
 
 RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.run", ())
 """The symbolic interpreter's loop: while it is on the Python stack, its translator is at work."""
@@ -116,6 +157,18 @@ def probe_points() -> dict[str, ProbePoint]:
         )
     points = _POINTS | _OVERRIDES.get(version, {})
     return {meaning: point for meaning, point in points.items() if point is not None}
+
+
+def change_points() -> list[ProbePoint]:
+    """The functions of the installed torch that change the tracker in their one parameter."""
+    found = []
+    for point in _CHANGES:
+        try:
+            resolve(point)
+        except (UnsupportedTorch, ModuleNotFoundError):
+            continue
+        found.append(point)
+    return found
 
 
 def resolve(point: ProbePoint) -> Any:
