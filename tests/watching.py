@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.conftest import CORPUS, TESTS, clean_environment
 
 # Each takes seconds of tracing, and gets a process of its own.
-HEAVY = frozenset({"bert", "generate", "gpt2", "llama", "t5", "train_step"})
+HEAVY = frozenset({"bert", "generate", "generate_caches", "gpt2", "llama", "t5", "train_step"})
 BATCH = 18
 
 WITNESS = str(TESTS / "witness.py")
