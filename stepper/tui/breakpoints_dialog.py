@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from stepper.client.names import brief_breakpoint
 from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
 from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
@@ -22,6 +23,9 @@ _HELP = (
     "FILE:LINE  function:GLOB  offset:GLOB@N  opcode:NAME",
     "guard:KIND:SOURCE  node:GLOB  then  , if EXPR  , ignore N  , once",
 )
+
+
+_PLACEHOLDER = "write a breakpoint, e.g. graph-break or train.py:42, and press Enter"
 
 
 class BreakpointInput(Input):
@@ -68,10 +72,10 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as frame:
             frame.border_title = "breakpoints"
-            yield Lines(empty="no breakpoints: write one below, e.g. graph-break or train.py:42")
+            yield Lines(empty="no breakpoints yet: write the first one below")
             yield OneLine(id="breakpoint-error")
             # What is there is to be changed, not to be typed over.
-            yield BreakpointInput(placeholder="a: write a breakpoint here", select_on_focus=False)
+            yield BreakpointInput(placeholder=_PLACEHOLDER, select_on_focus=False)
             for number, _ in enumerate(_HELP):
                 yield OneLine(id=f"breakpoint-help-{number}")
 
@@ -96,7 +100,9 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         breakpoint = self._breakpoints[index]
         sign = ("● on  ", "breakpoint") if breakpoint.enabled else ("○ off ", "dim")
         number = f"{breakpoint.id or '-':>3} "
-        return row((number, "number"), sign, (str(breakpoint), "" if breakpoint.enabled else "dim"))
+        text = brief_breakpoint(breakpoint)
+        shown = row((number, "number"), sign, (text, "" if breakpoint.enabled else "dim"))
+        return shown._replace(full=str(breakpoint))
 
     def _say(self, text: str = "", role: str = "error") -> None:
         self.query_one("#breakpoint-error", OneLine).say((f" {text}" if text else "", role))
@@ -133,7 +139,7 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         at = self._chosen()
         if at is not None:
             removed = self._breakpoints.pop(at)
-            self._say(f"removed {removed}", "dim")
+            self._say(f"removed {brief_breakpoint(removed)}", "dim")
             self._draw(min(at, max(0, len(self._breakpoints) - 1)))
 
     def action_add(self) -> None:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from stepper.client.text import node_code, node_meta, one_line, short_name
+from stepper.client.names import brief_node, brief_source, brief_target
+from stepper.client.text import node_code, node_line, node_meta, one_line, short_name
 from stepper.model.trace import Node
+from stepper.tui.briefly import brief_row
 from stepper.tui.drawing import INPUT_OPS, Drawing
 from stepper.tui.highlight import python_spans
-from stepper.tui.palette import LANES, Row, Span, row
+from stepper.tui.palette import LANES, Row, Span
 from stepper.tui.places import Places
+
+_NAME = 24
+"""Most columns for a node's name in the table."""
+
+_TARGET = 24
+
+_NAMES = re.compile(r"\w{25,}")
 
 IsNew = Callable[[Node], bool]
 """Whether the last step made a node."""
@@ -50,8 +60,10 @@ class TableView:
         self._nodes = nodes
         self._is_new = is_new
         self._places = places
-        self._name = min(18, max((len(node.name) for node in nodes), default=4))
-        self._target = min(24, max((len(short_name(node.target)) for node in nodes), default=6))
+        self._name = min(
+            _NAME, max((len(brief_node(node.name, _NAME)) for node in nodes), default=4)
+        )
+        self._target = min(_TARGET, max((len(self._target_of(node)) for node in nodes), default=6))
         self._meta = min(16, max((len(node_meta(node)) for node in nodes), default=5))
 
     @property
@@ -66,11 +78,14 @@ class TableView:
     def row(self, index: int) -> Row:
         node = self._nodes[index]
         new = self._is_new(node)
-        target = short_name(node.target)
-        source = short_name(node.source) if node.source else one_line(node.args)
+        name, target = brief_node(node.name, _NAME), self._target_of(node)
+        if node.source:
+            source = brief_source(node.source)
+        else:
+            source = _NAMES.sub(lambda match: brief_node(match[0], _NAME), one_line(node.args))
         spans: tuple[Span, ...] = (
             _sign(new),
-            (f"{node.name:<{self._name}} ", "node new" if new else "node"),
+            (f"{name:<{self._name}} ", "node new" if new else "node"),
             (f"{node_meta(node):<{self._meta}} ", "tensor"),
             (f"{target:<{self._target}} ", "function" if node.op not in INPUT_OPS else "keyword"),
             (source, "source" if node.source else ""),
@@ -79,7 +94,12 @@ class TableView:
         )
         if node.graph:
             spans = (*spans, (f"  in {node.graph}", "dim"))
-        return Row(spans)
+        return Row(spans, full=node_line(node))
+
+    @staticmethod
+    def _target_of(node: Node) -> str:
+        # An input's target is its name once more.
+        return node.op if node.op == "placeholder" else brief_target(node.target, _TARGET)
 
     def node(self, index: int) -> Node | None:
         return self._nodes[index]
@@ -170,7 +190,7 @@ class DrawingView:
         drawn = self._drawing.rows(index, index + 1)[0]
         node = self._nodes[drawn.node]
         new = self._is_new(node)
-        target = "" if node.op in ("placeholder", "output") else short_name(node.target)
+        target = "" if node.op in ("placeholder", "output") else brief_target(node.target)
         # A node is mostly named after its target's last word: say the target if it adds something.
         said = target.rpartition(".")[2] == node.name.rstrip("_0123456789")
         spans: list[Span] = [_sign(new), *_lanes(drawn.art, drawn.lanes)]
@@ -179,13 +199,14 @@ class DrawingView:
             (node.name, "node new" if new else "node"),
             (f"  {node_meta(node)}", "tensor"),
             (f"  {target}" if target and not said else "", "function"),
-            (f"  {short_name(node.source)}" if node.source else "", "source"),
+            ("  ", ""),
+            (short_name(node.source), "source"),
         ]
         if drawn.far:
             spans.append((f"  ← {', '.join(drawn.far)}", "dim"))
         if node.graph:
             spans.append((f"  in {node.graph}", "dim"))
-        return row(*spans)
+        return brief_row(*spans)
 
     def node(self, index: int) -> Node | None:
         return self._nodes[self._drawing.order[index]]

@@ -21,11 +21,13 @@ class Row(NamedTuple):
     spans: tuple[Span, ...]
     role: str = ""
     """Role of the line as a whole, laid under its spans, e.g. `current`."""
+    full: str = ""
+    """The line's text where names were shortened to be drawn; empty: the spans say all."""
 
     @property
     def text(self) -> str:
-        """The line as plain text."""
-        return "".join(text for text, _ in self.spans)
+        """The line as plain text, in full: what is searched and copied."""
+        return self.full or "".join(text for text, _ in self.spans)
 
 
 def row(*spans: Span | str, role: str = "") -> Row:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from stepper.model.trace import Guard
 from stepper.model.value import Item, Value, ValueId
+from stepper.tui.briefly import brief_row
 from stepper.tui.lines import Branch
 from stepper.tui.palette import Row, Span
 from stepper.tui.snapshot import Change, Slot, Snapshot
@@ -57,16 +58,16 @@ def _row(label: Span, value: Value, change: Change, was: Value | None) -> Row:
     if was is not None:
         before = was.brief if was.brief != value.brief else f"{was.brief}, otherwise"
         spans.append((f" (was {before})", "dim"))
-    if value.lazy:
+    if value.lazy and _NOT_REALIZED not in value.brief:
         spans.append(("  lazy", "comment"))
     if value.length is not None and not value.text:
         spans.append((f"  {value.length} items", "dim"))
     if value.node:
-        spans.append((f"  %{value.node}", "node"))
+        spans += [("  %", "node"), (value.node, "node")]
     if value.source:
-        spans.append((f"  {value.source}", "source"))
+        spans += [("  ", ""), (value.source, "source")]
     spans.append((f"  {value.cls}", "dim"))
-    return Row(tuple(spans))
+    return brief_row(*spans)
 
 
 def _gone(label: Span, old: Value | None) -> Row:
@@ -74,6 +75,10 @@ def _gone(label: Span, old: Value | None) -> Row:
     return Row(
         ((f"{Change.GONE} ", Change.GONE.role), (label[0], "dim"), (f"  {text}", "gone dim"))
     )
+
+
+_NOT_REALIZED = "not realized"
+"""What the short form of most lazy values says itself."""
 
 
 def role(value: Value) -> str:

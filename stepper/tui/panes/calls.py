@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from textual.app import ComposeResult
 
+from stepper.client.names import brief_function
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span
 from stepper.tui.pane import Pane
@@ -56,7 +57,7 @@ class CallsPane(Pane):
         role = "dim" if call.position is None else "function"
         spans: tuple[Span, ...] = (
             ("▶ " if selected else "  ", "key"),
-            (call.function, role),
+            (brief_function(call.function), role),
             (f"  {os.path.basename(call.filename)}:{call.line or '?'}", "dim"),
             (f"  {call.kind}", "dim"),
         )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from stepper.client.text import one_line, short_name
+from stepper.client.names import brief_source, clip_middle
+from stepper.client.text import guard_line, one_line, short_name
 from stepper.model.trace import Guard
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row, Span
 from stepper.tui.snapshot import Snapshot
+
+_ROOMY = 100
+"""Columns from which the list has room for long kinds of guards."""
 
 
 class GuardsPane(ListingPane):
@@ -23,7 +27,8 @@ class GuardsPane(ListingPane):
     def __init__(self) -> None:
         super().__init__()
         self._guards: list[Guard] = []
-        self._kind = self._source = 0
+        self._kind = self._source = self._widest = 0
+        """Columns of kinds, of sources, and the most that sources may have."""
 
     def title(self, snapshot: Snapshot) -> str:
         total = len(snapshot.guards)
@@ -36,8 +41,12 @@ class GuardsPane(ListingPane):
         wanted = self.filter.lower()
         guards = snapshot.guards
         self._guards = [g for g in guards if wanted in _searched(g)] if wanted else guards
-        self._kind = min(22, max((len(guard.kind) for guard in self._guards), default=4))
-        self._source = min(36, max((len(_source(guard)) for guard in self._guards), default=6))
+        width = self.lines.size.width
+        kinds = max((len(guard.kind) for guard in self._guards), default=4)
+        self._kind = min(22 if width >= _ROOMY else 18, kinds)
+        self._widest = max(16, min(44, width // 3))
+        sources = (len(self._brief(guard)) for guard in self._guards)
+        self._source = min(self._widest, max(sources, default=6))
         self.headings(
             (f"  {'kind':<{self._kind}} {'source':<{self._source}} check · caused by", "dim")
         )
@@ -59,12 +68,19 @@ class GuardsPane(ListingPane):
         spans: tuple[Span, ...] = (
             ("+ ", "new") if new else ("  ", ""),
             (f"{guard.kind:<{self._kind}} ", "type new" if new else "type"),
-            (f"{_source(guard):<{self._source}} ", "source"),
+            (f"{self._brief(guard):<{self._source}} ", "source"),
             (one_line(" and ".join(guard.code)), ""),
             (f"  {made}", "dim"),
             (f"  {one_line(place)}", "dim"),
         )
-        return Row(spans)
+        shown = "".join(text for text, _ in spans[3:])
+        return Row(spans, full=f"{guard_line(guard)}  {shown}")
+
+    def _brief(self, guard: Guard) -> str:
+        """The guard's source, short enough for its column."""
+        if not guard.source:
+            return _source(guard)
+        return clip_middle(brief_source(one_line(guard.source)), self._widest)
 
     def detail_of(self, index: int) -> list[str]:
         guard = self._guards[index]

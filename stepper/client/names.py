@@ -1,0 +1,85 @@
+"""Long names in few columns, for lists: in full they stand in details, in copies, in recordings.
+
+Dynamo names what it finds by the way that leads there, so the names of a real model's parameters
+are a hundred characters long and differ only in the middle. Two things make them short: the steps
+that say nothing (`._modules[…]`, `.__dict__[…]`) are left out, and what is still too long loses
+its middle, more of its beginning than of its end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+
+import msgspec
+
+from stepper.client.text import ELLIPSIS, short_name, short_path
+from stepper.model.breakpoint import Breakpoint, BreakpointKind
+
+_MEMBER = re.compile(
+    r"\.(?:__dict__\['_(?:modules|parameters|buffers)'\]|_modules|_parameters|_buffers)\['(\w+)'\]"
+)
+_ATTRIBUTE = re.compile(r"\.__dict__\['(\w+)'\]")
+_IMPORTED = re.compile(r"\bG\['__import_(\w+)'\]")
+_BUILTIN = re.compile(r"\bG\['__builtins_dict___\d+'\]\['(\w+)'\]")
+_STEPS = re.compile(r"_(?:dict_)?(?:modules|parameters|buffers)_(?=[a-zA-Z0-9])")
+_RESUMED = re.compile(r"\btorch_dynamo_resume_in_(\w+?)_at_(\d+)\b")
+
+_PATH = 48
+"""Most columns for a breakpoint's file."""
+
+
+@lru_cache(maxsize=4096)
+def brief_source(source: str) -> str:
+    """A source as the user would write it: `L['self']._modules['h']._modules['0']` is
+    `L['self'].h[0]`, `G['__import_torch_dot_fx'].Proxy` is `torch.fx.Proxy`.
+    """
+    text = _MEMBER.sub(_member, short_name(source))
+    text = _ATTRIBUTE.sub(r".\1", text)
+    text = _BUILTIN.sub(r"builtins.\1", text)
+    return _IMPORTED.sub(lambda match: match[1].replace("_dot_", "."), text)
+
+
+def _member(match: re.Match[str]) -> str:
+    return f"[{match[1]}]" if match[1].isdecimal() else f".{match[1]}"
+
+
+@lru_cache(maxsize=4096)
+def brief_node(name: str, width: int = 32) -> str:
+    """An FX node's name in at most `width` columns: `l_self_modules_h_modules_0_parameters_bias_`
+    is `l_self_h_0_bias_`. Short ones are left alone.
+    """
+    if len(name) <= width:
+        return name
+    return clip_middle(_STEPS.sub("_", name), width)
+
+
+def brief_target(target: str, width: int = 32) -> str:
+    """What a node calls: `torch._VariableFunctionsClass.addmm` is `torch.addmm`."""
+    return clip_middle(short_name(target).replace("_VariableFunctionsClass.", ""), width)
+
+
+def brief_function(name: str) -> str:
+    """A qualified name without the functions around it: `wrap.<locals>.inner` is `inner`; the rest
+    of a function that was broken is `f, resumed at 12`.
+    """
+    text = short_name(name).rpartition("<locals>.")[2]
+    return _RESUMED.sub(r"\1, resumed at \2", text)
+
+
+def brief_breakpoint(breakpoint: Breakpoint, cwd: str = "") -> str:
+    """A breakpoint as it is written, but for its file: `…/modeling_gpt2.py:274, once`."""
+    if breakpoint.kind is not BreakpointKind.LINE:
+        return str(breakpoint)
+    path = short_path(breakpoint.pattern, cwd or os.getcwd())
+    return str(msgspec.structs.replace(breakpoint, pattern=clip_middle(path, _PATH)))
+
+
+def clip_middle(text: str, width: int) -> str:
+    """At most `width` characters, with `…` for what was left out of the middle."""
+    if len(text) <= width:
+        return text
+    kept = max(0, width - 1)
+    tail = kept - kept // 3
+    return text[: kept - tail] + (ELLIPSIS if width > 0 else "") + text[len(text) - tail :]

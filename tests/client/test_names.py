@@ -1,0 +1,44 @@
+"""Long names become short ones that a person can still tell apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepper.client.names import brief_function, brief_node, brief_source, clip_middle
+
+
+@pytest.mark.parametrize(
+    ("source", "brief"),
+    [
+        ("L['x']", "L['x']"),
+        ("L['self'].__dict__['_modules']['lm']._modules['h']._modules['0']", "L['self'].lm.h[0]"),
+        ("L['self']._modules['fc']._parameters['weight']", "L['self'].fc.weight"),
+        ("L['self'].__dict__['calls']", "L['self'].calls"),
+        ("G['__import_torch_dot_fx'].Proxy", "torch.fx.Proxy"),
+        ("G['__builtins_dict___3']['print']", "builtins.print"),
+        ("dict(type(L['self']).__dict__)['f']", "dict(type(L['self']).__dict__)['f']"),
+    ],
+)
+def test_a_source_as_the_user_would_write_it(source: str, brief: str) -> None:
+    assert brief_source(source) == brief
+
+
+def test_a_long_node_keeps_what_tells_it_apart() -> None:
+    name = "l_self_modules_h_modules_3_modules_attn_modules_c_attn_parameters_weight_"
+    assert brief_node(name) == "l_self_h_3_attn_c_attn_weight_"
+    assert brief_node("add_1") == "add_1"
+    assert len(brief_node(name * 3, 24)) == 24
+
+
+def test_a_function_without_what_is_around_it() -> None:
+    assert brief_function("Net.forward") == "Net.forward"
+    assert brief_function("wrap.<locals>.inner.<locals>.call") == "call"
+    resumed = "Net.torch_dynamo_resume_in_forward_at_17"
+    assert brief_function(resumed) == "Net.forward, resumed at 17"
+
+
+def test_the_middle_is_left_out() -> None:
+    assert clip_middle("abcdefghij", 7) == "ab…ghij"
+    assert clip_middle("abc", 3) == "abc"
+    assert clip_middle("abc", 1) == "…"
+    assert clip_middle("abc", 0) == ""
