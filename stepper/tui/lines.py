@@ -121,6 +121,8 @@ class Lines(QuietScrollView, can_focus=True):
         self._empty = empty
         self._anchor: int | None = None
         self._left = 0
+        self.frozen = 0
+        """Columns at the left that stay when the rest is scrolled sideways."""
         self._strips: LRUCache[int, tuple[Strip, Style]] = LRUCache(512)
         self._base: Style | None = None
         self._palette: tuple[str, Palette] | None = None
@@ -191,6 +193,21 @@ class Lines(QuietScrollView, can_focus=True):
         if self.size.height:
             self.reveal(index, context=context)
 
+    def reveal_columns(self, first: int, last: int) -> None:
+        """Scroll sideways, as little as it takes, so that these columns of the text are on screen;
+        back to the beginning when they are on screen there.
+        """
+        width = self.size.width - self.scrollbar_size_vertical - 1
+        if width <= 0:
+            return
+        left = 0
+        if last > width:
+            # The beginning of what is looked at matters more than its end.
+            left = min(last - width, max(0, first - self.frozen - 1))
+        if left != self._left:
+            self._left = left
+            self.refresh()
+
     def _scroll_rows(self, top: int) -> None:
         self.scroll_to(y=max(0, top), animate=False, immediate=True, force=True)
 
@@ -229,7 +246,11 @@ class Lines(QuietScrollView, can_focus=True):
             made = self._strips[index] = self._make(index, palette)
         strip, style = made
         cropped = strip.cell_length > self._left + width > 1
-        strip = strip.crop_extend(self._left, self._left + width, style)
+        if self._left and self.frozen:
+            scrolled = strip.crop(self._left + self.frozen, self._left + width)
+            strip = Strip.join([strip.crop(0, self.frozen), scrolled]).crop_extend(0, width, style)
+        else:
+            strip = strip.crop_extend(self._left, self._left + width, style)
         if cropped:
             strip = Strip.join([strip.crop(0, width - 1), Strip([Segment("›", style)])])
         if role := self._mark(index):
@@ -333,7 +354,8 @@ class Lines(QuietScrollView, can_focus=True):
         if event.chain == 2:
             self.activate(index)
         elif event.chain == 1:
-            self.post_message(self.Clicked(self, index, event.x + self._left))
+            column = event.x if event.x < self.frozen else event.x + self._left
+            self.post_message(self.Clicked(self, index, column))
 
     # Copying and searching
 
@@ -516,4 +538,4 @@ class TreeLines(Lines):
         made = branch.draw()
         sign = " " if branch.children is None else "▾" if path in self._open else "▸"
         lead: Span = ("  " * (len(path) - 1) + sign + " ", "dim")
-        return Row((lead, *made.spans), made.role)
+        return Row((lead, *made.spans), made.role, made.full)

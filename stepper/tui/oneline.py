@@ -89,9 +89,12 @@ class Tabs(OneLine):
         self._ends = []
         at = 0
         start = end = 0
-        for name, key, title in tabs:
+        named = _named(tabs, shown, width)
+        for number, (name, key, title) in enumerate(tabs):
             here = name == shown
             text = f"[{title}]" if here and len(tabs) > 1 else f" {title} "
+            if not here and number >= named:
+                text = "" if key else "·"
             sign = "▌" if here and focused else " "
             # The title in words of its own for the shown tab; names alone keep the others short.
             roles = ("bold reverse" if focused else "bold") if here else "dim"
@@ -129,3 +132,16 @@ class Tabs(OneLine):
                 return
         if self._ends:
             self.post_message(self.Chosen(self._ends[-1][1]))
+
+
+def _named(tabs: Sequence[tuple[str, str, str]], shown: str, width: int) -> int:
+    """How many tabs have room for their names; of the others only the key is shown."""
+    widths = [len(key) + len(title) + 3 for _, key, title in tabs]
+    short = [
+        full if name == shown else 1 + len(key or "·")
+        for full, (name, key, _) in zip(widths, tabs, strict=True)
+    ]
+    named = len(tabs)
+    while named and sum(widths[:named]) + sum(short[named:]) > width:
+        named -= 1
+    return named

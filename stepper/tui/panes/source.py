@@ -18,6 +18,9 @@ from stepper.tui.snapshot import Snapshot
 _GUTTER = 4
 """Columns left of the line number in which a click toggles a breakpoint."""
 
+_TEXT = 7
+"""Columns left of the text itself."""
+
 
 class SourcePane(Pane):
     """The whole function; `▶` is the current line, `┃` lines that were executed."""
@@ -35,7 +38,9 @@ class SourcePane(Pane):
         self._breakpoints: dict[int, str] = {}
 
     def compose(self) -> ComposeResult:
-        yield Lines(empty="no source: the program has not reached its first translation yet")
+        lines = Lines(empty="no source: the program has not reached its first translation yet")
+        lines.frozen = _TEXT
+        yield lines
 
     @property
     def lines(self) -> Lines:
@@ -66,6 +71,20 @@ class SourcePane(Pane):
             cursor = line - code.source_first_line
         empty = f"no source found for {code.label} ({code.filename}): see its bytecode"
         self.lines.show(len(code.source), self._draw, cursor=cursor, empty=empty)
+        self._show_columns()
+
+    def _show_columns(self) -> None:
+        """Bring the part of the line into view that the current instruction stands for."""
+        line, code = self.snapshot.line if self.snapshot else None, self._code
+        if line is None or code is None:
+            return
+        index = line - code.source_first_line
+        if 0 <= index < len(code.source):
+            start, end = self._columns(index)
+            self.lines.reveal_columns(_TEXT + start, _TEXT + end)
+
+    def on_resize(self) -> None:
+        self._show_columns()
 
     def _draw(self, index: int) -> Row:
         snapshot, code = self.snapshot, self._code
