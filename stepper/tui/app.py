@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult, SystemCommand
@@ -25,16 +25,18 @@ from textual.widgets import Input
 
 from stepper.client.cursor import Cursor, Move
 from stepper.client.events import Ended, OutputArrived, SessionEvent
+from stepper.client.names import brief_breakpoint
 from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import BreakpointChanged, Hello, Notice, Running, Stopped
 from stepper.model.stepping import Motion
 from stepper.model.trace import EventKind
 from stepper.recording.errors import RecordingError
+from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import EventScreen, Leaving, QuitScreen
-from stepper.tui.headline import ending, header, hints, program
-from stepper.tui.keys import KEYS, bindings
+from stepper.tui.headline import STOPS, ending, header, hints, program
+from stepper.tui.keys import bindings
 from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
 from stepper.tui.palette import Span
@@ -206,7 +208,7 @@ class StepperApp(PromptKeys[int]):
                 return
             case Stopped():
                 self._frame = None
-                self._tell(self.cursor.arrived(), event.text or event.reason)
+                self._tell(self.cursor.arrived(), event.text or STOPS.get(event.reason, ""))
                 self._explain_break()
             case BreakpointChanged() | Notice():
                 if event.text:
@@ -289,6 +291,8 @@ class StepperApp(PromptKeys[int]):
             return
         if move.kind == "moved":
             self._frame = None
+        elif move.kind == "running":
+            text = "the program runs; Ctrl-C stops it at its next moment"
         self.say(move.text or text)
         self.renew()
 
@@ -371,9 +375,10 @@ class StepperApp(PromptKeys[int]):
         old = self.session.breakpoints
         kept = [b for b in old if (b.kind, b.pattern, b.number) != place]
         if len(kept) < len(old):
-            self._set_breakpoints(kept, f"breakpoint removed: {breakpoint}")
+            self._set_breakpoints(kept, f"breakpoint removed: {brief_breakpoint(breakpoint)}")
         else:
-            self._set_breakpoints([*old, breakpoint], f"breakpoint set: {breakpoint}")
+            text = f"breakpoint set: {brief_breakpoint(breakpoint)}; B lists all"
+            self._set_breakpoints([*old, breakpoint], text)
 
     def _set_breakpoints(self, breakpoints: Iterable[Breakpoint], text: str) -> None:
         self.session.set_breakpoints(breakpoints)
@@ -489,24 +494,7 @@ class StepperApp(PromptKeys[int]):
         self.push_screen(HelpScreen(help_entries(panes)))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        for key in KEYS:
-            if key.action != "command_palette":
-                yield SystemCommand(
-                    key.title, f"{key.help} Key: {key.shown}", self._runner(key.action)
-                )
-        for name, pane in self.desk.panes.items():
-            text = f"{pane.HELP} Key: {PANE_KEYS[name]}"
-            yield SystemCommand(f"Pane: {name}", text, self._runner(f"reveal('{name}')"))
-        yield SystemCommand("Theme", "Choose the colours.", self.action_change_theme)
-        yield SystemCommand(
-            "Terminate the program", "Raise KeyboardInterrupt in it.", self.action_terminate
-        )
-
-    def _runner(self, action: str) -> Callable[[], None]:
-        def run_it() -> None:
-            self.call_later(self.run_action, action)
-
-        return run_it
+        yield from commands(self, screen)
 
     async def action_quit(self) -> None:
         if isinstance(self.screen, QuitScreen):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 
+from stepper.client.names import brief_function
 from stepper.model.trace import SessionFacts
 from stepper.tui.palette import Span
 from stepper.tui.snapshot import Snapshot, Status
@@ -58,18 +59,26 @@ def header(snapshot: Snapshot, name: str) -> list[Span]:
     """Program, what it does, and where in the session this is; what can be long comes last."""
     role = f"{_STATUS_ROLES[snapshot.status]} reverse"
     spans: list[Span] = [(f" {name} ", "title"), (f" {snapshot.status} ", role)]
-    spans.append((f"  moment {snapshot.moment:,}/{snapshot.newest:,} ", "bold"))
+    spans.append((f" moment {snapshot.moment:,}/{snapshot.newest:,} ", "bold"))
     translation, attempt = snapshot.translation, snapshot.attempt
     if translation is not None and attempt is not None:
         spans.append((f" {translation.compile_id or 'no id'} ", ""))
-        restarted = ", restarted" if attempt.restart_reason else ""
-        spans.append((f" attempt {attempt.number}{restarted} ", "dim"))
+        of = f"/{snapshot.attempts}" if snapshot.attempts > 1 else ""
+        spans.append((f" attempt {attempt.number}{of} ", "dim"))
     if snapshot.stopped is not None:
         away = "" if snapshot.at_stop else f" at {snapshot.stopped.moment:,}"
         spans.append((f" {snapshot.stopped.reason}{away} ", "dim"))
     if translation is not None:
-        spans.append((f" {translation.name}", ""))
+        spans.append((f" {brief_function(translation.name)}", ""))
     return spans
+
+
+STOPS = {
+    "entry": "the first translation begins here; s steps, c continues, B sets breakpoints, ? helps",
+    "pause": "stopped where you asked for it; c continues",
+    "breakpoint()": "stopped by breakpoint() in the program; c continues",
+}
+"""What to say at a stop that has no text of its own, by its reason."""
 
 
 def hints() -> list[Span]:

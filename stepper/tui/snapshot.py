@@ -180,6 +180,13 @@ class Snapshot:
         return self.recording.attempt(self.state.attempt) if self.recording and self.state else None
 
     @cached_property
+    def attempts(self) -> int:
+        """How many attempts the translation has had, as far as is known."""
+        if self.recording is None or self.attempt is None:
+            return 0
+        return len(self.recording.attempts(self.attempt.translation))
+
+    @cached_property
     def translation(self) -> Translation | None:
         """The translation that the moment is part of."""
         if self.recording is None or self.state is None:

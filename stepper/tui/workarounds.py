@@ -5,6 +5,8 @@ Each entry says what Textual does, what is done instead, and when it can go.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import sys
 from typing import TypeVar
 
@@ -17,6 +19,9 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 ResultT = TypeVar("ResultT")
+
+_PATIENCE = 0.25
+"""Seconds to wait for a widget to take its messages."""
 
 
 class OwnLayout(Widget):
@@ -69,20 +74,42 @@ class PromptKeys(App[ResultT]):
     Textual hands a key to the widget that has the focus and looks for bindings when the event has
     come back up. Keys that arrive in one burst (typed ahead, pasted, sent by a script) are all
     handed to the old widget before the first has acted: in `g300`, `g` opens an input line that
-    gets none of the digits. Here the bindings are tried first, in the usual order, unless an input
-    line has the focus. Can go when Textual dispatches keys one by one.
+    gets none of the digits. Here the bindings are tried first, in the usual order. An input line
+    takes what can be written before any binding does; any other key waits until what was written
+    has arrived, and the next key until it has acted: in `g300 Enter s`, `s` is no part of the
+    answer. Can go when Textual dispatches keys one by one.
     """
 
     async def on_event(self, event: events.Event) -> None:
-        # An input line takes keys before any binding does, as everywhere in Textual.
-        first = isinstance(event, events.Key) and not event.is_forwarded
-        if first and not isinstance(self.focused, Input):
-            assert isinstance(event, events.Key)
-            if await self._check_bindings(event.key, priority=True):
+        if not isinstance(event, events.Key) or event.is_forwarded:
+            await super().on_event(event)
+            return
+        field = self.focused
+        if not isinstance(field, Input):
+            if await self._acts(event.key):
                 return
-            if await self._check_bindings(event.key):
+        elif not event.is_printable:
+            await _settled(field)
+            if await self._acts(event.key):
+                # What it posted travels upwards: an answer is taken by one of those around it.
+                for node in (field, *field.ancestors):
+                    if isinstance(node, Widget):
+                        await _settled(node)
                 return
         await super().on_event(event)
+
+    async def _acts(self, key: str) -> bool:
+        """Whether a binding took the key."""
+        return await self._check_bindings(key, priority=True) or await self._check_bindings(key)
+
+
+async def _settled(widget: Widget) -> None:
+    """Wait until a widget has taken all messages that it has been sent."""
+    done = asyncio.Event()
+    if widget.is_attached and widget.call_later(done.set):
+        # A widget that goes away takes no more messages.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), _PATIENCE)
 
 
 def draw_on_stdout() -> None:

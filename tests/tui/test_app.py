@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from textual import events
+from textual.binding import Binding
 from textual.pilot import Pilot
 
 from stepper.client.session import open_recording
@@ -18,8 +20,10 @@ from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
 from stepper.tui.app import StepperApp
 from stepper.tui.desk import PANE_KEYS
-from stepper.tui.keys import KEYS
+from stepper.tui.keys import IN_LISTS, KEYS
 from stepper.tui.lines import Lines
+from stepper.tui.pane import Pane
+from stepper.tui.panes.timeline import TimelineView
 from tests.recordings import FACTS, Tape, big_recording
 from tests.tui.screen import plain, until
 
@@ -259,6 +263,31 @@ async def test_every_key_is_an_action_and_in_the_palette(sample_path: Path) -> N
         assert {f"Pane: {name}" for name in app.desk.panes} <= titles
 
 
+async def test_the_palette_has_what_the_focused_pane_can_do(sample_path: Path) -> None:
+    async with opened(sample_path, at=12) as (app, pilot):
+        await pilot.press("6")
+        found = {c.title: c for c in app.get_system_commands(app.screen)}
+        for title in ("Search in this pane", "Copy the row or the selection", "Filter this list"):
+            assert title in found
+        found["Next view of this pane"].callback()
+        await until(pilot, lambda: "[code]" in "\n".join(plain(app)))
+
+
+async def test_the_help_names_every_key_that_lists_take(sample_path: Path) -> None:
+    signs = {"up": "↑", "down": "↓", "left": "←", "right": "→", "pageup": "PgUp"}
+    signs |= {"pagedown": "PgDn", "slash": "/", "ampersand": "&", "plus": "+", "minus": "-"}
+    async with opened(sample_path) as (app, _):
+        words = set(re.split(r"[\s,;]+", " ".join(f"{key} {text}" for key, text in IN_LISTS)))
+        for widget in app.query(Lines), app.query(Pane), app.query(TimelineView):
+            for node in widget:
+                for binding in type(node).BINDINGS:
+                    assert isinstance(binding, Binding)
+                    keys = [key.rpartition("+")[2] for key in binding.key.split(",")]
+                    shown = {signs.get(key, key.capitalize() if key[1:] else key) for key in keys}
+                    shown |= {f"Shift-{key}" for key in shown}
+                    assert shown & words, binding
+
+
 async def test_only_visible_panes_draw(sample_path: Path) -> None:
     async with opened(sample_path) as (app, pilot):
         drawn: list[str] = []
@@ -296,10 +325,9 @@ async def test_keys_typed_ahead_go_to_the_line_that_the_first_one_opened(
     sample_path: Path,
 ) -> None:
     async with opened(sample_path) as (app, pilot):
-        for key in ("g", "2", "3"):
-            app.post_message(events.Key(key, key))
-        await pilot.press("enter")
-        await until(pilot, lambda: app.cursor.position == 23)
+        for key in ("g", "2", "3", "enter", "s", "s"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: app.cursor.position == 25)
 
 
 async def test_a_recording_that_another_process_writes_is_followed(tmp_path: Path) -> None:

@@ -95,6 +95,12 @@ class OutputPane(Pane):
     def _can_type(self) -> bool:
         return self._session.has_terminal and self._session.live
 
+    @property
+    def _empty(self) -> str:
+        if self._session.has_terminal:
+            return "the program has written nothing yet"
+        return "no output in this recording: `stepper record` leaves it on the program's terminal"
+
     def depends(self, snapshot: Snapshot) -> Hashable:
         return snapshot.moment, snapshot.newest, snapshot.status
 
@@ -119,7 +125,7 @@ class OutputPane(Pane):
         lines.moment = None if at_newest else snapshot.moment
         at_end = lines.cursor >= self._shown - 1
         self._shown = count
-        lines.show(count, self._row, cursor=count - 1 if at_end else None)
+        lines.show(count, self._row, cursor=count - 1 if at_end else None, empty=self._empty)
         field = self.query_one(ProgramInput)
         can_type = self._can_type
         if field.has_focus and not can_type:
