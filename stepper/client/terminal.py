@@ -44,9 +44,11 @@ class PseudoTerminal:
             self._slave = None
 
     def resize(self, rows: int, cols: int) -> None:
-        """Tell the program its window's size (SIGWINCH)."""
+        """Tell the program its window's size (SIGWINCH); nothing after `close`."""
         size = struct.pack("HHHH", max(rows, 1), max(cols, 1), 0, 0)
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, size)
+        with self._writing:
+            if self.master >= 0:
+                fcntl.ioctl(self.master, termios.TIOCSWINSZ, size)
 
     def read(self) -> str:
         """What the program has written by now; empty when there is nothing at the moment.
@@ -98,10 +100,13 @@ class PseudoTerminal:
         """Whether Ctrl-C, typed, gives SIGINT: False while the program reads raw keys."""
         try:
             return bool(termios.tcgetattr(self.master)[3] & termios.ISIG)
-        except (OSError, termios.error):
+        except (OSError, ValueError, termios.error):
             return False
 
     def close(self) -> None:
-        """Hang up."""
+        """Hang up; a second time does nothing."""
         self.release_slave()
-        os.close(self.master)
+        with self._writing:
+            master, self.master = self.master, -1
+        if master >= 0:
+            os.close(master)
