@@ -61,8 +61,8 @@ class FrameMirror:
 
     __slots__ = (
         "_code", "_make_code", "attempt", "blocks", "blocks_last", "call_moment", "depth", "id",
-        "ip", "key", "local_ids", "locals", "parent", "speculation", "stack", "stack_ids",
-        "told_ip", "written",
+        "ip", "key", "live_locals", "local_ids", "locals", "noted_locals", "parent", "speculation",
+        "stack", "stack_ids", "stores", "told_ip", "written",
     )  # fmt: skip
 
     def __init__(
@@ -89,7 +89,14 @@ class FrameMirror:
         self.stack: list[Any] = []
         self.stack_ids: list[int] = []
         self.locals: dict[str, Any] = {}
+        """As they were told last."""
         self.local_ids: dict[str, int] = {}
+        self.live_locals: dict[str, Any] | None = None
+        """The engine's own dictionary."""
+        self.noted_locals: dict[str, Any] = self.locals
+        """Its newest copy; the same object as long as nothing was stored."""
+        self.stores = b""
+        """For each instruction of the code, whether it can change which value a local has."""
         self.blocks: list[Any] = []
         self.blocks_last: Any = None
         self.speculation: Any = None
@@ -101,3 +108,19 @@ class FrameMirror:
         if self._code is None:
             self._code = self._make_code()
         return self._code
+
+
+def storing(code: Code) -> bytes:
+    """`FrameMirror.stores` for a code.
+
+    Names are CPython's, of any version: a local is set by STORE_FAST and its combinations with
+    other instructions, by MAKE_CELL and COPY_FREE_VARS, emptied by DELETE_FAST and
+    LOAD_FAST_AND_CLEAR. Dynamo's own additions (removed `___stack` variables) change the number of
+    locals, which is looked at besides.
+    """
+    return bytes(
+        "STORE_" in instruction.opname
+        or "DELETE_" in instruction.opname
+        or instruction.opname in ("LOAD_FAST_AND_CLEAR", "MAKE_CELL", "COPY_FREE_VARS")
+        for instruction in code.instructions
+    )

@@ -24,7 +24,7 @@ import msgspec
 
 from stepper.debuggee.engine import NOTHING, Subject
 from stepper.debuggee.faces import Judge, Sink
-from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
+from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, storing
 from stepper.debuggee.steps import BATCH, Steps
 from stepper.debuggee.trackers import Describer
 from stepper.model import trace
@@ -48,6 +48,7 @@ class Recorder:
             ("translation", "attempt", "frame", "guard", "node", "side_effect", "break"), 0
         )
         self.current: FrameMirror | None = None
+        self._stores: dict[int, bytes] = {}
         self._steps: Steps
 
     @property
@@ -76,6 +77,13 @@ class Recorder:
         speculation: Any,
     ) -> None:
         """An instruction is about to be interpreted. Only with detail `all`; see `pass_by`."""
+        if (
+            frame.stores[frame.ip]
+            or frame.live_locals is not symbolic_locals
+            or len(frame.noted_locals) != len(symbolic_locals)
+        ):
+            frame.live_locals = symbolic_locals
+            frame.noted_locals = symbolic_locals.copy()
         frame.ip = ip
         self.moment += 1
         self.current = frame
@@ -85,7 +93,7 @@ class Recorder:
                 frame,
                 ip,
                 stack.copy(),
-                symbolic_locals.copy(),
+                frame.noted_locals,
                 blocks.copy() if blocks else None,
                 speculation,
             )
@@ -259,13 +267,18 @@ class Recorder:
 
     def _write_frame(self, frame: FrameMirror) -> None:
         frame.written = True
+        code = frame.code
+        stores = self._stores.get(code.id)
+        if stores is None:
+            stores = self._stores[code.id] = storing(code)
+        frame.stores = stores
         self._writer.frame(
             trace.Frame(
                 id=frame.id,
                 attempt=frame.attempt.id,
                 parent=None if frame.parent is None else frame.parent.id,
                 depth=frame.depth,
-                code=frame.code.id,
+                code=code.id,
                 first_moment=self.moment + 1,
                 call_moment=frame.call_moment,
             )

@@ -26,7 +26,6 @@ from stepper.model.control import Exiting, Hello, Notice
 from stepper.model.launch import DebuggeeConfig
 from stepper.model.trace import EventKind, SessionFacts
 from stepper.recording.errors import RecordingError
-from stepper.recording.schema import APPLICATION_ID
 from stepper.recording.writer import Writer
 
 _TRIGGERS = {"dynamo": "torch._dynamo"}
@@ -138,7 +137,10 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
     writer: Writer | None = None
     try:
         if path:
-            make_room(path)
+            if os.path.exists(path):
+                from stepper.recording.occupied import make_room
+
+                make_room(path)
             writer = Writer(path, facts)
     except (RecordingError, OSError) as error:
         trouble = str(error)
@@ -242,23 +244,3 @@ def fill_in(path: str) -> str:
     """A recording's path with `{pid}` and `{rank}` filled in, made absolute."""
     rank = os.environ.get("RANK", "0")
     return os.path.abspath(path.replace("{pid}", str(os.getpid())).replace("{rank}", rank))
-
-
-def make_room(path: str) -> None:
-    """Delete an older recording of this name; any other kind of file is `Writer`'s to refuse.
-
-    Raises:
-        OSError: it cannot be deleted.
-    """
-    try:
-        with open(path, "rb") as file:
-            head = file.read(72)
-    except FileNotFoundError:
-        return
-    # SQLite keeps the application's mark in bytes 68 to 71.
-    if len(head) == 72 and int.from_bytes(head[68:]) == APPLICATION_ID:
-        for suffix in ("", "-wal", "-shm"):
-            try:
-                os.unlink(path + suffix)
-            except FileNotFoundError:
-                continue

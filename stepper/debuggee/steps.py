@@ -93,24 +93,26 @@ class Steps:
                             trackers.show(number)
                     ids += push
 
-            seen_locals = frame.locals
             local_changes: dict[str, ValueId] | None = None
-            for name, tracker in symbolic_locals.items():
-                if seen_locals.get(name) is not tracker:
-                    if local_changes is None:
-                        local_changes = {}
-                    entry = known.get(id(tracker))
-                    local_changes[name] = number = (
-                        entry.number
-                        if entry is not None and entry() is tracker
-                        else trackers.number(tracker)
-                    )
-                    if number not in shown:
-                        trackers.show(number)
-            if local_changes is not None or len(symbolic_locals) != len(seen_locals):
-                changed = True
+            seen_locals = frame.locals
+            if symbolic_locals is not seen_locals:  # nothing was stored otherwise
+                local_changes = {}
+                for name, tracker in symbolic_locals.items():
+                    if seen_locals.get(name) is not tracker:
+                        entry = known.get(id(tracker))
+                        local_changes[name] = number = (
+                            entry.number
+                            if entry is not None and entry() is tracker
+                            else trackers.number(tracker)
+                        )
+                        if number not in shown:
+                            trackers.show(number)
                 frame.locals = symbolic_locals
-                local_changes = _note_locals(frame, seen_locals, local_changes or {})
+                frame.local_ids.update(local_changes)
+                for name in seen_locals.keys() - symbolic_locals.keys():
+                    del frame.local_ids[name]
+                    local_changes[name] = 0
+                changed = changed or bool(local_changes)
 
             block_rows = None
             if blocks is not None or frame.blocks:
@@ -184,17 +186,3 @@ class Steps:
             current = current.parent
         frames.reverse()
         self._writer.keyframe(moment, _encode((frames, self.trackers.reachable(numbers))))
-
-
-def _note_locals(
-    frame: FrameMirror, before: dict[str, Any], changes: dict[str, ValueId]
-) -> dict[str, ValueId]:
-    """Keep the numbers of a frame's locals; adds to `changes` those that were deleted, as 0."""
-    now = frame.locals
-    ids = frame.local_ids
-    ids.update(changes)
-    for name in before:
-        if name not in now:
-            changes[name] = 0
-            ids.pop(name, None)
-    return changes

@@ -6,18 +6,29 @@ it was touched. All knowledge of trackers hangs on weak references, so nothing l
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from weakref import ref
 
 from stepper.model.trace import Block
 from stepper.model.value import ValueId
+
+Flavour = Literal[0, 1, 2]
+ORDINARY: Literal[0] = 0
+CONSTANT: Literal[1] = 1
+"""Can neither change nor have children; equal ones need not be told apart."""
+LAZY: Literal[2] = 2
+"""Stands for another tracker, once that is made."""
 
 
 class Describer(Protocol):
     """The engine's knowledge of trackers."""
 
     def describe(self, tracker: object, number: Any) -> int: ...
-    def constant(self, tracker: object) -> int | None: ...
+
+    flavours: dict[type, Flavour]
+
+    def flavour(self, kind: type) -> Flavour: ...
+    def constant(self, tracker: object) -> int: ...
     def inner(self, tracker: object) -> object | None: ...
     def children_of(self, description: int) -> tuple[ValueId, ...]: ...
     def block(self, translator: Any, block: Any) -> Block: ...
@@ -38,6 +49,7 @@ class Trackers:
 
     def __init__(self, describer: Describer) -> None:
         self._describer = describer
+        self._flavours = describer.flavours
         self.known: dict[int, TrackerRef] = {}
         """By `id`; an entry whose reference is another object is out of date."""
         self.shown: set[ValueId] = set()
@@ -60,10 +72,13 @@ class Trackers:
         entry = self.known.get(id(tracker))
         if entry is not None and entry() is tracker:
             return entry.number
-        description = self._describer.constant(tracker)
-        if description is not None:
-            return self._number_constant(description)
-        inner = self._describer.inner(tracker)
+        kind = type(tracker)
+        flavour = self._flavours.get(kind)
+        if flavour is None:
+            flavour = self._describer.flavour(kind)
+        if flavour == CONSTANT:
+            return self._number_constant(self._describer.constant(tracker))
+        inner = self._describer.inner(tracker) if flavour == LAZY else None
         if (
             inner is not None
             and (entry := self.known.get(id(inner))) is not None

@@ -23,6 +23,7 @@ from torch._dynamo.variables import ConstantVariable
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.misc import NullVariable
 
+from stepper.debuggee.trackers import CONSTANT, LAZY, ORDINARY, Flavour
 from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text, tensor_meta
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Block
@@ -60,7 +61,7 @@ _MUTABILITY = {
 }
 
 Number = Callable[[object], ValueId]
-Describe = Callable[[Any, dict[str, Any]], tuple[Any, ...]]
+Describe = Callable[[Any, type, dict[str, Any]], tuple[Any, ...]]
 
 
 def plain_text(value: object) -> str:
@@ -114,6 +115,7 @@ class Describer:
         self._encode = msgspec.msgpack.Encoder().encode
         self._number: Number = lambda tracker: 0
         self._lazy: dict[int, weakref.ref[Any]] = {}
+        self.flavours: dict[type, Flavour] = {}
         self.children: dict[int, tuple[ValueId, ...]] = {}
         """For each description of a container, its children's numbers."""
         self.attributes: Callable[[object], dict[str, object] | None] = lambda tracker: None
@@ -123,22 +125,34 @@ class Describer:
         """The id of the tracker's description now. `number` gives a child's number."""
         kind = type(tracker)
         fields: dict[str, Any] = _dict_of(tracker, "__dict__")
-        if "_cache" in fields and (inner := self.inner(tracker)) is not None:
-            tracker, kind, fields = inner, type(inner), _dict_of(inner, "__dict__")
-        elif "_cache" in fields:
-            self._lazy[id(fields["_cache"])] = weakref.ref(tracker)
+        if self.flavours.get(kind) == LAZY:
+            cache = fields["_cache"]
+            if cache.vt is not None:
+                tracker = cache.vt
+                kind, fields = type(tracker), _dict_of(tracker, "__dict__")
+            else:
+                self._lazy[id(cache)] = weakref.ref(tracker)
         function = self._functions.get(kind)
         if function is None:
             function = self._functions[kind] = _function_for(kind)
         self._number = number
-        key = (kind, *function(self, fields))
+        key = function(self, kind, fields)
         if key[2] in _WITH_ATTRIBUTES and (attributes := self.attributes(tracker)):
             key = (*key, "attributes", self.named(list(attributes.items())[:MAX_ITEMS]))
         found = self._ids.get(key)
-        if found is None:
-            found = self._ids[key] = len(self._ids) + 1
-            self._write(found, key)
-        return found
+        return self._new(key) if found is None else found
+
+    def flavour(self, kind: type) -> Flavour:
+        """How trackers of a class are to be treated; `flavours` holds the answers."""
+        answer: Flavour
+        if kind is ConstantVariable or kind is NullVariable:
+            answer = CONSTANT
+        elif any(base.__name__ == "LazyVariableTracker" for base in _mro(kind)):
+            answer = LAZY
+        else:
+            answer = ORDINARY
+        self.flavours[kind] = answer
+        return answer
 
     def inner(self, tracker: object) -> object | None:
         """The real tracker behind a lazy one that has been realized."""
@@ -171,22 +185,16 @@ class Describer:
         found = self._lazy.pop(id(cache), None)
         return None if found is None else found()
 
-    def constant(self, tracker: object) -> int | None:
-        """The description of a tracker that can neither change nor have children; None for others. Equal ones
+    def constant(self, tracker: object) -> int:
+        """The description of a tracker of flavour CONSTANT: it can neither change nor have children, and equal ones
         need not be told apart."""
         kind = type(tracker)
         if kind is ConstantVariable:
-            fields = _dict_of(tracker, "__dict__")
-            key = (kind, *_constant(self, fields))
-        elif kind is NullVariable:
-            key = (kind, None, None, "null")
+            key = _constant(self, kind, _dict_of(tracker, "__dict__"))
         else:
-            return None
+            key = (kind, None, None, "null")
         found = self._ids.get(key)
-        if found is None:
-            found = self._ids[key] = len(self._ids) + 1
-            self._write(found, key)
-        return found
+        return self._new(key) if found is None else found
 
     def named(self, pairs: list[tuple[str, object]]) -> tuple[Any, ...]:
         """Labelled children as part of a key; what is no tracker (a deleted attribute's mark) is left out."""
@@ -196,11 +204,14 @@ class Describer:
                 out += (label, self._number(child))
         return tuple(out)
 
-    def _write(self, id: int, key: tuple[Any, ...]) -> None:
+    def _new(self, key: tuple[Any, ...]) -> int:
+        """Store a description that was never seen."""
+        id = self._ids[key] = len(self._ids) + 1
         value = _build(key)
         if value.items:
             self.children[id] = tuple(item.value for item in value.items)
         self._store(id, self._encode(value))
+        return id
 
 
 # A key is (class, source, mutability, what, facts…). Children stand in it as one flat tuple (label, number, label, …):
@@ -216,16 +227,19 @@ def _head(fields: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _constant(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+def _constant(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     value = fields["value"]
-    kind = type(value)
-    name = _type_name(kind)  # not the type itself: a metaclass could define __hash__
-    if kind in _HASHED_BY_VALUE:
-        return (*_head(fields), "constant", name, value)
-    return (*_head(fields), "constant", name, None, plain_text(value))
+    of = type(value)
+    name = _type_name(of)  # not the type itself: a metaclass could define __hash__
+    source = fields["source"]
+    if source is None and fields["mutation_type"] is None and of in _HASHED_BY_VALUE:
+        return (kind, None, None, "constant", name, value)
+    if of in _HASHED_BY_VALUE:
+        return (kind, *_head(fields), "constant", name, value)
+    return (kind, *_head(fields), "constant", name, None, plain_text(value))
 
 
-def _tensor(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+def _tensor(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     size = fields.get("_size")
     node = fields["proxy"].__dict__["node"]
     meta: object
@@ -240,11 +254,12 @@ def _tensor(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
         grad = fields.get("requires_grad")
         if meta is not None and type(grad) is bool and meta.requires_grad is not grad:
             meta = msgspec.structs.replace(meta, requires_grad=grad)
-    return (*_head(fields), "tensor", meta, node.name)
+    return (kind, *_head(fields), "tensor", meta, node.name)
 
 
-def _symbol(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+def _symbol(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     return (
+        kind,
         *_head(fields),
         "symbol",
         symbol_text(fields.get("sym_num")),
@@ -252,20 +267,21 @@ def _symbol(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _sequence(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
-    items = fields.get("items")
+def _sequence(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
+    items: Any = fields.get("items")
     if type(items) not in (list, tuple):
-        return _other(describer, fields)
+        return _other(describer, kind, fields)
     number = describer._number
     children: list[Any] = []
     for index, child in enumerate(items[:MAX_ITEMS]):
         children += (f"[{index}]", number(child))
-    return (*_head(fields), "items", tuple(children), len(items), fields.get("index"))
+    return (kind, *_head(fields), "items", tuple(children), len(items), fields.get("index"))
 
 
-def _range_or_slice(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+def _range_or_slice(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     names = (".start", ".stop", ".step")
     return (
+        kind,
         *_head(fields),
         "items",
         describer.named(list(zip(names, fields["items"], strict=False))),
@@ -274,11 +290,11 @@ def _range_or_slice(describer: Describer, fields: dict[str, Any]) -> tuple[Any, 
     )
 
 
-def _mapping(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
-    items = fields.get("items")
+def _mapping(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
+    items: Any = fields.get("items")
     if dict not in _mro(type(items)) or type(items).items is not dict.items:
         if type(items).__name__ != "OrderedDict":  # its `items` is C code as well
-            return _other(describer, fields)
+            return _other(describer, kind, fields)
     number = describer._number
     children: list[Any] = []
     for key, child in items.items():
@@ -286,16 +302,16 @@ def _mapping(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
             break
         if is_tracker(child):
             children += (f"[{_key_text(key)}]", number(child))
-    return (*_head(fields), "items", tuple(children), len(items), None)
+    return (kind, *_head(fields), "items", tuple(children), len(items), None)
 
 
-def _set(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
-    items = fields.get("items")
+def _set(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
+    items: Any = fields.get("items")
     if type(items) is not dict:
-        return _other(describer, fields)
+        return _other(describer, kind, fields)
     keys = [getattr(key, "vt", None) for key in list(items)[:MAX_ITEMS]]
     children = describer.named([(f"{{{index}}}", child) for index, child in enumerate(keys)])
-    return (*_head(fields), "items", children, len(items), None)
+    return (kind, *_head(fields), "items", children, len(items), None)
 
 
 def _key_text(key: object) -> str:
@@ -311,7 +327,7 @@ def _key_text(key: object) -> str:
             return plain_text(fields[name])
     if builtin := _builtin_name(type(tracker)):
         return builtin
-    items = fields.get("items")
+    items: Any = fields.get("items")
     if type(items) in (tuple, list):
         inner_text = ", ".join(_key_text(item) for item in items[:10])
         return f"({inner_text}{', …' if len(items) > 10 else ''})"
@@ -319,20 +335,20 @@ def _key_text(key: object) -> str:
     return f"<{_type_name(type(tracker))}>" if proxy is None else f"%{proxy.node.name}"
 
 
-def _cell(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+def _cell(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     contents = fields.get("pre_existing_contents")
     children = describer.named([("cell_contents", contents)])
-    return (*_head(fields), "items", children, None, None, "name", fields.get("local_name"))
+    return (kind, *_head(fields), "items", children, None, None, "name", fields.get("local_name"))
 
 
-def _lazy(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+def _lazy(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     value = fields["_cache"].value
     # Of a lazy constant we show the value: Dynamo has it at hand, too, and only its guard is put off.
     text = plain_text(value) if type(value) in _PLAIN_TYPES else None
-    return (*_head(fields), "lazy", _type_name(type(value)), text)
+    return (kind, *_head(fields), "lazy", _type_name(type(value)), text)
 
 
-def _other(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
+def _other(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     """Any other tracker: what it stands for by name, and every tracker among its fields as a child."""
     name = ""
     type_name = ""
@@ -355,7 +371,7 @@ def _other(describer: Describer, fields: dict[str, Any]) -> tuple[Any, ...]:
             if is_tracker(child) and field not in _CACHED
         ]
     )
-    return (*_head(fields), "items", children, None, None, "name", name, "type", type_name)
+    return (kind, *_head(fields), "items", children, None, None, "name", name, "type", type_name)
 
 
 _TRACKER_TYPES: dict[type, bool] = {}
@@ -474,5 +490,7 @@ def _container_text(name: str, length: int | None) -> str:
 def _tensor_meta(meta: object) -> TensorMeta | None:
     if meta is None or type(meta) is TensorMeta:
         return meta
-    *facts, subclass = meta  # type: ignore[misc]
-    return tensor_meta(*facts, "" if subclass in (None, torch.Tensor) else _type_name(subclass))
+    facts: tuple[Any, ...] = meta  # type: ignore[assignment]
+    subclass = facts[6]
+    name = "" if subclass in (None, torch.Tensor) else _type_name(subclass)
+    return tensor_meta(*facts[:6], name)
