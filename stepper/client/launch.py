@@ -24,7 +24,7 @@ from stepper.client.session import Session, number_breakpoints
 from stepper.client.terminal import PseudoTerminal
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.launch import SESSION_VARIABLE, DebuggeeConfig, encode_config
-from stepper.recording.schema import APPLICATION_ID
+from stepper.recording.occupied import in_use, is_recording, writer_of
 
 
 class LaunchError(Exception):
@@ -147,25 +147,28 @@ def check_output(path: str) -> None:
     """See that a recording can be made there, before a program is started for it.
 
     Raises:
-        LaunchError: its directory is missing or read-only, or another kind of file is there.
+        LaunchError: its directory is missing or read-only, another kind of file is there, or a
+        recording that another program still writes.
     """
+    path = path.replace("{rank}", os.environ.get("RANK", "0"))
     directory = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(directory):
         raise LaunchError(f"cannot record to {path}: there is no directory {directory}")
     if not os.access(directory, os.W_OK):
         raise LaunchError(f"cannot record to {path}: no permission to write into {directory}")
     try:
-        with open(path, "rb") as file:
-            head = file.read(72)
+        if not os.path.getsize(path):
+            return
+        if not is_recording(path):
+            raise LaunchError(
+                f"cannot record to {path}: it exists and is no recording; name another file with -o"
+            )
     except FileNotFoundError:
         return
     except OSError as error:
         raise LaunchError(f"cannot record to {path}: {error.strerror}") from None
-    # SQLite keeps the application's mark in bytes 68 to 71.
-    if head and int.from_bytes(head[68:72]) != APPLICATION_ID:
-        raise LaunchError(
-            f"cannot record to {path}: it exists and is no recording; name another file with -o"
-        )
+    if (pid := writer_of(path)) is not None:
+        raise LaunchError(in_use(path, pid))
 
 
 def command_line(spec: LaunchSpec) -> list[str]:

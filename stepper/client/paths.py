@@ -7,6 +7,8 @@ import re
 import time
 from pathlib import Path
 
+from stepper.recording.occupied import process_exists
+
 KEEP = 20
 """How many recordings the default directory holds; older ones make room."""
 
@@ -58,16 +60,3 @@ def _in_use(path: Path) -> bool:
     """Whether the process that a default name ends with still runs."""
     match = re.search(r"-(\d+)$", path.stem)
     return match is not None and process_exists(int(match[1]))
-
-
-def process_exists(pid: int) -> bool:
-    """Whether a process of that number runs on this machine."""
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

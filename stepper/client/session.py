@@ -17,7 +17,6 @@ import msgspec
 
 from stepper.client.channel import Channel
 from stepper.client.events import Ended, OutputArrived, SessionEvent
-from stepper.client.paths import process_exists
 from stepper.client.process import Process
 from stepper.client.pump import Pump
 from stepper.client.status import ExitStatus
@@ -41,6 +40,7 @@ from stepper.model.control import (
     Terminate,
 )
 from stepper.model.stepping import Motion
+from stepper.recording.occupied import process_exists
 from stepper.recording.reader import Recording
 
 __all__ = ["Ended", "OutputArrived", "Session", "SessionEvent", "open_recording"]

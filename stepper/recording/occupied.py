@@ -1,0 +1,100 @@
+"""Whether a recording of some name may be replaced.
+
+A new recording takes the place of an old one with its name; but two programs that run at the same
+time and were told the same name, the ranks of one training for instance, must not take each
+other's away.
+"""
+
+from __future__ import annotations
+
+import os
+
+from stepper.recording.database import Database
+from stepper.recording.errors import RecordingError
+from stepper.recording.reader import Recording
+from stepper.recording.schema import APPLICATION_ID
+
+
+def is_recording(path: str) -> bool:
+    """Whether a file is a recording, by the mark in its first bytes.
+
+    Raises:
+        OSError: it cannot be read; a FileNotFoundError when there is none.
+    """
+    with open(path, "rb") as file:
+        head = file.read(72)
+    # SQLite keeps the application's mark in bytes 68 to 71.
+    return len(head) == 72 and int.from_bytes(head[68:]) == APPLICATION_ID
+
+
+def writer_of(path: str) -> int | None:
+    """The process that still writes the recording `path`; None when nobody does."""
+    try:
+        recording = Recording.open(path)
+    except RecordingError:
+        return None  # damaged, or of another version: no program of ours writes that
+    pid, ended = recording.facts.pid, recording.ended
+    recording.close()
+    if ended is not None or not process_exists(pid):
+        return None
+    # A number can be another process's by now. A writer holds the file open; then it cannot
+    # leave write-ahead logging.
+    return pid if _held(path) else None
+
+
+def make_room(path: str) -> None:
+    """Delete an older recording of this name; any other kind of file is the writer's to refuse.
+
+    Raises:
+        RecordingError: another program is writing it.
+        OSError: it cannot be deleted.
+    """
+    try:
+        if not is_recording(path):
+            return
+    except FileNotFoundError:
+        return
+    if (pid := writer_of(path)) is not None:
+        raise RecordingError(in_use(path, pid))
+    for suffix in ("", "-wal", "-shm"):
+        try:
+            os.unlink(path + suffix)
+        except FileNotFoundError:
+            continue
+
+
+def in_use(path: str, pid: int) -> str:
+    """What to tell someone who wants to record to a file that process `pid` records to."""
+    return (
+        f"process {pid} is recording to {path} at this moment; "
+        "name another file with -o ({rank} and {pid} in it are filled in)"
+    )
+
+
+def process_exists(pid: int) -> bool:
+    """Whether a process of that number runs on this machine."""
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The name before it is in parentheses and can hold anything. In a container without
+            # an init nobody reaps the dead: Z.
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except (OSError, IndexError):
+        return True
+
+
+def _held(path: str) -> bool:
+    try:
+        database = Database.append(path, timeout=0)
+    except RecordingError:
+        return True
+    database.tidy()
+    database.close()
+    return os.path.exists(path + "-wal")
