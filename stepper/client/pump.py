@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from stepper.client.channel import Channel
 from stepper.client.events import OutputArrived
 from stepper.client.process import Process
+from stepper.client.status import ExitStatus
 from stepper.client.terminal import PseudoTerminal
 from stepper.model.control import Hello, ProtocolError, Stopped
 from stepper.recording.errors import RecordingError
@@ -88,7 +89,9 @@ class Pump:
             if not self._stopping:
                 self._drain()
         finally:
-            self._output.close()
+            status = self._process.wait_status if self._process is not None else None
+            # A program that was killed, or left by `os._exit`, could not write it itself.
+            self._output.close("" if status is None else ExitStatus.from_wait(status).text)
         if self._process is None:
             self._session.ended(None)
         elif self._process.wait_status is not None:
@@ -244,10 +247,12 @@ class _OutputBatch:
         self._texts = []
         self._session.notice(f"the program's output is no longer recorded: {error}")
 
-    def close(self) -> None:
-        """Write the rest and let go of the file."""
+    def close(self, ended: str = "") -> None:
+        """Write the rest, and how the program ended when that is known, and let go of the file."""
         self.flush()
         if self._log is not None:
+            if ended:
+                self._log.note_end(ended)
             self._log.close()
         if self._recording is not None:
             self._recording.close()

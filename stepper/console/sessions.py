@@ -43,9 +43,9 @@ def info(shell: Shell, argument: str) -> None:
     elif session.growing:
         status = "still being written by another process"
     else:
-        status = (
-            f"ended: {recording.ended}" if recording.ended else "cut short: its writer was killed"
-        )
+        # `exit` and `detached` are the program's own word, other ends are told in whole ones.
+        ended = recording.ended or "cut short: the program was killed"
+        status = f"ended: {ended}" if ended in ("exit", "detached") else ended
     rows = [
         ("program", " ".join(facts.argv)),
         ("status", status),

@@ -6,6 +6,8 @@ program, which writes through its own connection, hardly ever waits for it.
 
 from __future__ import annotations
 
+import contextlib
+
 from stepper.recording.database import Database
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.packing import clean
@@ -40,6 +42,11 @@ class OutputLog:
         except RecordingError as error:
             self.failed = str(error)
         self._waiting.clear()
+
+    def note_end(self, ended: str) -> None:
+        """Say how the program ended, if it could not say so itself; never fails."""
+        with contextlib.suppress(RecordingError):
+            self._database.write([("UPDATE session SET ended = ? WHERE ended IS NULL", [(ended,)])])
 
     def close(self) -> None:
         """Let go; the last one to do so leaves a single file."""

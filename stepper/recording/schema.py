@@ -32,7 +32,7 @@ SCHEMA = """
 -- One row: what this is a recording of.
 CREATE TABLE session (
     facts BLOB NOT NULL,          -- msgpack of SessionFacts
-    ended TEXT                    -- 'exit' or why writing stopped; NULL: running, or killed
+    ended TEXT                    -- 'exit', or how it ended otherwise; NULL: running
 );
 
 -- Code objects, each once.
