@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -44,8 +43,13 @@ def load_config(start: Path) -> Config:
 
 def _read(path: Path) -> Config:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        text = path.read_text(encoding="utf-8")
+        if "stepper" not in text:
+            return Config()  # most projects' files; whatever is wrong in them is not ours to say
+        import tomllib
+
+        document = tomllib.loads(text)
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from None
     section = document.get("tool", {}).get("stepper", {})
     if isinstance(section, dict) and isinstance(section.get("break"), str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable
 from typing import TextIO
@@ -17,6 +18,9 @@ class Screen:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
+        if isinstance(out, io.TextIOWrapper):
+            # Names and values can be in any script, whatever the locale is.
+            out.reconfigure(errors="backslashreplace")
         self.terminal = out.isatty()
         self.colour = (
             self.terminal

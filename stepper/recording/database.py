@@ -225,7 +225,8 @@ def tidy(path: str) -> None:
 
 
 def _connected(path: str, mode: str, timeout: float, *, immutable: bool = False) -> Database:
-    uri = f"file:{quote(os.path.abspath(path))}?mode={mode}" + ("&immutable=1" if immutable else "")
+    name = quote(os.fsencode(os.path.abspath(path)))
+    uri = f"file:{name}?mode={mode}" + ("&immutable=1" if immutable else "")
     try:
         connection = sqlite3.connect(
             uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
