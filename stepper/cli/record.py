@@ -21,6 +21,8 @@ LAST_PROGRESS = 60.0
 of the one before. They are whole lines: a line that is redrawn in place would wipe out what the
 program itself has written there, a prompt for instance."""
 
+_NOTHING = "nothing was translated (each process needs a `stepper record` of its own)"
+
 
 def add_to(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -123,11 +125,13 @@ class _Progress:
 
     def close(self, session: Session) -> None:
         """The closing line, and what had to be said."""
-        for text in self._notices:
-            print(f"stepper: {text}", file=sys.stderr)
         recording = _refreshed(session)
+        # Some come over the channel, some are only written down; many are both.
+        for text in dict.fromkeys([*self._notices, *_written_notices(recording)]):
+            print(f"stepper: {text}", file=sys.stderr)
         if recording is not None:
-            print(f"stepper: {_counts(recording)} → {recording.path}", file=sys.stderr)
+            what = _counts(recording) if recording.newest else _NOTHING
+            print(f"stepper: {what} → {recording.path}", file=sys.stderr)
         elif session.exit_status is not None:
             reason = session.exit_status.explanation or "the program made no recording"
             print(f"stepper: nothing recorded: {reason}", file=sys.stderr)
@@ -144,6 +148,14 @@ def _refreshed(session: Session) -> Recording | None:
     except RecordingError:
         return None
     return recording
+
+
+def _written_notices(recording: Recording | None) -> list[str]:
+    from stepper.model.trace import EventKind
+
+    if recording is None:
+        return []
+    return [event.text for event in recording.events(kinds=(EventKind.NOTE,))]
 
 
 def _counts(recording: Recording) -> str:
