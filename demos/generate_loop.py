@@ -3,11 +3,11 @@
 What to look for in stepper:
 
 * The first call compiles for the prompt's length. The second one fails that guard, and its
-  translation makes the length dynamic. From the third call on, every lookup passes: no more
+  translation makes the length dynamic. From the third call on, the entry serves: no more
   translations.
-* In the second translation, follow the length: ``s0`` appears in locals, in the causal mask and
-  in the graph, and a guard such as ``2 <= L['tokens'].size()[1]`` tells what was assumed of it.
-* The loop itself is not compiled: each step is one lookup on the timeline.
+* In the second translation, follow the length: a symbol such as ``s27`` appears in the graph
+  instead of 4.
+* The loop itself is not compiled: only what it calls has frames on the timeline.
 """
 
 import torch

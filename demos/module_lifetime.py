@@ -3,14 +3,12 @@
 What to look for in stepper:
 
 * ``Model.forward`` is one code object for every instance. Torch of today checks a module's
-  contents and not its identity, so the second instance is served by the first one's entry: its
-  lookup passes.
+  contents and not its identity, so the second instance is served by the first one's entry: there
+  is one translation of it.
 * ``make_scaler`` makes a new class each time, and the compiled code reads a class attribute. Its
   guards know the class by identity and hold it weakly: when the class dies, so does the entry,
-  and the next call translates again. On the timeline the death is an event of its own, with its
-  reason.
-* A dead entry stays in the list, and its guards never pass: the lookup of the third call shows
-  it.
+  and the next call translates again. `frames` gives the reason: the entry was invalidated.
+* A dead entry stays in the list, and its guards never pass; the program prints the list.
 """
 
 import gc

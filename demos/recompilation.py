@@ -2,9 +2,8 @@
 
 What to look for in stepper:
 
-* `break recompile` stops at each new translation of a function that has cache entries. The lookup
-  before it shows each entry's guards, and the one that failed, with the expected and the actual
-  value.
+* `break recompile` stops at each new translation of a function that has cache entries. The reason
+  names the entry that was tried, the guard that failed in it, and what was expected.
 * Shapes: the second size makes that dimension dynamic (``s0`` in the graph); the third reuses the
   entry.
 * Dtype and rank are never dynamic: each one costs an entry.
