@@ -150,7 +150,7 @@ class StepperApp(PromptKeys[int]):
         if self.session.stopped is not None:
             self.cursor.arrived()
         else:
-            orderly = not self.session.live and recording.ended is not None
+            orderly = not self.session.live and recording.ended in ("exit", "detached")
             self.cursor.goto(1 if orderly else recording.newest)
             if self._begin_at is not None:
                 self._tell(self.cursor.goto(self._begin_at))
