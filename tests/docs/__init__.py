@@ -1,0 +1,1 @@
+"""The documentation is true: its transcripts, its code, its generated pages and its links."""
