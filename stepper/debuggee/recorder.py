@@ -50,6 +50,10 @@ class Recorder:
         self.current: FrameMirror | None = None
         self._stores: dict[int, bytes] = {}
         self._steps: Steps
+        self._suspects: list[Any] = []
+        self.told_late: frozenset[type] = frozenset()
+        """Kinds of trackers whose changes the engine tells when they are made already; set by the
+        engine when it is installed."""
 
     @property
     def describer(self) -> Describer:
@@ -103,7 +107,7 @@ class Recorder:
             self.judge.at_moment(
                 self.moment, frame.id, frame.attempt.id, frame.depth, frame.code, ip
             )
-        elif len(notes) >= BATCH:
+        elif len(notes) >= BATCH or self._must_tell_now(stack):
             self._steps.tell()
 
     def pass_by(self, frame: FrameMirror) -> None:
@@ -115,10 +119,35 @@ class Recorder:
     def touched(self, tracker: Any) -> None:
         """The tracker is about to change: what it was is told now, what it became with the next
         moment."""
-        steps = self._steps
-        if steps.notes:
-            steps.tell()
-        steps.trackers.touched(tracker, self.current.depth if self.current is not None else 0)
+        if not self.everything:
+            return  # nothing was described that could become wrong
+        self.settle()
+        self._suspects.append(tracker)
+        self._steps.trackers.touched(tracker, self.current.depth if self.current is not None else 0)
+
+    def settle(self) -> None:
+        """Something is about to change: what there was is told now."""
+        if self._steps.notes:
+            self._steps.tell()
+
+    def _must_tell_now(self, stack: list[Any]) -> bool:
+        """Whether the newest note has something that may be changed before we hear of it.
+
+        Only what was never described, or is to be described anew, would then be told wrongly."""
+        late = self.told_late
+        if self._suspects:
+            found = False
+            for suspect in self._suspects:
+                inner = self._describer.inner(suspect)
+                found = found or type(suspect if inner is None else inner) in late
+            self._suspects.clear()
+            if found:
+                return True
+        return (
+            bool(stack)
+            and type(stack[-1]) in late
+            and id(stack[-1]) not in self._steps.trackers.known
+        )
 
     # --- translations, attempts, frames
 
@@ -432,6 +461,7 @@ class Recorder:
         self._writer.event(self.moment, EventKind.NOTE, text)
         self._steps.notes.clear()  # telling them may be what broke down
         self._steps.trackers.clear()
+        self._suspects.clear()
         self._writer.flush()
 
     def detach(self) -> None:
@@ -469,6 +499,7 @@ class Recorder:
         """Tell what is left to tell, and let go of every tracker."""
         self._steps.tell()
         self._steps.trackers.clear()
+        self._suspects.clear()
         self.current = None
 
 

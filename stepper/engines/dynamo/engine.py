@@ -69,6 +69,7 @@ class DynamoEngine:
         self._recorder = observer
         self._describer = observer.describer = Describer(observer.store_value)
         self._describer.attributes = self._pending_attributes
+        observer.told_late = versions.told_late()
         self._codes.begin(observer.store_code)
         compile_code = inspect.unwrap(functions["translation_begins"]).__code__
         try:
@@ -184,6 +185,7 @@ class DynamoEngine:
 
     def _on_restart_raised(self, error: Any, restart_reason: str | None) -> None:
         if self._now is not None and self._now.attempt is not None:
+            self._recorder.settle()
             self._recorder.restarts(self._now.attempt, restart_reason or type(error).__name__)
 
     def _on_compiled(self, code: CodeType, guard_manager: Any, compile_id: Any) -> None:
@@ -261,6 +263,8 @@ class DynamoEngine:
             return
         if self._recorder.everything:
             now.graph.sync(self._recorder, now.attempt)
+        if now.frame.parent is None:
+            self._recorder.settle()
         self._recorder.leave(now.frame)
         now.frame = now.frame.parent
 
@@ -293,6 +297,10 @@ class DynamoEngine:
             raise
         except Exception as error:
             self._break_down(error)
+
+    def _on_graph_closing(self) -> None:
+        # Dead objects and their pending changes are about to go, then the graph's example values.
+        self._recorder.settle()
 
     def _on_graph_done(self) -> None:
         now = self._now
@@ -330,6 +338,7 @@ class DynamoEngine:
         )
 
     def _on_lazy_realized(self, cache: Any) -> None:
+        self._recorder.settle()  # so that every lazy tracker in view is known
         tracker = self._describer.lazy_of(cache)
         if tracker is not None:
             self._recorder.touched(tracker)

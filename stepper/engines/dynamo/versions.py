@@ -11,6 +11,7 @@ import importlib
 from typing import Any, NamedTuple
 
 import torch
+from torch._dynamo.variables.base import VariableTracker
 
 OLDEST = (2, 11)
 NEWEST = (2, 15)
@@ -45,6 +46,7 @@ _POINTS: dict[str, ProbePoint] = {
         "torch._dynamo.output_graph", "OutputGraph.push_tx", ("self", "tx")
     ),
     "frame_left": ProbePoint("torch._dynamo.output_graph", "OutputGraph.pop_tx", ()),
+    "graph_closing": ProbePoint("torch._dynamo.output_graph", "OutputGraph.compile_subgraph", ()),
     "graph_done": ProbePoint("torch._dynamo.output_graph", "OutputGraph.call_user_compiler", ()),
     "node_inserted": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.insert", ("node",)),
     "node_removed": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.remove", ("node",)),
@@ -123,6 +125,16 @@ _CHANGES = (
     ),
 )
 
+# Trackers of these kinds are often changed first and told to the side effects afterwards.
+_CONTAINERS = {
+    "ListVariable",
+    "DequeVariable",
+    "ConstDictVariable",
+    "SetVariable",
+    "IteratorVariable",
+    "UserDefinedObjectVariable",
+}
+
 RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.run", ())
 """The symbolic interpreter's loop: while it is on the Python stack, its translator is at work."""
 
@@ -157,6 +169,18 @@ def probe_points() -> dict[str, ProbePoint]:
         )
     points = _POINTS | _OVERRIDES.get(version, {})
     return {meaning: point for meaning, point in points.items() if point is not None}
+
+
+def told_late() -> frozenset[type]:
+    """The kinds of trackers that Dynamo may change before it tells the side effects."""
+    found: set[type] = set()
+    waiting: list[type] = [VariableTracker]
+    while waiting:
+        kind = waiting.pop()
+        waiting += type.__subclasses__(kind)
+        if not _CONTAINERS.isdisjoint(base.__name__ for base in kind.__mro__):
+            found.add(kind)
+    return frozenset(found)
 
 
 def change_points() -> list[ProbePoint]:
