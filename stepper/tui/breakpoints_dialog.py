@@ -17,8 +17,11 @@ from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
 from stepper.tui.palette import Row, row
 
+_LIST_KEYS = "a add  Enter edit  Space on/off  i ignore  o once  d delete  Esc done"
+_FIELD_KEYS = "Enter sets the breakpoint  Esc leaves the line"
+
 _HELP = (
-    "a add  Enter edit  Space on/off  i ignore  o once  d delete  Esc done",
+    _LIST_KEYS,
     "graph-break skip inline restart recompile cache-limit exception",
     "FILE:LINE  function:GLOB  offset:GLOB@N  opcode:NAME",
     "guard:KIND:SOURCE  node:GLOB  then  , if EXPR  , ignore N  , once",
@@ -83,7 +86,11 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         for number, text in enumerate(_HELP):
             self.query_one(f"#breakpoint-help-{number}", OneLine).say((text, "dim"))
         self._draw()
-        (self._lines if self._breakpoints else self._field).focus()
+        self.set_focus(self._lines if self._breakpoints else self._field)
+
+    def on_descendant_focus(self) -> None:
+        keys = _FIELD_KEYS if isinstance(self.focused, Input) else _LIST_KEYS
+        self.query_one("#breakpoint-help-0", OneLine).say((keys, "dim"))
 
     @property
     def _lines(self) -> Lines:
@@ -163,7 +170,7 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         self._edited = at
         self._field.value = text
         self._field.cursor_position = len(text)
-        self._field.focus()
+        self.set_focus(self._field)
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         self.action_edit()
@@ -172,7 +179,7 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         event.stop()
         text = event.value.strip()
         if not text:
-            self._lines.focus()
+            self.set_focus(self._lines)
             return
         try:
             parsed = parse_breakpoint(text)
@@ -191,14 +198,14 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         self._field.value = ""
         self._say()
         self._draw(at)
-        self._lines.focus()
+        self.set_focus(self._lines)
 
     def action_leave(self) -> None:
         if isinstance(self.focused, Input) and (self._field.value or self._breakpoints):
             self._edited = None
             self._field.value = ""
             self._say()
-            self._lines.focus()
+            self.set_focus(self._lines)
             return
         changed = tuple(self._breakpoints)
         self.dismiss(changed if changed != self._given else None)

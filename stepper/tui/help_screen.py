@@ -52,7 +52,7 @@ class HelpScreen(ModalScreen[None]):
             yield Prompt()
 
     def on_mount(self) -> None:
-        self.query_one(Lines).focus()
+        self.set_focus(self.query_one(Lines))
 
     def on_resize(self, event: events.Resize) -> None:
         lines = self.query_one(Lines)

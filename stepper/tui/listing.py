@@ -62,7 +62,8 @@ class FilterInput(Input):
         if forget:
             self.value = ""
             self.display = False
-        self.screen.query_one(f"#{self.id}-list", Lines).focus()
+        lines = self.screen.query_one(f"#{self.id}-list", Lines)
+        self.screen.set_focus(lines, scroll_visible=False)
 
 
 class ListingPane(Pane):
@@ -119,9 +120,10 @@ class ListingPane(Pane):
         """The filter as it was typed; empty when everything is shown."""
         return self.query_one(FilterInput).value.strip()
 
-    def headings(self, *spans: Span | str) -> None:
-        """Show a line of headings over the list."""
-        self._caption("heads").tell(*([row(*spans, role="dim")] if spans else []))
+    def headings(self, *spans: Span | str, second: Row | None = None) -> None:
+        """Show a line of headings over the list, and maybe another one."""
+        lines = [row(*spans, role="dim")] if spans else []
+        self._caption("heads").tell(*lines, *([second] if second else []))
 
     def detail_of(self, index: int) -> list[str]:
         """Everything about a row, as text to be wrapped, for the lines under the list."""
@@ -161,7 +163,7 @@ class ListingPane(Pane):
             return
         bar = self.query_one(FilterInput)
         bar.display = True
-        bar.focus()
+        self.screen.set_focus(bar, scroll_visible=False)
 
     def action_view(self, step: int) -> None:
         if len(self.VIEWS) < 2:
@@ -177,7 +179,7 @@ class ListingPane(Pane):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         event.input.display = bool(event.value)
-        self.lines.focus()
+        self.focus_inside()
 
     def on_lines_moved(self, message: Lines.Moved) -> None:
         self._tell_detail()

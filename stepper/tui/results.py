@@ -73,6 +73,19 @@ def _kind(instruction: Instruction) -> tuple[str, str]:
     return instruction.opname, "" if instruction.target is not None else instruction.argrepr
 
 
+def side_by_side_headings(width: int) -> Row:
+    """What the two columns of `side_by_side` are, and what the signs between them say."""
+    return row(
+        (f"  {'original':<{_half(width)}}   ", "dim"),
+        ("transformed", "dim"),
+        ("   < gone  > new  ≠ changed", "dim"),
+    )
+
+
+def _half(width: int) -> int:
+    return max(10, (width - 5) // 2)
+
+
 def side_by_side(
     pair: Pair, original: Code, transformed: Code, width: int, current: int | None
 ) -> Row:
@@ -85,7 +98,7 @@ def side_by_side(
         width: columns there are.
         current: index of the original instruction that is next, if any.
     """
-    half = max(10, (width - 5) // 2)
+    half = _half(width)
     here = pair.original is not None and pair.original == current
     left = _instruction(original, pair.original)[:half].ljust(half)
     right = _instruction(transformed, pair.transformed)[:half]
@@ -160,7 +173,7 @@ def break_items(recording: Recording, attempts: list[Attempt], cwd: str, width: 
     items: list[Item] = []
     for attempt in attempts:
         for found in recording.graph_breaks(attempt.id):
-            title = f"graph break in attempt {attempt.number}, at step {found.moment}"
+            title = f"graph break in attempt {attempt.number}, at moment {found.moment}"
             if items:
                 items.append(Item((" ",)))
             items.append(Item(((title, "title"),), found.moment, "the graph break"))

@@ -77,13 +77,17 @@ class PromptKeys(App[ResultT]):
     gets none of the digits. Here the bindings are tried first, in the usual order. An input line
     takes what can be written before any binding does; any other key waits until what was written
     has arrived, and the next key until it has acted: in `g300 Enter s`, `s` is no part of the
-    answer. Can go when Textual dispatches keys one by one.
+    answer; nor does a dialog lose what is typed before it stands. Can go when Textual dispatches
+    keys one by one.
     """
 
     async def on_event(self, event: events.Event) -> None:
         if not isinstance(event, events.Key) or event.is_forwarded:
             await super().on_event(event)
             return
+        if not self.screen.is_mounted:
+            # A dialog that the key before this one has opened.
+            await _settled(self.screen)
         field = self.focused
         if not isinstance(field, Input):
             if await self._acts(event.key):

@@ -330,6 +330,18 @@ async def test_keys_typed_ahead_go_to_the_line_that_the_first_one_opened(
         await until(pilot, lambda: app.cursor.position == 25)
 
 
+async def test_keys_typed_ahead_go_to_the_dialog_that_the_first_one_opened(
+    sample_path: Path,
+) -> None:
+    async with opened(sample_path) as (app, pilot):
+        keys = ["B", *"skip", "enter", "a", *"restart", "enter", "escape", "s"]
+        for key in keys:
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: app.cursor.position == 2)
+        kinds = [breakpoint.kind for breakpoint in app.session.breakpoints]
+        assert kinds == [BreakpointKind.SKIP, BreakpointKind.RESTART]
+
+
 async def test_a_recording_that_another_process_writes_is_followed(tmp_path: Path) -> None:
     path = tmp_path / "growing.stepper"
     tape = Tape(str(path), facts=msgspec.structs.replace(FACTS, pid=os.getpid()))

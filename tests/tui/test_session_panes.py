@@ -99,8 +99,8 @@ async def test_earlier_expressions_come_back(sample_path: Path) -> None:
 async def test_away_from_the_stop_the_console_says_where_it_evaluates(sample_path: Path) -> None:
     async with played(sample_path) as (app, session, pilot):
         await pilot.press("S", "S", "e", *"x", "enter")
-        await until(pilot, lambda: "you look at step 18" in text(app))
-        assert "at step 20" in text(app)
+        await until(pilot, lambda: "you look at moment 18" in text(app))
+        assert "at moment 20" in text(app)
         assert session.asked == [("x", None)]
 
 

@@ -118,8 +118,8 @@ class ConsolePane(Pane):
         if snapshot.at_stop:
             frame = snapshot.frame_state.frame if snapshot.frame_state else None
         elif snapshot.stopped is not None:
-            text = f"evaluated where the program stands, at step {snapshot.stopped.moment}"
-            self._add((f"{text}; you look at step {snapshot.moment}", "dim"))
+            text = f"evaluated where the program stands, at moment {snapshot.stopped.moment}"
+            self._add((f"{text}; you look at moment {snapshot.moment}", "dim"))
         self._session.evaluate(expression, frame).add_done_callback(self._on_answer)
 
     def _on_answer(self, future: Future[Response]) -> None:

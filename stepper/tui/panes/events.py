@@ -130,7 +130,7 @@ class EventsPane(ListingPane):
         line = self._places.line(event.moment) if self._places else ""
         return [
             f"{event.kind}: {one_line(event.text)}",
-            f"step {event.moment}  {made}  {line}".rstrip(),
+            f"moment {event.moment}  {made}  {line}".rstrip(),
             f"row {index + 1:,} of {plural(self._count, 'event')}",
         ]
 

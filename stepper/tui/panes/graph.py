@@ -97,7 +97,7 @@ class GraphPane(ListingPane):
         line = self._places.line(node.moment, node.attempt)
         place = f"{made} at {line}" if line else made
         inputs = f"reads {', '.join(node.inputs)}" if node.inputs else "reads no node"
-        return [node_line(node), f"{node.op}, {inputs}; made by {place}, step {node.moment}"]
+        return [node_line(node), f"{node.op}, {inputs}; made by {place}, moment {node.moment}"]
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         node = self.node_at(message.index)

@@ -90,7 +90,7 @@ class GuardsPane(ListingPane):
             "what it checks is known when the translation has ended"
         ]
         lines.append(
-            f"caused by {made or 'no instruction'}, step {guard.moment}  {guard.user_line}"
+            f"caused by {made or 'no instruction'}, moment {guard.moment}  {guard.user_line}"
         )
         return lines
 

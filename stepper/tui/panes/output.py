@@ -129,7 +129,7 @@ class OutputPane(Pane):
         field = self.query_one(ProgramInput)
         can_type = self._can_type
         if field.has_focus and not can_type:
-            lines.focus(scroll_visible=False)
+            self.screen.set_focus(lines, scroll_visible=False)
         field.disabled = not can_type
         field.placeholder = (
             "input for the program: Enter sends the line, Ctrl-D ends the input"

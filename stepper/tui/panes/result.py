@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
-from stepper.client.text import translation_name, translation_summary
+from stepper.client.names import brief_function
+from stepper.client.text import translation_summary
 from stepper.model.program import Code
 from stepper.model.trace import Attempt, Outcome, Translation
 from stepper.recording.reader import Recording
@@ -21,6 +22,7 @@ from stepper.tui.results import (
     graph_items,
     guard_items,
     side_by_side,
+    side_by_side_headings,
     so_far,
 )
 from stepper.tui.snapshot import Snapshot
@@ -49,8 +51,10 @@ class ResultPane(ListingPane):
             self.list_rows(0, empty="there is no translation at this moment")
             return
         summary = translation_summary(so_far(recording, translation))
-        self.headings((translation_name(translation), "title"), f"  {summary}")
+        name = f"{translation.compile_id or '(no compile id)'} {brief_function(translation.name)}"
         changed = self._make(recording, translation)
+        columns = None if self._codes is None else side_by_side_headings(self._code_width)
+        self.headings((name, "title"), f"  {summary}", second=columns)
         if self._codes is not None:
             current = self._current(snapshot)
             cursor = next((at for at, p in enumerate(self._pairs) if p.original == current), None)
@@ -113,8 +117,12 @@ class ResultPane(ListingPane):
         if self._codes is None:
             return self._items[index].row()
         assert self.snapshot is not None
-        width = self.lines.size.width - 1
-        return side_by_side(self._pairs[index], *self._codes, width, self._current(self.snapshot))
+        current = self._current(self.snapshot)
+        return side_by_side(self._pairs[index], *self._codes, self._code_width, current)
+
+    @property
+    def _code_width(self) -> int:
+        return self.lines.size.width - 1
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         item = self._items[message.index] if self._codes is None else None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 
+from stepper.client.names import brief_function
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.matching import function_matches, path_matches
 from stepper.model.program import Code
@@ -48,7 +49,7 @@ class SourcePane(Pane):
         return self.query_one(Lines)
 
     def title(self, snapshot: Snapshot) -> str:
-        return f"source {snapshot.code.label}" if snapshot.code else "source"
+        return f"source {brief_function(snapshot.code.label)}" if snapshot.code else "source"
 
     def show(self, snapshot: Snapshot) -> None:
         code = snapshot.code
