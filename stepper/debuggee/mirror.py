@@ -92,7 +92,7 @@ class FrameMirror:
         """As they were told last."""
         self.local_ids: dict[str, int] = {}
         self.live_locals: dict[str, Any] | None = None
-        """The engine's own dictionary."""
+        """The engine's own dictionary, when it was looked at last."""
         self.noted_locals: dict[str, Any] = self.locals
         """Its newest copy; the same object as long as nothing was stored."""
         self.stores = b""

@@ -48,6 +48,11 @@ class Recorder:
             ("translation", "attempt", "frame", "guard", "node", "side_effect", "break"), 0
         )
         self.current: FrameMirror | None = None
+        """The frame of the newest moment; it may have been left since."""
+        self.top: FrameMirror | None = None
+        """The innermost frame that is being interpreted; set by the engine."""
+        self.graph_changed = False
+        """Whether the engine has nodes to report before the next step."""
         self._stores: dict[int, bytes] = {}
         self._steps: Steps
         self._suspects: list[Any] = []
@@ -71,56 +76,84 @@ class Recorder:
 
     # --- the hot path
 
-    def step(
-        self,
-        frame: FrameMirror,
-        ip: int,
-        stack: list[Any],
-        symbolic_locals: dict[str, Any],
-        blocks: list[Any],
-        speculation: Any,
-    ) -> None:
-        """An instruction is about to be interpreted. Only with detail `all`; see `pass_by`."""
-        if (
-            frame.stores[frame.ip]
-            or frame.live_locals is not symbolic_locals
-            or len(frame.noted_locals) != len(symbolic_locals)
-        ):
-            frame.live_locals = symbolic_locals
-            frame.noted_locals = symbolic_locals.copy()
-        frame.ip = ip
-        self.moment += 1
-        self.current = frame
-        notes = self._steps.notes
-        notes.append(
-            (
-                frame,
-                ip,
-                stack.copy(),
-                frame.noted_locals,
-                blocks.copy() if blocks else None,
-                speculation,
-            )
-        )
-        if self.judge.alert:
-            self._steps.tell()
-            self.judge.at_moment(
-                self.moment, frame.id, frame.attempt.id, frame.depth, frame.code, ip
-            )
-        elif len(notes) >= BATCH or self._must_tell_now(stack):
-            self._steps.tell()
+    def step(self, tx: Any, behind: int = 0) -> None:
+        """The translator `tx` is about to interpret an instruction; an engine's hook as it is.
 
-    def pass_by(self, frame: FrameMirror) -> None:
-        """With detail `stops`: an instruction is about to be interpreted, and somebody wants to know."""
-        self.judge.at_moment(
-            self.moment + 1, frame.id, frame.attempt.id, frame.depth, frame.code, frame.ip
-        )
+        Reads of `tx` what Dynamo's InstructionTranslatorBase has: `instruction_pointer`, `stack`,
+        `symbolic_locals`, `block_stack`, `current_speculation`. Only with detail `all`. `behind`: how
+        far the instruction is behind the pointer, for one that is being interpreted already.
+        """
+        try:
+            frame = self.top
+            if frame is None or frame.key is not tx:
+                return
+            if self.graph_changed:
+                self._engine.report_graph()
+            symbolic_locals = tx.symbolic_locals
+            if (
+                (frame.stores or self._adopt(frame))[frame.ip]
+                or frame.live_locals is not symbolic_locals
+                or len(frame.noted_locals) != len(symbolic_locals)
+            ):
+                frame.live_locals = symbolic_locals
+                frame.noted_locals = symbolic_locals.copy()
+            frame.ip = ip = tx.instruction_pointer - behind
+            self.moment += 1
+            self.current = frame
+            blocks = tx.block_stack
+            notes = self._steps.notes
+            notes.append(
+                (
+                    frame,
+                    ip,
+                    tx.stack.copy(),
+                    frame.noted_locals,
+                    blocks.copy() if blocks else None,
+                    tx.current_speculation,
+                )
+            )
+            if self.judge.alert:
+                self._steps.tell()
+                self.judge.at_moment(
+                    self.moment, frame.id, frame.attempt.id, frame.depth, frame.code, ip
+                )
+            elif len(notes) >= BATCH or self._must_tell_now(tx.stack):
+                self._steps.tell()
+        except Exception as error:
+            self._engine.break_down(error)
+
+    def glance(self, tx: Any) -> None:
+        """The same with detail `stops`: remember where it is, should the next thing be a stop."""
+        frame = self.top
+        if frame is not None and frame.key is tx:
+            frame.ip = tx.instruction_pointer
+            frame.stack = tx.stack.copy()
+            self.current = frame
+            if self.judge.alert:
+                try:
+                    self.judge.at_moment(
+                        self.moment + 1,
+                        frame.id,
+                        frame.attempt.id,
+                        frame.depth,
+                        frame.code,
+                        frame.ip,
+                    )
+                except Exception as error:
+                    self._engine.break_down(error)
+
+    def _adopt(self, frame: FrameMirror) -> bytes:
+        """A frame that was entered before everything was to be recorded goes on: tell it whole."""
+        frame.stack = []
+        frame.locals = {}
+        self._write_frame(frame)
+        return frame.stores
 
     def touched(self, tracker: Any) -> None:
         """The tracker is about to change: what it was is told now, what it became with the next
         moment."""
         if not self.everything:
-            return  # nothing was described that could become wrong
+            return
         self.settle()
         self._suspects.append(tracker)
         self._steps.trackers.touched(tracker, self.current.depth if self.current is not None else 0)
@@ -324,11 +357,15 @@ class Recorder:
 
     # --- what an instruction causes
 
+    def wants_guards(self) -> bool:
+        """Whether guards are to be reported."""
+        return self.everything or self.judge.wants(EventKind.GUARD)
+
     def guard(
         self, attempt: LiveAttempt, guard: Any, *, kind: str, source: str, scope: str
     ) -> None:
         """A guard was installed; what it checks is read from the engine's `guard.code_list` in the end."""
-        if not self.everything and not self.judge.wants(EventKind.GUARD):
+        if not self.wants_guards():
             return
         translation = attempt.translation
         translation.counts["guards"] += 1
@@ -397,6 +434,8 @@ class Recorder:
         """Dynamo is about to restart, or to give the frame up, because of an instruction. The record's id, attempt and
         moment are filled in here, when they are 0."""
         attempt.translation.counts["graph_breaks"] += 1
+        if not self.everything and not self.judge.wants(EventKind.GRAPH_BREAK):
+            return
         self._materialize()
         record = msgspec.structs.replace(
             record, id=self._next("break"), attempt=attempt.id, moment=record.moment or self.moment
@@ -491,6 +530,7 @@ class Recorder:
             current = current.parent
         for mirror in reversed(chain):
             self._write_frame(mirror)
+            mirror.locals = mirror.key.symbolic_locals
         self._steps.tell_whole(chain)
         self.moment += 1
         self._engine.catch_up()

@@ -74,9 +74,11 @@ class DynamoEngine:
         compile_code = inspect.unwrap(functions["translation_begins"]).__code__
         try:
             for meaning, point in points.items():
-                hook = getattr(self, f"_on_{meaning}")
-                net = hook if meaning == "step" else self._safely(hook)
-                self._probes.append(Probe(functions[meaning], point.parameters, net))
+                if meaning == "step":  # on the hot path: the recorder's own, which is its own net
+                    hook = observer.step if observer.everything else observer.glance
+                else:
+                    hook = self._safely(getattr(self, f"_on_{meaning}"))
+                self._probes.append(Probe(functions[meaning], point.parameters, hook))
             changes = self._safely(self._on_change)
             for point in versions.change_points():
                 self._probes.append(Probe(versions.resolve(point), point.parameters, changes))
@@ -87,15 +89,20 @@ class DynamoEngine:
 
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
+        if not self._probes:
+            return
         for probe in self._probes:
             probe.remove()
         self._probes.clear()
         self._contexts.clear()
-        self._now = self._failed = None
+        self._failed = None
+        self._switch()
 
     def namespace(self, frame: int | None) -> dict[str, object]:
         """See `Engine.namespace`."""
-        mirror = self._now.frame if self._now is not None else None
+        # At a graph break the frames have been left and the instruction has taken its operands: the
+        # recorder has kept both as they were.
+        mirror = self._recorder.current
         while mirror is not None and frame is not None and mirror.id != frame:
             mirror = mirror.parent
         if mirror is None:
@@ -105,21 +112,37 @@ class DynamoEngine:
         tx = mirror.key
         return {
             "tx": tx,
-            "stack": tx.stack,
-            "locals": tx.symbolic_locals,
+            "stack": list(mirror.stack),
+            "locals": dict(tx.symbolic_locals),
             "inst": tx.instructions[mirror.ip],
             "graph": tx.output.graph,
             "guards": list(tx.output.guards),
         }
 
+    def report_graph(self) -> None:
+        """Report the nodes that came, went or changed since the last step."""
+        if self._now is not None and self._now.attempt is not None:
+            self._now.graph.sync(self._recorder, self._now.attempt)
+        self._recorder.graph_changed = False
+
     def catch_up(self) -> None:
-        """Report the guards and nodes that came before the recorder wanted everything."""
+        """The recorder wants everything from now on, and what came before."""
+        point = versions.probe_points()["step"]
+        function = versions.resolve(point)
+        for index, probe in enumerate(self._probes):
+            if probe.watches(function):
+                probe.remove()
+                self._probes[index] = Probe(function, point.parameters, self._recorder.step)
+        self._report_all()
+
+    def _report_all(self) -> None:
+        """Report the guards and nodes that are there."""
         now = self._now
         if now is None or now.attempt is None or now.frame is None:
             return
         for guard in now.frame.key.output.guards:
             self._report_guard(now.attempt, guard)
-        now.graph.sync(self._recorder, now.attempt)
+        self.report_graph()
 
     def _join_underway(self, frame: FrameType, compile_code: CodeType) -> None:
         """Take up what runs already; each symbolic frame gets one moment, at its instruction."""
@@ -132,18 +155,15 @@ class DynamoEngine:
                 if self._now.attempt is None:
                     self._on_attempt_begins(tx.f_code)
                 self._on_frame_entered(tx.output, tx)
-                mirror = self._now.frame
-                if mirror is not None:
-                    ip = max((tx.instruction_pointer or 0) - 1, 0)
-                    self._recorder.step(
-                        mirror,
-                        ip,
-                        tx.stack,
-                        tx.symbolic_locals,
-                        tx.block_stack,
-                        tx.current_speculation,
-                    )
-        self.catch_up()
+                if self._recorder.everything:
+                    self._recorder.step(tx, behind=1)
+        self._report_all()
+
+    def _switch(self) -> None:
+        """The innermost translation has changed: say so to those on the hot path."""
+        now = self._now = self._contexts[-1] if self._contexts else None
+        self._recorder.top = None if now is None else now.frame
+        self._recorder.graph_changed = now is not None and now.graph.changed
 
     # --- hooks: translations and attempts
 
@@ -163,8 +183,8 @@ class DynamoEngine:
             resume_of=bytecode.resumed_function(code),
             nested=bool(self._contexts),
         )
-        self._now = _Context(translation)
-        self._contexts.append(self._now)
+        self._contexts.append(_Context(translation))
+        self._switch()
 
     def _on_attempt_begins(self, f_code: CodeType) -> None:
         now = self._now
@@ -172,6 +192,7 @@ class DynamoEngine:
             return  # torch.export and other callers of the tracer that compile no frame
         now.frame = None
         now.graph.reset()
+        self._switch()
         now.attempt = self._recorder.begin_attempt(now.translation)
 
     def _on_metrics_known(self, values: dict[str, Any]) -> None:
@@ -237,7 +258,7 @@ class DynamoEngine:
         if now.attempt is not None and self._recorder.everything:
             now.graph.sync(self._recorder, now.attempt)
         self._contexts.pop()
-        self._now = self._contexts[-1] if self._contexts else None
+        self._switch()
         self._breaks.clear()
         self._recorder.end_translation(
             now.translation, outcome, reason=reason, transformed=transformed
@@ -251,9 +272,10 @@ class DynamoEngine:
             return
         now.graph.begin(output)
         parent = now.frame
-        now.frame = self._recorder.enter(
+        now.frame = self._recorder.top = self._recorder.enter(
             now.attempt, tx, functools.partial(self._codes.traced, tx), parent
         )
+        self._recorder.graph_changed = now.graph.changed
         if parent is not None and bytecode.is_breakpoint_call(tx.f_code):
             self._recorder.breakpoint_called()
 
@@ -266,37 +288,7 @@ class DynamoEngine:
         if now.frame.parent is None:
             self._recorder.settle()
         self._recorder.leave(now.frame)
-        now.frame = now.frame.parent
-
-    def _on_step(self, tx: Any) -> None:
-        # The only hook on the hot path: it is its own net.
-        try:
-            now = self._now
-            if now is None or (frame := now.frame) is None or frame.key is not tx:
-                return
-            recorder = self._recorder
-            if not recorder.everything:
-                frame.ip = tx.instruction_pointer
-                frame.stack = tx.stack.copy()
-                recorder.current = frame
-                if recorder.judge.alert:
-                    frame.locals = tx.symbolic_locals
-                    recorder.pass_by(frame)
-                return
-            if now.graph.changed:
-                now.graph.sync(recorder, frame.attempt)
-            recorder.step(
-                frame,
-                tx.instruction_pointer,
-                tx.stack,
-                tx.symbolic_locals,
-                tx.block_stack,
-                tx.current_speculation,
-            )
-        except KeyboardInterrupt:
-            raise
-        except Exception as error:
-            self._break_down(error)
+        now.frame = self._recorder.top = now.frame.parent
 
     def _on_graph_closing(self) -> None:
         # Dead objects and their pending changes are about to go, then the graph's example values.
@@ -314,14 +306,18 @@ class DynamoEngine:
     def _on_node_inserted(self, node: Any) -> None:
         if self._now is not None:
             self._now.graph.inserted(node)
+            self._recorder.graph_changed = self._now.graph.changed
 
     def _on_node_removed(self, node: Any) -> None:
         if self._now is not None:
             self._now.graph.removed(node)
+            self._recorder.graph_changed = self._now.graph.changed
 
     def _on_guard_added(self, guards: Any, guard: Any) -> None:
         now = self._now
-        if now is not None and now.attempt is not None and guard not in guards.inner:
+        if now is None or now.attempt is None or not self._recorder.wants_guards():
+            return
+        if guard not in guards.inner:
             self._report_guard(now.attempt, guard)
 
     def _report_guard(self, attempt: LiveAttempt, guard: Any) -> None:
@@ -347,6 +343,7 @@ class DynamoEngine:
         if self._now is not None:
             self._recorder.touched(tensor)
             self._now.graph.renamed(tensor.__dict__["proxy"].__dict__["node"])
+            self._recorder.graph_changed = self._now.graph.changed
 
     def _on_change(self, tracker: Any) -> None:
         if self._now is not None:
@@ -372,14 +369,14 @@ class DynamoEngine:
             self._on_outputs_moved(object.__getattribute__(body, "__dict__").get("items"))
 
     def _on_mutated(self, var: Any) -> None:
-        if self._now is not None and self._now.attempt is not None:
+        if self._now is not None and self._now.attempt is not None and self._recorder.everything:
             self._recorder.touched(var)
             self._recorder.side_effect(
                 self._now.attempt, "mutation", var, f"{self._label(var)} changes", None
             )
 
     def _on_attribute_stored(self, item: Any, name: str, value: Any) -> None:
-        if self._now is None or self._now.attempt is None:
+        if self._now is None or self._now.attempt is None or not self._recorder.everything:
             return
         self._recorder.touched(item)
         cell = name == "cell_contents"
@@ -447,11 +444,12 @@ class DynamoEngine:
             except KeyboardInterrupt:
                 raise
             except Exception as error:
-                self._break_down(error)
+                self.break_down(error)
 
         return guarded
 
-    def _break_down(self, error: Exception) -> None:
+    def break_down(self, error: Exception) -> None:
+        """A defect of ours: watch no more."""
         self.uninstall()
         self._recorder.broke_down(error)
 

@@ -67,6 +67,10 @@ class Probe:
         self._probed = insert_call(self._original, hook, arguments)
         target.__code__ = self._probed
 
+    def watches(self, function: Callable[..., Any]) -> bool:
+        """Whether this is the probe of that function."""
+        return inspect.unwrap(function) is self._function
+
     def remove(self) -> None:
         """Restore the function's code, unless somebody else has replaced it meanwhile."""
         if self._function.__code__ is self._probed:
