@@ -38,10 +38,17 @@ class Caption(Lines, can_focus=False):
     Caption { height: 1; scrollbar-size: 0 0; }
     """
 
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._height = 1
+
     def tell(self, *rows: Row) -> None:
         """Show these lines; nothing at all when there are none."""
-        self.display = bool(rows)
-        self.styles.height = len(rows)
+        if self.display != bool(rows):
+            self.display = bool(rows)
+        if rows and self._height != len(rows):
+            self._height = len(rows)
+            self.styles.height = len(rows)
         self.show(len(rows), rows.__getitem__)
 
 
@@ -225,4 +232,7 @@ class ListingPane(Pane):
                 *texts[: _DETAIL_LINES - 1],
                 f"… {len(texts) - _DETAIL_LINES + 1} more lines: y copies the row",
             ]
+        if texts:
+            # Always as many: another height costs a layout of the whole screen, at every step.
+            texts += [""] * (_DETAIL_LINES - len(texts))
         self._caption("detail").tell(*(row(text) for text in texts))
