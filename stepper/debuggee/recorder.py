@@ -1,17 +1,19 @@
 """Turns what an engine sees into moments, each told as the difference to the one before.
 
-The idea. A moment's state is a few lists of trackers: the symbolic stack and the locals of each frame. From one
-instruction to the next almost all of it stays, so the recorder keeps, per frame, what it saw last (`FrameMirror`),
-compares by identity and writes only what differs. A tracker gets a number when it is first seen; what it *is* (its
-description) is written apart from where it is, again only when it changed. So aliasing stays visible, a mutation is
-told once for all places where the value stands, and the state at a moment is exact: descriptions are taken before the
-next instruction runs and never later.
+The idea. A moment's state is a few lists of trackers: the symbolic stack and the locals of each
+frame. From one instruction to the next almost all of it stays, so the recorder keeps, per frame,
+what it saw last (`FrameMirror`), compares by identity and writes only what differs. A tracker gets
+a number when it is first seen; what it *is* (its description) is written apart from where it is,
+again only when it changed. So aliasing stays visible, a mutation is told once for all places where
+the value stands, and the state at a moment is exact: descriptions are taken before the next
+instruction runs and never later.
 
-The recorder holds a tracker only while it stands in a frame; all other knowledge hangs on weak references, so
-that nothing of the user's lives longer because of us. It knows no engine: what a tracker is says the `describer`.
+The recorder holds a tracker only while it stands in a frame; all other knowledge hangs on weak
+references, so that nothing of the user's lives longer because of us. It knows no engine: what a
+tracker is says the `describer`.
 
-Two levels of detail. `all`: every instruction becomes a moment. `stops`: a step only notes where it is; the first stop
-writes one moment with the whole state, and from then on everything is recorded.
+Two levels of detail. `all`: every instruction becomes a moment. `stops`: a step only notes where it
+is; the first stop writes one moment with the whole state, and from then on everything is recorded.
 """
 
 from __future__ import annotations
@@ -80,8 +82,8 @@ class Recorder:
         """The translator `tx` is about to interpret an instruction; an engine's hook as it is.
 
         Reads of `tx` what Dynamo's InstructionTranslatorBase has: `instruction_pointer`, `stack`,
-        `symbolic_locals`, `block_stack`, `current_speculation`. Only with detail `all`. `behind`: how
-        far the instruction is behind the pointer, for one that is being interpreted already.
+        `symbolic_locals`, `block_stack`, `current_speculation`. Only with detail `all`. `behind`:
+        how far the instruction is behind the pointer, for one that is being interpreted already.
         """
         try:
             frame = self.top
@@ -89,7 +91,7 @@ class Recorder:
                 return
             if self.graph_changed:
                 self._engine.report_graph()
-            symbolic_locals = tx.symbolic_locals
+            symbolic_locals: dict[str, Any] = tx.symbolic_locals
             if (
                 (frame.stores or self._adopt(frame))[frame.ip]
                 or frame.live_locals is not symbolic_locals
@@ -265,7 +267,8 @@ class Recorder:
         reason: str = "",
         transformed: Code | None = None,
     ) -> None:
-        """The translation is over; once more after a failure when the program goes on without it."""
+        """The translation is over; once more after a failure when the program goes on without
+        it."""
         counts = translation.counts
         record = msgspec.structs.replace(
             translation.record,
@@ -364,7 +367,8 @@ class Recorder:
     def guard(
         self, attempt: LiveAttempt, guard: Any, *, kind: str, source: str, scope: str
     ) -> None:
-        """A guard was installed; what it checks is read from the engine's `guard.code_list` in the end."""
+        """A guard was installed; what it checks is read from the engine's `guard.code_list` in the
+        end."""
         if not self.wants_guards():
             return
         translation = attempt.translation
@@ -431,8 +435,8 @@ class Recorder:
         self._occurred(EventKind.SIDE_EFFECT, text, record.id)
 
     def graph_break(self, attempt: LiveAttempt, record: trace.GraphBreak) -> None:
-        """Dynamo is about to restart, or to give the frame up, because of an instruction. The record's id, attempt and
-        moment are filled in here, when they are 0."""
+        """Dynamo is about to restart, or to give the frame up, because of an instruction. The
+        record's id, attempt and moment are filled in here, when they are 0."""
         attempt.translation.counts["graph_breaks"] += 1
         if not self.everything and not self.judge.wants(EventKind.GRAPH_BREAK):
             return
@@ -496,7 +500,10 @@ class Recorder:
             if where is not None
             else ""
         )
-        text = f"stepper stopped watching: {type(error).__name__}: {error}{place}. The program goes on. Please report it."
+        text = (
+            f"stepper stopped watching: {type(error).__name__}: {error}{place}. The program goes "
+            "on. Please report it."
+        )
         self._writer.event(self.moment, EventKind.NOTE, text)
         self._steps.notes.clear()  # telling them may be what broke down
         self._steps.trackers.clear()
@@ -516,7 +523,8 @@ class Recorder:
         self._writer.code(code)
 
     def _materialize(self) -> None:
-        """With detail `stops`: write the state as it is now as one moment, and everything from now on."""
+        """With detail `stops`: write the state as it is now as one moment, and everything from now
+        on."""
         if self.everything:
             return
         self.everything = True

@@ -1,7 +1,8 @@
 """Numbers for trackers, and what each was last said to be.
 
-A tracker has a number for as long as it lives; its description is taken when it first comes into view and again when
-it was touched. All knowledge of trackers hangs on weak references, so nothing lives longer because of us.
+A tracker has a number for as long as it lives; its description is taken when it first comes into
+view and again when it was touched. All knowledge of trackers hangs on weak references, so nothing
+lives longer because of us.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class TrackerRef(ref):  # type: ignore[type-arg]
 
 
 class Trackers:
-    """The trackers of one translation. The recorder reads `known`, `shown` and `fresh` directly: it is on the hot
-    path."""
+    """The trackers of one translation. The recorder reads `known`, `shown` and `fresh` directly: it
+    is on the hot path."""
 
     def __init__(self, describer: Describer) -> None:
         self._describer = describer
@@ -64,7 +65,8 @@ class Trackers:
         self._described: dict[ValueId, int] = {}
         self._constants: dict[int, ValueId] = {}
         self._same: dict[ValueId, set[ValueId]] = {}
-        """Further numbers of a tracker that was reached lazily on several ways before it was realized."""
+        """Further numbers of a tracker that was reached lazily on several ways before it was
+        realized."""
         self._serial = 0
 
     def number(self, tracker: Any) -> ValueId:
@@ -94,7 +96,8 @@ class Trackers:
         return number
 
     def _number_constant(self, description: int) -> ValueId:
-        """Equal constants are one value: they are most of what comes and goes, and nothing tells them apart."""
+        """Equal constants are one value: they are most of what comes and goes, and nothing tells
+        them apart."""
         number = self._constants.get(description)
         if number is None:
             self._serial = number = self._serial + 1
@@ -177,7 +180,8 @@ class Trackers:
                     self._show_children(same, description)
 
     def _join(self, inner: Any, number: ValueId) -> None:
-        """A lazy tracker turned out to be `inner`, which may have come into view before, as itself or as another."""
+        """A lazy tracker turned out to be `inner`, which may have come into view before, as itself
+        or as another."""
         entry = self.known.get(id(inner))
         if entry is None or entry() is not inner:
             self._remember(inner, number)
@@ -185,7 +189,8 @@ class Trackers:
             self._same.setdefault(entry.number, set()).add(number)
 
     def reachable(self, numbers: list[ValueId]) -> dict[ValueId, int]:
-        """The descriptions of these and of all that they hold; from now on these are what is shown."""
+        """The descriptions of these and of all that they hold; from now on these are what is
+        shown."""
         found: dict[ValueId, int] = {}
         waiting = numbers
         while waiting:

@@ -1,1 +1,3 @@
-"""The engines: compilers that stepper can watch, each behind the face in `stepper.debuggee.engine`."""
+"""The engines: compilers that stepper can watch, each behind the face in
+`stepper.debuggee.engine`.
+"""

@@ -52,7 +52,8 @@ INSTRUCTION_KINDS = frozenset(
 
 
 class BreakpointError(ValueError):
-    """A breakpoint's written form cannot be understood; the message says why and what is possible."""
+    """A breakpoint's written form cannot be understood; the message says why and what is
+    possible."""
 
 
 class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -60,14 +61,15 @@ class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
 
     kind: BreakpointKind
     pattern: str = ""
-    """FUNCTION, OFFSET: glob over the qualified name; LINE: file name or path suffix; OPCODE: the name;
-    GUARD: the kind; NODE: glob over the target."""
+    """FUNCTION, OFFSET: glob over the qualified name; LINE: file name or path suffix; OPCODE: the
+    name; GUARD: the kind; NODE: glob over the target."""
     source: str = ""
     """GUARD: glob over the guarded expression."""
     number: int = 0
     """LINE: the line; OFFSET: the offset in bytes."""
     condition: str = ""
-    """A Python expression over `stack`, `locals`, `inst`, `graph`, `guards` and `tx`; empty: always."""
+    """A Python expression over `stack`, `locals`, `inst`, `graph`, `guards` and `tx`; empty:
+    always."""
     ignore: int = 0
     """How many hits to let pass first."""
     once: bool = False
@@ -82,7 +84,11 @@ class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
             case BreakpointKind.OFFSET:
                 text = f"offset:{self.pattern}@{self.number}"
             case BreakpointKind.GUARD:
-                text = ":".join(filter(None, ("guard", self.pattern or ("*" if self.source else ""), self.source)))
+                text = ":".join(
+                    filter(
+                        None, ("guard", self.pattern or ("*" if self.source else ""), self.source)
+                    )
+                )
             case _:
                 text = f"{self.kind}:{self.pattern}" if self.pattern else str(self.kind)
         if self.condition:
@@ -94,7 +100,8 @@ class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         return text
 
 
-# A condition may hold commas of its own, so it ends only where `, ignore N` or `, once` closes the text.
+# A condition may hold commas of its own, so it ends only where `, ignore N` or `, once` closes the
+# text.
 _MODIFIERS = re.compile(
     r"""^(?P<what>.*?)
         (?:\s*,\s*if\s+(?P<condition>.+?))?
@@ -117,7 +124,9 @@ def parse_breakpoint(text: str) -> Breakpoint:
         try:
             compile(condition, "<condition>", "eval")
         except SyntaxError as error:
-            raise BreakpointError(f"the condition {condition!r} is not an expression: {error.msg}") from None
+            raise BreakpointError(
+                f"the condition {condition!r} is not an expression: {error.msg}"
+            ) from None
     return msgspec.structs.replace(
         _parse_what(match["what"].strip()),
         condition=condition,
@@ -142,7 +151,9 @@ def _parse_what(text: str) -> Breakpoint:
         case BreakpointKind.OFFSET:
             pattern, at, number = rest.rpartition("@")
             if not at or not number.isdecimal():
-                raise BreakpointError(f"{text!r}: an offset is written offset:FUNCTION@N, e.g. offset:forward@42")
+                raise BreakpointError(
+                    f"{text!r}: an offset is written offset:FUNCTION@N, e.g. offset:forward@42"
+                )
             return Breakpoint(kind, pattern=pattern, number=int(number))
         case BreakpointKind.GUARD:
             pattern, _, source = rest.partition(":")

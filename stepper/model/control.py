@@ -1,9 +1,10 @@
 """The control channel: typed messages between a front end and the debuggee.
 
-Each message is one msgpack document behind a four-byte big-endian length. The front end sends requests, each with a
-number; the debuggee answers every request with one `Response` of that number, and sends events on its own account.
-State is not sent: the front end reads it from the recording, whose newest moment is committed before every `Stopped`.
-The vocabulary is that of the Debug Adapter Protocol where it has a word.
+Each message is one msgpack document behind a four-byte big-endian length. The front end sends
+requests, each with a number; the debuggee answers every request with one `Response` of that number,
+and sends events on its own account. State is not sent: the front end reads it from the recording,
+whose newest moment is committed before every `Stopped`. The vocabulary is that of the Debug Adapter
+Protocol where it has a word.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ class ProtocolError(Exception):
     """A message could not be understood; the connection can go on."""
 
 
-class _Message(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", forbid_unknown_fields=True):
+class _Message(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", forbid_unknown_fields=True
+):
     pass
 
 
@@ -50,7 +53,8 @@ class SetBreakpoints(_Message, frozen=True, tag="set-breakpoints"):
 
 
 class Evaluate(_Message, frozen=True, tag="evaluate"):
-    """Evaluate a Python expression at a live stop, over `stack`, `locals`, `inst`, `graph`, `guards`, `tx`."""
+    """Evaluate a Python expression at a live stop, over `stack`, `locals`, `inst`, `graph`,
+    `guards`, `tx`."""
 
     seq: int
     expression: str

@@ -1,4 +1,6 @@
-"""The user's program as the debugger shows it: code objects, their instructions and their source lines."""
+"""The user's program as the debugger shows it: code objects, their instructions and their source
+lines.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """How far a movement goes: one definition, used live by the controller and backwards by the reader.
 
-A movement starts at a place (frame, depth, line) and looks at each further moment in one direction. A direction is a
-value and not a second function: `Goal.reached` is asked about moments in the order in which the direction visits them.
+A movement starts at a place (frame, depth, line) and looks at each further moment in one direction.
+A direction is a value and not a second function: `Goal.reached` is asked about moments in the order
+in which the direction visits them.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ class Goal(msgspec.Struct, frozen=True):
     def reached(self, place: Place) -> bool:
         """Whether a movement that visits `place` (never the origin itself) is at its end.
 
-        A place in another attempt ends every motion but STEP's trivial case and CONTINUE: the frame that the
-        motion was about is gone, and running on silently would skip what the user wants to see.
-        """
+        A place in another attempt ends every motion but STEP's trivial case and CONTINUE: the frame
+        that the motion was about is gone, and running on silently would skip what the user wants to
+        see."""
         origin = self.origin
         if self.motion is Motion.CONTINUE:
             return False

@@ -1,8 +1,9 @@
 """A session as a sequence of moments, and all that is known at each.
 
-A *moment* is the instant before one instruction is interpreted. Moments are numbered 1, 2, 3 … in the order in which
-they happened, over the whole session, whatever frame or translation they belong to. What a step caused (a guard, a
-node, an event) carries the number of the moment whose instruction caused it; so it is seen from the next moment on.
+A *moment* is the instant before one instruction is interpreted. Moments are numbered 1, 2, 3 … in
+the order in which they happened, over the whole session, whatever frame or translation they belong
+to. What a step caused (a guard, a node, an event) carries the number of the moment whose
+instruction caused it; so it is seen from the next moment on.
 """
 
 from __future__ import annotations
@@ -203,8 +204,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     erased: MomentId | None = None
     """The moment whose instruction removed it, or gave it another name."""
     renamed: MomentId | None = None
-    """The moment whose instruction gave it this name, when it had another before; it is in the graph under this name
-    from then on."""
+    """The moment whose instruction gave it this name, when it had another before; it is in the
+    graph under this name from then on."""
 
 
 class SideEffect(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -268,7 +269,8 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     moment: MomentId
     kind: EventKind
     ref: int | None = None
-    """Id in the table of its kind: frame, guard, node, translation, attempt, graph break, side effect."""
+    """Id in the table of its kind: frame, guard, node, translation, attempt, graph break, side
+    effect."""
     text: str = ""
     """In one line."""
     frame: int | None = None

@@ -1,8 +1,8 @@
 """What the compiler knows of a value: the description of one VariableTracker at one moment.
 
-A tracker has a number (`ValueId`) for as long as it lives, so that one tracker in two places is seen as one.
-Its description can change, when the tracker is mutated or a lazy tracker is realized; each change is a new
-`Value`, and a moment shows the newest one that is not later than the moment.
+A tracker has a number (`ValueId`) for as long as it lives, so that one tracker in two places is
+seen as one. Its description can change, when the tracker is mutated or a lazy tracker is realized;
+each change is a new `Value`, and a moment shows the newest one that is not later than the moment.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ ValueId = int
 
 
 class TensorMeta(msgspec.Struct, frozen=True, array_like=True):
-    """The properties of a tensor that Dynamo tracks. Sizes are text, since they may be symbols (`s0`)."""
+    """The properties of a tensor that Dynamo tracks. Sizes are text, since they may be symbols
+    (`s0`)."""
 
     dtype: str
     """Without the `torch.` prefix, e.g. `float32`."""
@@ -34,8 +35,9 @@ class TensorMeta(msgspec.Struct, frozen=True, array_like=True):
 
 
 SHORT_DTYPES = {
-    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
-    "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "b8", "complex64": "c64", "complex128": "c128",
+    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
+    "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "b8",
+    "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
 
 
@@ -55,9 +57,11 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True):
     type: str = ""
     """Name of the Python type it stands for, when known without running anything."""
     text: str = ""
-    """A short form for one line: the constant, the tensor's dtype and shape, the function's name. Bounded."""
+    """A short form for one line: the constant, the tensor's dtype and shape, the function's name.
+    Bounded."""
     source: str = ""
-    """Where the value comes from, e.g. `L['x'].weight`; empty for a value that was made while tracing."""
+    """Where the value comes from, e.g. `L['x'].weight`; empty for a value that was made while
+    tracing."""
     constant: str | None = None
     """The constant's bounded repr, when the tracker stands for a constant."""
     tensor: TensorMeta | None = None

@@ -52,9 +52,8 @@ class CodeBook:
     def traced(self, tx: Any) -> Code:
         """A code object as the translator `tx` interprets it.
 
-        Dynamo cleans a code's instructions before it traces them and often hands out the same list again; one that
-        it made anew has instructions of its own.
-        """
+        Dynamo cleans a code's instructions before it traces them and often hands out the same list
+        again; one that it made anew has instructions of its own."""
         first = tx.instructions[0] if tx.instructions else None
         key = id(tx.f_code)
         entry = self._traced.get(key)
@@ -136,7 +135,8 @@ def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
 
 
 def _argument(value: object, argument: int | None, jump: bool) -> str:
-    """An instruction's argument in words; a constant may be any object, so only plain ones are shown in full."""
+    """An instruction's argument in words; a constant may be any object, so only plain ones are
+    shown in full."""
     if jump or (argument is None and type(value) is not str):
         # Dynamo writes names into instructions of its own without a number for them.
         return ""

@@ -1,17 +1,19 @@
 """What a VariableTracker is, said without touching it.
 
-The rule. Describing must not run anybody's code: no property, method or `__repr__` of a tracker (many realize a lazy
-tracker, which installs guards) and none of a user's object (which could do anything). So everything here reads
-instance dictionaries through `object`, dispatches on `type(x)` (`isinstance` realizes lazy trackers, and asks a user's
-object for `__class__`), and turns only exact builtin and torch types to text.
+The rule. Describing must not run anybody's code: no property, method or `__repr__` of a tracker
+(many realize a lazy tracker, which installs guards) and none of a user's object (which could do
+anything). So everything here reads instance dictionaries through `object`, dispatches on `type(x)`
+(`isinstance` realizes lazy trackers, and asks a user's object for `__class__`), and turns only
+exact builtin and torch types to text.
 
-The cost. A tracker is described once per step in which it is new or was mutated, so this is the hottest part of
-recording. Each kind's function builds a small key first; only a key that was never seen builds a `Value`. Equal
-descriptions are stored once.
+The cost. A tracker is described once per step in which it is new or was mutated, so this is the
+hottest part of recording. Each kind's function builds a small key first; only a key that was never
+seen builds a `Value`. Equal descriptions are stored once.
 """
 
 from __future__ import annotations
 
+import collections
 import types
 import weakref
 from collections.abc import Callable
@@ -46,10 +48,14 @@ _PLAIN_TYPES = frozenset(
 )  # fmt: skip
 
 _CACHED = frozenset({"dict_vt"})
-"""Fields in which a tracker keeps another that says nothing more of it: Dynamo makes it when it first needs it."""
+"""Fields in which a tracker keeps another that says nothing more of it: Dynamo makes it when it
+first needs it."""
+
+_DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict})
 
 _HASHED_BY_VALUE = frozenset({type(None), bool, int, str})
-"""Constants that may stand in a key as they are: equal ones of one type are the same. (0.0 equals -0.0.)"""
+"""Constants that may stand in a key as they are: equal ones of one type are the same. (0.0 equals
+-0.0.)"""
 
 _WITH_ATTRIBUTES = ("AttributeMutationNew", "AttributeMutationExisting")
 
@@ -119,7 +125,8 @@ class Describer:
         self.children: dict[int, tuple[ValueId, ...]] = {}
         """For each description of a container, its children's numbers."""
         self.attributes: Callable[[object], dict[str, object] | None] = lambda tracker: None
-        """Pending attribute mutations of a tracker, from the side effects of the current translation."""
+        """Pending attribute mutations of a tracker, from the side effects of the current
+        translation."""
 
     def describe(self, tracker: object, number: Number) -> int:
         """The id of the tracker's description now. `number` gives a child's number."""
@@ -178,7 +185,8 @@ class Describer:
         """The checkpoint that a graph break would restart from, in words."""
         if speculation is None:
             return ""
-        return f"line {speculation.lineno}, {speculation.inst.opname} at {speculation.instruction_pointer}"
+        at = f"{speculation.inst.opname} at {speculation.instruction_pointer}"
+        return f"line {speculation.lineno}, {at}"
 
     def lazy_of(self, cache: object) -> object | None:
         """The unrealized tracker that was described with this cache."""
@@ -186,8 +194,8 @@ class Describer:
         return None if found is None else found()
 
     def constant(self, tracker: object) -> int:
-        """The description of a tracker of flavour CONSTANT: it can neither change nor have children, and equal ones
-        need not be told apart."""
+        """The description of a tracker of flavour CONSTANT: it can neither change nor have
+        children, and equal ones need not be told apart."""
         kind = type(tracker)
         if kind is ConstantVariable:
             key = _constant(self, kind, _dict_of(tracker, "__dict__"))
@@ -197,7 +205,8 @@ class Describer:
         return self._new(key) if found is None else found
 
     def named(self, pairs: list[tuple[str, object]]) -> tuple[Any, ...]:
-        """Labelled children as part of a key; what is no tracker (a deleted attribute's mark) is left out."""
+        """Labelled children as part of a key; what is no tracker (a deleted attribute's mark) is
+        left out."""
         out: list[Any] = []
         for label, child in pairs:
             if is_tracker(child):
@@ -214,8 +223,9 @@ class Describer:
         return id
 
 
-# A key is (class, source, mutability, what, facts…). Children stand in it as one flat tuple (label, number, label, …):
-# keys live as long as the session, and each nested tuple would be one more object for the garbage collector.
+# A key is (class, source, mutability, what, facts…). Children stand in it as one flat tuple (label,
+# number, label, …): keys live as long as the session, and each nested tuple would be one more
+# object for the garbage collector.
 
 
 def _head(fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -292,9 +302,8 @@ def _range_or_slice(describer: Describer, kind: type, fields: dict[str, Any]) ->
 
 def _mapping(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     items: Any = fields.get("items")
-    if dict not in _mro(type(items)) or type(items).items is not dict.items:
-        if type(items).__name__ != "OrderedDict":  # its `items` is C code as well
-            return _other(describer, kind, fields)
+    if type(items) not in _DICTS:  # Dynamo's own mappings may do anything when they are read
+        return _other(describer, kind, fields)
     number = describer._number
     children: list[Any] = []
     for key, child in items.items():
@@ -343,13 +352,15 @@ def _cell(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any
 
 def _lazy(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     value = fields["_cache"].value
-    # Of a lazy constant we show the value: Dynamo has it at hand, too, and only its guard is put off.
+    # Of a lazy constant we show the value: Dynamo has it at hand, too, and only its guard is put
+    # off.
     text = plain_text(value) if type(value) in _PLAIN_TYPES else None
     return (kind, *_head(fields), "lazy", _type_name(type(value)), text)
 
 
 def _other(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    """Any other tracker: what it stands for by name, and every tracker among its fields as a child."""
+    """Any other tracker: what it stands for by name, and every tracker among its fields as a
+    child."""
     name = ""
     type_name = ""
     for field in ("value", "fn", "obj_type", "value_type", "exc_type", "code"):
@@ -409,12 +420,14 @@ def _function_for(kind: type) -> Describe:
 
 
 _PYTHON_TYPES = {
-    "TupleVariable": "tuple", "ListVariable": "list", "SizeVariable": "torch.Size", "SetVariable": "set",
-    "FrozensetVariable": "frozenset", "RangeVariable": "range", "SliceVariable": "slice", "CellVariable": "cell",
-    "ConstDictVariable": "dict", "DequeVariable": "deque", "ListIteratorVariable": "list_iterator",
-    "TupleIteratorVariable": "tuple_iterator", "UserFunctionVariable": "function", "UserMethodVariable": "method",
-    "NestedUserFunctionVariable": "function", "LambdaVariable": "function", "PythonModuleVariable": "module",
-    "SymNodeVariable": "int", "NullVariable": "NULL", "UserDefinedClassVariable": "type",
+    "TupleVariable": "tuple", "ListVariable": "list", "SizeVariable": "torch.Size",
+    "SetVariable": "set", "FrozensetVariable": "frozenset", "RangeVariable": "range",
+    "SliceVariable": "slice", "CellVariable": "cell", "ConstDictVariable": "dict",
+    "DequeVariable": "deque", "ListIteratorVariable": "list_iterator",
+    "TupleIteratorVariable": "tuple_iterator", "UserFunctionVariable": "function",
+    "UserMethodVariable": "method", "NestedUserFunctionVariable": "function",
+    "LambdaVariable": "function", "PythonModuleVariable": "module", "SymNodeVariable": "int",
+    "NullVariable": "NULL", "UserDefinedClassVariable": "type",
     "LocalGeneratorObjectVariable": "generator", "SuperVariable": "super",
 }  # fmt: skip
 
@@ -490,7 +503,7 @@ def _container_text(name: str, length: int | None) -> str:
 def _tensor_meta(meta: object) -> TensorMeta | None:
     if meta is None or type(meta) is TensorMeta:
         return meta
-    facts: tuple[Any, ...] = meta  # type: ignore[assignment]
-    subclass = facts[6]
+    facts: tuple[Any, Any, Any, Any, Any, Any, Any] = meta  # type: ignore[assignment]
+    dtype, size, stride, device, requires_grad, layout, subclass = facts
     name = "" if subclass in (None, torch.Tensor) else _type_name(subclass)
-    return tensor_meta(*facts[:6], name)
+    return tensor_meta(dtype, size, stride, device, requires_grad, layout, name)

@@ -1,11 +1,13 @@
 """Follows Dynamo through translations, attempts and frames, and reports what it sees.
 
-What is on the stack of things, outermost first: a *translation* (one call of `_compile`), its current *attempt* (one
-root InstructionTranslator), and the *frames* (the root and each inlined call). A backend can call a compiled function,
-so translations nest. All of it happens under Dynamo's compile lock, in one thread at a time.
+What is on the stack of things, outermost first: a *translation* (one call of `_compile`), its
+current *attempt* (one root InstructionTranslator), and the *frames* (the root and each inlined
+call). A backend can call a compiled function, so translations nest. All of it happens under
+Dynamo's compile lock, in one thread at a time.
 
-Every hook here runs inside the compiler. It must not raise (`_safely` sees to that; a defect of ours ends the watching,
-not the program), except KeyboardInterrupt, by which the user ends the program at a stop.
+Every hook here runs inside the compiler. It must not raise (`_safely` sees to that; a defect of
+ours ends the watching, not the program), except KeyboardInterrupt, by which the user ends the
+program at a stop.
 """
 
 from __future__ import annotations
@@ -455,7 +457,8 @@ class DynamoEngine:
 
 
 def _enclosing_calls(frame: FrameType | None) -> int:
-    """How many translations are still running around the one that begins in `frame`, a frame of `_compile`.
+    """How many translations are still running around the one that begins in `frame`, a frame of
+    `_compile`.
 
     One that was left by a KeyboardInterrupt told nobody; it is missing from the Python stack.
     """
@@ -473,7 +476,8 @@ def _enclosing_calls(frame: FrameType | None) -> int:
 
 
 def _program_stack(frame: FrameType | None) -> tuple[PythonFrame, ...]:
-    """The program's own frames at this call, outermost first, without torch's machinery around the newest."""
+    """The program's own frames at this call, outermost first, without torch's machinery around the
+    newest."""
     frames: list[PythonFrame] = []
     inside_torch = True
     while frame is not None and len(frames) < MAX_PYTHON_FRAMES:
@@ -487,7 +491,8 @@ def _program_stack(frame: FrameType | None) -> tuple[PythonFrame, ...]:
 
 
 def _message(error: BaseException) -> str:
-    """A compiler exception's message. They are torch's own classes or come from torch's own operators."""
+    """A compiler exception's message. They are torch's own classes or come from torch's own
+    operators."""
     text = getattr(error, "msg", None)
     return (
         text

@@ -1,10 +1,11 @@
-"""From the exceptions by which Dynamo gives up on an instruction to the graph break that the user sees.
+"""From the exceptions by which Dynamo gives up on an instruction to the graph break that the user
+sees.
 
-Dynamo raises `Unsupported` in the instruction that it cannot trace, often deep in an inlined call, and catches it where
-it can do something: restart with a break there, or skip the frame. Many are caught and forgotten, so the raise is not
-yet a graph break; and where it is caught, the instruction is no longer known. So raises are noted with their moment,
-and looked up when Dynamo says that it breaks. Exceptions are noted by id only: holding one would hold the frames in its
-traceback.
+Dynamo raises `Unsupported` in the instruction that it cannot trace, often deep in an inlined call,
+and catches it where it can do something: restart with a break there, or skip the frame. Many are
+caught and forgotten, so the raise is not yet a graph break; and where it is caught, the instruction
+is no longer known. So raises are noted with their moment, and looked up when Dynamo says that it
+breaks. Exceptions are noted by id only: holding one would hold the frames in its traceback.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class BreakTracker:
     def announced(
         self, gb_type: str, explanation: str, hints: Sequence[str], from_exc: Any
     ) -> None:
-        """Dynamo is about to raise, in these words. A break that was caused by another is where that one was."""
+        """Dynamo is about to raise, in these words. A break that was caused by another is where
+        that one was."""
         earlier = self._raised.get(id(from_exc))
         self._announced = (
             gb_type,

@@ -1,8 +1,9 @@
 """Watches an FX graph grow.
 
-torch.fx tells a graph's lookup table of every node that comes and goes; we hear it there, note the node, and describe
-it at the next instruction, when Dynamo has given it its meta value. A graph's nodes have a rank, a number that sorts
-them into graph order, because Dynamo also inserts (lifted inputs) before nodes that were reported long ago.
+torch.fx tells a graph's lookup table of every node that comes and goes; we hear it there, note the
+node, and describe it at the next instruction, when Dynamo has given it its meta value. A graph's
+nodes have a rank, a number that sorts them into graph order, because Dynamo also inserts (lifted
+inputs) before nodes that were reported long ago.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ MAX_ARGUMENTS = 400
 
 
 class GraphWatcher:
-    """Knows the nodes that were reported, for the main graph and the subgraphs of higher-order operators."""
+    """Knows the nodes that were reported, for the main graph and the subgraphs of higher-order
+    operators."""
 
     def __init__(self) -> None:
         self._output: Any = None
@@ -47,7 +49,8 @@ class GraphWatcher:
             self.changed = bool(self._inserted)
 
     def reset(self) -> None:
-        """Forget the graphs: another attempt begins, or this one's graph is handed to the backend."""
+        """Forget the graphs: another attempt begins, or this one's graph is handed to the
+        backend."""
         self._output = None
         self._graphs.clear()
         self._known.clear()
@@ -121,8 +124,8 @@ class GraphWatcher:
     def _is_unchanged(self, node: Node) -> bool:
         """Whether a node that went and came back is what it was, where it was.
 
-        torch.fx takes a node out and puts it back to set any attribute of it; printing a graph does so with all nodes.
-        """
+        torch.fx takes a node out and puts it back to set any attribute of it; printing a graph does
+        so with all nodes."""
         record, before, after = self._known.get(node), node._prev, node._next
         return (
             record is not None
@@ -211,7 +214,8 @@ def _argument(argument: Any) -> str:
             + "}"
         )
     if type(argument) is slice:
-        return f"slice({_argument(argument.start)}, {_argument(argument.stop)}, {_argument(argument.step)})"
+        bounds = (argument.start, argument.stop, argument.step)
+        return f"slice({', '.join(map(_argument, bounds))})"
     return plain_text(argument)
 
 

@@ -1,23 +1,26 @@
 """Calls to us at the entry of somebody else's function, without a frame of ours on the stack.
 
-The idea. To watch a function is usually to wrap it. A wrapper stays on the stack while the function runs: tracebacks,
-stack summaries and recursion depth change, and a compiler that records user stacks (as Dynamo does for guards, nodes
-and graph breaks) would record us. So we do not wrap; we put a few instructions in front of the function's own:
+The idea. To watch a function is usually to wrap it. A wrapper stays on the stack while the function
+runs: tracebacks, stack summaries and recursion depth change, and a compiler that records user
+stacks (as Dynamo does for guards, nodes and graph breaks) would record us. So we do not wrap; we
+put a few instructions in front of the function's own:
 
     RESUME              RESUME
     ...body...    →     hook(a, b)      # LOAD_CONST, LOAD_FAST…, CALL, POP_TOP
                         ...body...
 
-The hook's frame is gone before the body begins. The body stays byte for byte what it was: from 3.11 on every jump is
-relative and none crosses the place after RESUME, so only the exception table moves (by a constant) and the location
-table gets one entry more. The function object, its name, defaults, closure and line numbers stay.
+The hook's frame is gone before the body begins. The body stays byte for byte what it was: from 3.11
+on every jump is relative and none crosses the place after RESUME, so only the exception table moves
+(by a constant) and the location table gets one entry more. The function object, its name, defaults,
+closure and line numbers stay.
 
-What it cannot do is see a function's result. That is enough: everything that we want to know of a result is an
-argument of some later call.
+What it cannot do is see a function's result. That is enough: everything that we want to know of a
+result is an argument of some later call.
 
-Alternatives. Rebuilding the code through an assembler (the `bytecode` package) would write the whole function anew,
-and handler depths are known to go wrong in nested handlers; `sys.monitoring` does not exist on 3.11 and is seen by
-other tools; replacing methods on the class adds the frames that we do not want.
+Alternatives. Rebuilding the code through an assembler (the `bytecode` package) would write the
+whole function anew, and handler depths are known to go wrong in nested handlers; `sys.monitoring`
+does not exist on 3.11 and is seen by other tools; replacing methods on the class adds the frames
+that we do not want.
 """
 
 from __future__ import annotations
@@ -53,8 +56,8 @@ class Probe:
     ) -> None:
         """Install at once.
 
-        `function` is a Python function, or one decorated with `functools.wraps`; `arguments` are the names of those
-        of its parameters that the hook gets.
+        `function` is a Python function, or one decorated with `functools.wraps`; `arguments` are
+        the names of those of its parameters that the hook gets.
 
         Raises:
             ProbeError: it is no Python function, lacks a parameter or has an unexpected prologue.
@@ -81,7 +84,8 @@ def insert_call(code: CodeType, hook: Hook, arguments: tuple[str, ...]) -> CodeT
     """`code` with `hook(*arguments)` in front of its body.
 
     Raises:
-        ProbeError: an argument is no parameter of `code`, or the code does not begin as CPython's compiler lets it.
+        ProbeError: an argument is no parameter of `code`, or the code does not begin as CPython's
+        compiler lets it.
     """
     units = _prologue_units(code)
     prefix = _call_units(code, hook, arguments)
@@ -140,7 +144,8 @@ def _call_units(code: CodeType, hook: Hook, arguments: tuple[str, ...]) -> bytes
 
 
 def _cache_counts() -> dict[str, int]:
-    """Inline cache entries behind the instructions that we emit, as this interpreter lays them out."""
+    """Inline cache entries behind the instructions that we emit, as this interpreter lays them
+    out."""
 
     def probed() -> None:
         probed()
@@ -165,7 +170,8 @@ _CACHES = _cache_counts()
 
 
 def _insert_location(table: bytes, units: int, length: int, code: CodeType) -> bytes:
-    """The location table with an entry for `length` units after the first `units`, at RESUME's line."""
+    """The location table with an entry for `length` units after the first `units`, at RESUME's
+    line."""
     position = covered = 0
     while covered < units and position < len(table):
         covered += (table[position] & 7) + 1
@@ -210,7 +216,8 @@ def _shift_exception_table(table: bytes, after: int, by: int) -> Iterator[int]:
 
 
 def _varint(value: int, marker: Literal[0, 128] = 0) -> Iterator[int]:
-    """Six bits a byte, most significant first; bit 6: more follow; bit 7 of the first: a new entry."""
+    """Six bits a byte, most significant first; bit 6: more follow; bit 7 of the first: a new
+    entry."""
     groups = [value & 63]
     while value := value >> 6:
         groups.append(value & 63 | 64)

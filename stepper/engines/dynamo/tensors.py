@@ -1,8 +1,8 @@
 """The properties of fake tensors and symbols, read without dispatching to anybody.
 
-A fake tensor's `shape` is answered by C++ unless a torch function mode or a subclass is in the way; both are disabled
-while we look. A symbol is shown by the expression it was made with: asking for a simplified or hinted one could add
-guards.
+A fake tensor's `shape` is answered by C++ unless a torch function mode or a subclass is in the way;
+both are disabled while we look. A symbol is shown by the expression it was made with: asking for a
+simplified or hinted one could add guards.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """All that differs between the torch versions that the dynamo engine supports.
 
-Each probe names a function of Dynamo's, the parameters that we read there, and what its call means to us. A version
-that lacks a function, or has it with other parameters, gets a row of its own in `_OVERRIDES`; nothing outside this
-module asks for a version.
+Each probe names a function of Dynamo's, the parameters that we read there, and what its call means
+to us. A version that lacks a function, or has it with other parameters, gets a row of its own in
+`_OVERRIDES`; nothing outside this module asks for a version.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ NEWEST = (2, 15)
 
 
 class UnsupportedTorch(RuntimeError):
-    """The installed torch is not one that the engine was tested with; the message says which are."""
+    """The installed torch is not one that the engine was tested with; the message says which
+    are."""
 
 
 class ProbePoint(NamedTuple):
@@ -102,8 +103,8 @@ _POINTS: dict[str, ProbePoint] = {
     ),
 }
 
-# Methods that change a tracker in place without telling the side effects, and the parameter that it is. Which of them
-# there are differs; the audit in the tests notices when one is missing.
+# Methods that change a tracker in place without telling the side effects, and the parameter that it
+# is. Which of them there are differs; the audit in the tests notices when one is missing.
 _CHANGES = (
     ProbePoint("torch._dynamo.side_effects", "SideEffects._track_obj", ("variable",)),
     ProbePoint(
@@ -164,8 +165,9 @@ def probe_points() -> dict[str, ProbePoint]:
     version = torch_version()
     if not OLDEST <= version <= NEWEST:
         raise UnsupportedTorch(
-            f"stepper's dynamo engine supports torch {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}, but "
-            f"{torch.__version__} is installed. Install a torch in that range, or a stepper that supports yours."
+            f"stepper's dynamo engine supports torch {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}."
+            f"{NEWEST[1]}, but {torch.__version__} is installed. Install a torch in that range, or "
+            "a stepper that supports yours."
         )
     points = _POINTS | _OVERRIDES.get(version, {})
     return {meaning: point for meaning, point in points.items() if point is not None}
@@ -207,8 +209,8 @@ def resolve(point: ProbePoint) -> Any:
             found = vars(found)[part]
         except KeyError:
             raise UnsupportedTorch(
-                f"torch {torch.__version__} has no {point.module}.{point.qualname}, which stepper needs to watch. "
-                "Is this a modified build of torch?"
+                f"torch {torch.__version__} has no {point.module}.{point.qualname}, which stepper "
+                "needs to watch. Is this a modified build of torch?"
             ) from None
     return found
 
