@@ -22,6 +22,10 @@ from stepper.engines.dynamo.versions import source_name
 from stepper.model import trace
 from stepper.model.value import TensorMeta
 
+_STEP = 1024.0
+"""Between the ranks of two nodes that came one after the other."""
+_GAP = 2.0**30
+"""Between the inputs and the rest: Dynamo puts each input that it lifts later behind the last one."""
 MAX_ARGUMENTS = 400
 """Characters of a node's arguments as text."""
 
@@ -144,8 +148,13 @@ class GraphWatcher:
         low = self._known[before].rank if before.op != "root" else None
         high = self._known[after].rank if after.op != "root" else None
         if low is None:
-            return 0.0 if high is None else high - 1.0
-        return low + 1.0 if high is None else (low + high) / 2
+            return 0.0 if high is None else high - _STEP
+        if high is None:
+            return low + (
+                _STEP if (before.op == "placeholder") == (node.op == "placeholder") else _GAP
+            )
+        # Not halfway: a float can be halved no more often than a model has parameters.
+        return low + 1.0 if low + 1.0 < high else (low + high) / 2
 
     def _rename(self, node: Node, recorder: Recorder, attempt: LiveAttempt) -> None:
         """Report a node, and those that read it, under the new name from now on."""
