@@ -201,7 +201,8 @@ class Lines(QuietScrollView, can_focus=True):
         if width <= 0:
             return
         left = 0
-        if last > width:
+        fits = last - first < width - self.frozen
+        if last > width and (fits or first > width // 2):
             # The beginning of what is looked at matters more than its end.
             left = min(last - width, max(0, first - self.frozen - 1))
         if left != self._left:

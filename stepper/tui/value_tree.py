@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
+from stepper.client.names import brief_node, brief_source
 from stepper.model.trace import Guard
 from stepper.model.value import Item, Value, ValueId
 from stepper.tui.briefly import brief_row
@@ -56,8 +57,7 @@ def _branch(
 def _row(label: Span, value: Value, change: Change, was: Value | None) -> Row:
     spans: list[Span] = [(f"{change} ", change.role), label, ("  ", ""), (value.brief, role(value))]
     if was is not None:
-        before = was.brief if was.brief != value.brief else f"{was.brief}, otherwise"
-        spans.append((f" (was {before})", "dim"))
+        spans.append((f" (was {_former(was, value)})", "dim"))
     if value.lazy and _NOT_REALIZED not in value.brief:
         spans.append(("  lazy", "comment"))
     if value.length is not None and not value.text:
@@ -68,6 +68,22 @@ def _row(label: Span, value: Value, change: Change, was: Value | None) -> Row:
         spans += [("  ", ""), (value.source, "source")]
     spans.append((f"  {value.cls}", "dim"))
     return brief_row(*spans)
+
+
+def _former(was: Value, value: Value) -> str:
+    """What a value was, by the first thing that tells it from what it is now."""
+    if was.brief != value.brief:
+        return was.brief
+    if was.node != value.node:
+        return f"%{brief_node(was.node)}" if was.node else "no node"
+    if was.source != value.source:
+        return brief_source(was.source) or "made while tracing"
+    if was.length != value.length:
+        return f"{was.length} items"
+    for name in ("cls", "type", "mutability"):
+        if getattr(was, name) != getattr(value, name):
+            return f"{getattr(was, name) or f'without {name}'}"
+    return "not realized" if was.lazy else "another, alike"
 
 
 def _gone(label: Span, old: Value | None) -> Row:
