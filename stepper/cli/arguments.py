@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -236,3 +237,9 @@ def need_terminal(instead: str) -> None:
         raise UsageError(f"there is no terminal to draw on; use {instead}")
     if os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError(f"this terminal (TERM=dumb) cannot be drawn on; use {instead}")
+    encoding = codecs.lookup(sys.stdout.encoding).name
+    if encoding != "utf-8":
+        raise UsageError(
+            f"this terminal's encoding ({encoding}) has no signs to draw with; "
+            f"set LANG=C.UTF-8 or PYTHONUTF8=1, or use {instead}"
+        )

@@ -321,8 +321,8 @@ class Session:
         if self.hello is None:
             explanation = (
                 "it never reported to the debugger, so nothing was recorded. "
-                "python's options -I, -E and -S, or a program that replaces itself (exec), "
-                "keep stepper out"
+                "python's options -I, -E and -S, a program that replaces itself (exec), and a "
+                "--python without stepper (pip install torch-stepper there) keep it out"
             )
         if wait_status is None:
             self.exit_status = ExitStatus(explanation=explanation)

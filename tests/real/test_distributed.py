@@ -1,0 +1,184 @@
+"""Programs of many processes: loaders' workers are left alone, ranks are recorded one by one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.real.running import Outcome, environment, look, record, run
+
+pytestmark = pytest.mark.slow
+
+LOADER = """
+import sys
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Squares(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return torch.full((4,), float(index)), torch.tensor([float(index * index)])
+
+
+def train(kind):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+
+    @torch.compile(backend="aot_eager")
+    def step(x, y):
+        return torch.nn.functional.mse_loss(model(x), y)
+
+    loader = DataLoader(
+        Squares(),
+        batch_size=4,
+        num_workers=2,
+        multiprocessing_context=kind,
+        persistent_workers=True,
+    )
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = step(x, y)
+            loss.backward()
+            optimizer.step()
+    print(f"{loss.item():.4f}")
+
+
+if __name__ == "__main__":
+    train(sys.argv[1])
+"""
+
+
+def test_workers_of_a_data_loader_are_not_the_program(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LOADER)
+    plain = run(["train.py", "fork"], tmp_path)
+    assert plain.status == 0, plain.err
+    for kind in ("fork", "spawn"):
+        watched = record(tmp_path, "train.py", kind)
+        assert (watched.status, watched.out) == (plain.status, plain.out), watched.err
+        # Nothing of ours but the closing line, whatever torch has to say.
+        assert len(watched.err.splitlines()) == len(plain.err.splitlines()) + 1
+        facts = look(tmp_path / "run.stepper")
+        assert (facts.ended, facts.unfinished) == ("exit", [])
+        assert facts.functions == ["train.<locals>.step"]
+
+
+TRAIN = """
+import os
+import torch
+import torch.distributed as dist
+
+
+def train(rank):
+    torch.manual_seed(0)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 2))
+    compiled = torch.compile(model, backend="eager")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        compiled(torch.ones(3, 4) * (rank + 1)).sum().backward()
+        optimizer.step()
+    total = sum(p.sum().item() for p in model.parameters())
+    os.write(1, f"rank {rank}: {total:.4f}\\n".encode())  # one piece, so that ranks do not mix
+"""
+TORCHRUN = (
+    TRAIN
+    + """
+dist.init_process_group("gloo")
+train(dist.get_rank())
+dist.barrier()
+dist.destroy_process_group()
+"""
+)
+SPAWN = (
+    """
+import sys
+import torch.multiprocessing as mp
+import stepper
+"""
+    + TRAIN
+    + """
+
+def work(rank, store, recordings):
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+    os.environ["RANK"] = str(rank)
+    if recordings:
+        with stepper.record(recordings):
+            train(rank)
+    else:
+        train(rank)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    mp.spawn(work, (os.path.abspath(sys.argv[1]), sys.argv[2]), nprocs=2)
+"""
+)
+LAUNCH = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+
+
+def ranks(outcome: Outcome) -> list[str]:
+    assert outcome.status == 0, outcome.err
+    return sorted(line for line in outcome.out.splitlines() if line.startswith("rank "))
+
+
+def check_ranks(directory: Path) -> None:
+    for rank in range(2):
+        facts = look(directory / f"run-{rank}.stepper")
+        assert (facts.rank, facts.ended, facts.unfinished) == (rank, "exit", [])
+        assert len(facts.functions) > 1
+
+
+def test_torchrun_starts_each_rank_under_stepper(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TORCHRUN)
+    plain = ranks(run([*LAUNCH, "train.py"], tmp_path))
+    assert len(plain) == 2
+    under = ["-m", "stepper", "record", "-o", "run-{rank}.stepper", "train.py"]
+    assert ranks(run([*LAUNCH, *under], tmp_path)) == plain
+    check_ranks(tmp_path)
+
+
+def test_the_launcher_itself_compiles_nothing_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TORCHRUN)
+    outcome = record(tmp_path, *LAUNCH, "train.py")
+    assert len(ranks(outcome)) == 2
+    closing = outcome.err.splitlines()[-1]
+    assert closing.startswith("stepper: nothing was translated (each process needs ")
+
+
+def test_spawned_ranks_record_themselves(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SPAWN)
+    plain = ranks(run(["train.py", "plain", ""], tmp_path))
+    assert len(plain) == 2
+    assert ranks(run(["train.py", "watched", "run-{rank}.stepper"], tmp_path)) == plain
+    check_ranks(tmp_path)
+
+
+def test_ranks_that_share_a_name_do_not_take_each_others_recording(tmp_path: Path) -> None:
+    waiting = "import sys; print('up', flush=True); sys.stdin.read(); print('end')"
+    command = [sys.executable, "-m", "stepper", "record", "-o", "run.stepper", "-c"]
+    first = subprocess.Popen(
+        [*command, waiting],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert first.stdout is not None
+    assert first.stdout.readline() == "up\n"
+    second = record(tmp_path, "-c", "print('ran')")
+    assert (second.status, second.out) == (2, "")
+    assert "is recording to run.stepper at this moment; name another file" in second.err
+    out, _ = first.communicate("", timeout=60)
+    assert (first.returncode, out) == (0, "end\n")
+    assert look(tmp_path / "run.stepper").ended == "exit"
+    assert record(tmp_path, "-c", "print('ran')").out == "ran\n"

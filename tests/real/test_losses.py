@@ -1,0 +1,216 @@
+"""Nothing is lost: however a program or its front end ends, the recording opens and is as full as
+it can be, and the program does what it would have done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from stepper.recording.occupied import process_exists
+from stepper.recording.reader import Recording
+from tests.real.running import (
+    COMPILED,
+    ENDLESS,
+    console,
+    environment,
+    look,
+    moments,
+    record,
+    until,
+)
+
+RECORD = [sys.executable, "-m", "stepper", "record", "-o", "run.stepper"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "ended"),
+    [
+        ("import os; os._exit(4)", 4, "ended with exit code 4"),
+        ("import ctypes; ctypes.string_at(0)", -signal.SIGSEGV, "killed by SIGSEGV (11)"),
+        ("import os; os.execv('/bin/true', ['true'])", 0, "ended with exit code 0"),
+        ("raise KeyboardInterrupt", -signal.SIGINT, "exit"),
+    ],
+)
+def test_a_sudden_end_leaves_everything(
+    tmp_path: Path, ending: str, status: int, ended: str
+) -> None:
+    outcome = record(tmp_path, "-c", COMPILED + ending)
+    assert outcome.status == status
+    assert "1 translation, " in outcome.err.splitlines()[-1]
+    facts = look(tmp_path / "run.stepper")
+    assert (facts.ended, facts.functions, facts.unfinished) == (ended, ["f"], [])
+    assert facts.moments > 200
+    # One file is left, although its writer could not tidy up.
+    assert [path.name for path in tmp_path.glob("run.*")] == ["run.stepper"]
+
+
+ALL_AT_ONCE = """
+import os, sys, threading
+
+os.chdir("elsewhere")
+sys.excepthook = lambda kind, error, trace: open("hook", "w").write(repr(error))
+thread = threading.Thread(target=f, args=(torch.ones(2, 2),))
+thread.start()
+thread.join()
+child = os.fork()
+if child == 0:
+    torch._dynamo.reset()
+    f(torch.ones(3))
+    sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+sys.stdout.close()
+sys.stderr.close()
+# As daemons do; the compiler itself asks whether stdout is a terminal.
+sys.stdout = sys.stderr = open(os.devnull, "w")
+f(torch.ones(3, 3, 3))
+if len(sys.argv) > 1:
+    raise SystemExit(3)
+raise ValueError("mine")
+"""
+
+
+@pytest.mark.parametrize(("arguments", "status"), [([], 1), (["quietly"], 3)])
+def test_a_program_may_do_anything_to_its_process(
+    tmp_path: Path, arguments: list[str], status: int
+) -> None:
+    """It changes directory, forks, compiles in a thread, closes its output, has a hook."""
+    (tmp_path / "elsewhere").mkdir()
+    outcome = record(tmp_path, "-c", COMPILED + ALL_AT_ONCE, *arguments)
+    assert outcome.status == status, outcome.err
+    assert "3 translations, " in outcome.err
+    hook = tmp_path / "elsewhere" / "hook"
+    assert hook.exists() != bool(arguments)
+    assert not hook.exists() or hook.read_text() == "ValueError('mine')"
+    facts = look(tmp_path / "run.stepper")
+    assert (facts.ended, facts.functions, facts.unfinished) == ("exit", ["f"] * 3, [])
+
+
+def test_killed_in_the_midst_of_tracing(tmp_path: Path) -> None:
+    path = tmp_path / "run.stepper"
+    process = subprocess.Popen(
+        [*RECORD, "-c", ENDLESS],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until(lambda: moments(path) > 1500)
+    seen = moments(path)
+    recording = Recording.open(str(path))
+    os.kill(recording.facts.pid, signal.SIGKILL)
+    recording.close()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert "1 translation" in err
+    facts = look(path)
+    assert facts.moments >= seen
+    assert facts.ended == "killed by SIGKILL (9)"
+    assert (
+        f"moment {facts.moments}/" in console(tmp_path, "goto newest", program=["run.stepper"]).out
+    )
+
+
+def test_recording_goes_on_when_its_front_end_is_killed(tmp_path: Path) -> None:
+    go_on = "open('ready', 'w').close(); input(); torch._dynamo.reset(); f(torch.ones(3))\n"
+    process = subprocess.Popen(
+        [*RECORD, "-c", COMPILED + go_on + "print('to the end')"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    until((tmp_path / "ready").exists)
+    process.kill()
+    process.wait()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("on\n")
+    process.stdin.close()
+    assert process.stdout.read() == "to the end\n"
+    process.stdout.close()
+    path = tmp_path / "run.stepper"
+    until(lambda: look(path).ended is not None)
+    facts = look(path)
+    assert (facts.ended, facts.functions, facts.unfinished) == ("exit", ["f", "f"], [])
+
+
+@pytest.mark.real_terminal
+@pytest.mark.parametrize("nohup", [False, True], ids=["hung up", "nohup"])
+def test_a_killed_front_end_is_a_closed_terminal(tmp_path: Path, nohup: bool) -> None:
+    """What `run` and `console` show is the program's terminal: with them it is hung up. A program
+    that does not mind runs on, and is recorded, to its end."""
+    ignore = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" if nohup else ""
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "stepper", "console", "-o", "run.stepper", "-c", ignore + COMPILED],
+        cwd=str(tmp_path),
+        env=environment(tmp_path),
+        encoding="utf-8",
+        timeout=90,
+    )
+    child.expect(r"\(stepper\) ")
+    child.sendline("s 20")
+    child.expect("moment 21/21")
+    recording = Recording.open(str(tmp_path / "run.stepper"))
+    pid = recording.facts.pid
+    recording.close()
+    child.kill(signal.SIGKILL)
+    child.wait()
+    child.close()
+    until(lambda: not process_exists(pid))
+    facts = look(tmp_path / "run.stepper")
+    if nohup:
+        assert (facts.ended, facts.unfinished) == ("exit", [])
+        assert facts.moments > 200
+    else:
+        assert (facts.ended, facts.moments) == (None, 21)
+    status = console(tmp_path, "info", program=["run.stepper"]).out
+    assert ("ended: exit" if nohup else "cut short: the program was killed") in status
+
+
+def test_ctrl_c_belongs_to_the_program(tmp_path: Path) -> None:
+    code = "try:\n    input('ready')\nexcept KeyboardInterrupt:\n    print('caught')\n"
+    child = pexpect.spawn(
+        RECORD[0],
+        [*RECORD[1:], "-c", COMPILED + code],
+        cwd=str(tmp_path),
+        env=environment(tmp_path),
+        encoding="utf-8",
+        timeout=90,
+    )
+    child.expect("ready")
+    child.sendintr()
+    child.expect("caught")
+    child.expect("stepper: 1 translation, ")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert look(tmp_path / "run.stepper").ended == "exit"
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path: Path) -> None:
+    room = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+    more = "for n in range(4, 40):\n    f(torch.ones(n)); torch._dynamo.reset()\nprint('done')"
+    outcome = record(tmp_path, "-c", room + COMPILED + more)
+    assert (outcome.status, outcome.out) == (0, "done\n")
+    assert "the recording ends here, the program goes on: " in outcome.err
+    facts = look(tmp_path / "run.stepper")
+    assert facts.moments > 0
+    assert facts.ended not in ("exit", None)
+
+
+def test_megabytes_of_output_are_all_there(tmp_path: Path) -> None:
+    code = "for number in range(50_000): print(f'{number:099}')"
+    outcome = console(tmp_path, "info", program=["-o", "run.stepper", "-c", code])
+    assert outcome.status == 0
+    assert outcome.out.count("\n| 0000000") == 50_000 - outcome.out.startswith("| ")
+    text = look(tmp_path / "run.stepper").output
+    assert len(text.replace("\r", "")) == 5_000_000
+    assert text.splitlines()[-1] == f"{49_999:099}"
