@@ -35,7 +35,7 @@ def open_file(options: argparse.Namespace) -> int:
     try:
         need_terminal(f"stepper console {options.file}")
 
-        from stepper.tui.app import run as run_screen
+        from stepper.tui.running import run as run_screen
 
         return run_screen(session, theme=config.theme, at=options.at)
     finally:

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     except LaunchError as error:
         raise UsageError(str(error)) from None
     try:
-        from stepper.tui.app import run as run_screen
+        from stepper.tui.running import run as run_screen
 
         code = run_screen(session, theme=config.theme)
         status = session.exit_status

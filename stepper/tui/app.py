@@ -10,7 +10,6 @@ panes that can be seen. Nothing polls, except for a light timer while the record
 from __future__ import annotations
 
 import gc
-import sys
 import time
 from collections.abc import Iterable
 from typing import ClassVar
@@ -45,16 +44,13 @@ from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
-from stepper.tui.workarounds import PromptKeys, draw_on_stdout
+from stepper.tui.workarounds import PromptKeys
 
 _TICK = 0.1
 """Seconds between two looks at a recording that this session's program writes."""
 
 _FAR_TICK = 1.0
 """The same for a recording that another process writes."""
-
-_KILLED = 5.0
-"""Seconds to wait for a killed program to be gone."""
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl-C goes to the program."""
@@ -110,6 +106,8 @@ class StepperApp(PromptKeys[int]):
         self._timer: Timer | None = None
         self._last_interrupt = 0.0
         self._banner_hidden = False
+        self._following = False
+        """Whether each newer moment of a growing recording is shown as it comes."""
         if theme:
             self.theme = theme
 
@@ -252,7 +250,7 @@ class StepperApp(PromptKeys[int]):
             self.say(str(error), "error")
             return
         if newer:
-            if not self.cursor.position and not self.session.live:
+            if self._following or not (self.cursor.position or self.session.live):
                 self.cursor.to_newest()
             self.renew()
         self._set_timer()
@@ -285,6 +283,7 @@ class StepperApp(PromptKeys[int]):
 
     def _tell(self, move: Move, text: str = "") -> None:
         """Show what became of a move."""
+        self._following = False
         if move.kind == "refused":
             self.say(move.text, "warning")
             self.renew()
@@ -321,7 +320,11 @@ class StepperApp(PromptKeys[int]):
             self._tell(move)
 
     def action_newest(self) -> None:
-        self._tell(self.cursor.to_newest())
+        # Another process's recording goes on growing; a program of ours shows its stops by itself.
+        follows = self.session.growing and not self.session.live
+        text = "follows the recording as it grows; any other movement stays" if follows else ""
+        self._tell(self.cursor.to_newest(), text)
+        self._following = follows
 
     def action_return_back(self) -> None:
         self._tell(self.cursor.back())
@@ -509,40 +512,3 @@ class StepperApp(PromptKeys[int]):
                 self.exit(0)
 
         self.push_screen(QuitScreen(), answered)
-
-
-def run(session: Session, *, theme: str = "", at: int | None = None) -> int:
-    """Show a session on the terminal until the user leaves.
-
-    Args:
-        session: what to look at; closing it is the caller's.
-        theme: name of a Textual theme; empty: the default.
-        at: moment of a recording to begin at.
-
-    Returns:
-        The exit code for the shell: the program's when it ended by itself, else 0.
-    """
-    draw_on_stdout()
-    app = StepperApp(session, theme=theme, at=at)
-    app.run()
-    if app.leaving == "kill":
-        session.kill()
-        session.wait(_KILLED)
-        return 0
-    if app.leaving == "detach":
-        _run_on(session)
-    return session.exit_status.shell_code if session.exit_status else 0
-
-
-def _run_on(session: Session) -> None:
-    """Let a detached program end, with its output on this terminal."""
-
-    def pass_on(event: SessionEvent) -> None:
-        if isinstance(event, OutputArrived):
-            sys.stdout.write(event.text)
-            sys.stdout.flush()
-
-    session.subscribe(pass_on)
-    session.detach()
-    while not session.wait(0.5):
-        pass

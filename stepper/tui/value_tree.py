@@ -14,9 +14,9 @@ from stepper.client.names import brief_node, brief_source
 from stepper.model.trace import Guard
 from stepper.model.value import Item, Value, ValueId
 from stepper.tui.briefly import brief_row
-from stepper.tui.lines import Branch
 from stepper.tui.palette import Row, Span
 from stepper.tui.snapshot import Change, Slot, Snapshot
+from stepper.tui.tree_lines import Branch
 
 
 class Subject(NamedTuple):

@@ -7,8 +7,9 @@ import time
 import pytest
 from textual.app import App, ComposeResult
 
-from stepper.tui.lines import Branch, Lines, TreeLines
+from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
+from stepper.tui.tree_lines import Branch, TreeLines
 from tests.tui.screen import plain, until
 
 COUNT = 100_000

@@ -10,11 +10,12 @@ from textual.app import ComposeResult
 
 from stepper.model.program import Code
 from stepper.model.trace import Block, Event, GraphBreak, SideEffect
-from stepper.tui.lines import Branch, Lines, TreeLines
+from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span, row
 from stepper.tui.pane import Pane
 from stepper.tui.panes.bytecode import place
 from stepper.tui.snapshot import Change, Snapshot
+from stepper.tui.tree_lines import Branch, TreeLines
 
 _FOLD = 72
 """Columns at which Dynamo's long sentences are folded."""

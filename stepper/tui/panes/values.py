@@ -7,9 +7,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from stepper.tui.lines import Branch, Lines, TreeLines
+from stepper.tui.lines import Lines
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Change, Snapshot
+from stepper.tui.tree_lines import Branch, TreeLines
 from stepper.tui.value_tree import Subject, slot_branch
 
 

@@ -1,0 +1,50 @@
+"""The application on this terminal, and what becomes of the program when it has been left."""
+
+from __future__ import annotations
+
+import sys
+
+from stepper.client.events import OutputArrived, SessionEvent
+from stepper.client.session import Session
+from stepper.tui.app import StepperApp
+from stepper.tui.workarounds import draw_on_stdout
+
+_KILLED = 5.0
+"""Seconds to wait for a killed program to be gone."""
+
+
+def run(session: Session, *, theme: str = "", at: int | None = None) -> int:
+    """Show a session on the terminal until the user leaves.
+
+    Args:
+        session: what to look at; closing it is the caller's.
+        theme: name of a Textual theme; empty: the default.
+        at: moment of a recording to begin at.
+
+    Returns:
+        The exit code for the shell: the program's when it ended by itself, else 0.
+    """
+    draw_on_stdout()
+    app = StepperApp(session, theme=theme, at=at)
+    app.run()
+    if app.leaving == "kill":
+        session.kill()
+        session.wait(_KILLED)
+        return 0
+    if app.leaving == "detach":
+        _run_on(session)
+    return session.exit_status.shell_code if session.exit_status else 0
+
+
+def _run_on(session: Session) -> None:
+    """Let a detached program end, with its output on this terminal."""
+
+    def pass_on(event: SessionEvent) -> None:
+        if isinstance(event, OutputArrived):
+            sys.stdout.write(event.text)
+            sys.stdout.flush()
+
+    session.subscribe(pass_on)
+    session.detach()
+    while not session.wait(0.5):
+        pass
