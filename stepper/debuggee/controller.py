@@ -23,6 +23,7 @@ import _thread
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -77,6 +78,8 @@ class Controller:
     ) -> None:
         self.alert = False
         """Whether `at_moment` wants to be called; read by the recorder at every step."""
+        self.stood = 0.0
+        """Seconds that the program has stood still, in all."""
         self._channel = channel
         self._on_detach = on_detach
         self._breakpoints = BreakpointTable(breakpoints)
@@ -86,6 +89,8 @@ class Controller:
         self._goals_left = 0
         self._pause = "entry" if stop_at_entry else ""
         self._leaving = False
+        self._expected: tuple[Hit, str] | None = None
+        """A breakpoint that was hit and stops at the next moment."""
         self._turn = _thread.allocate_lock()
         """Held by the one thread that stands still."""
         self._mode = _thread.allocate_lock()
@@ -117,7 +122,7 @@ class Controller:
         Raises:
             KeyboardInterrupt: the user ended the program at the stop.
         """
-        if self._goal is None and not self._pause:
+        if self._goal is None and not self._pause and self._expected is None:
             armed = self._breakpoints.armed.get(code.id)
             if armed is not None and ip not in armed and not self._leaving:
                 self._keep_reading()
@@ -127,6 +132,9 @@ class Controller:
         self._keep_reading()
         if self._leaving:
             self._leave()
+            return
+        if self._expected is not None:
+            self._stop_at(moment, *self._expected)
             return
         hit = self._breakpoints.hit_at(code, ip, self._names)
         reason = self._pause
@@ -151,7 +159,13 @@ class Controller:
             self._leave()
             return
         hit = self._breakpoints.hit_by(kind, subject, self._names)
-        if hit is not None:
+        if hit is None:
+            return
+        if kind is EventKind.RECOMPILE:
+            # It is known before the first moment of the translation that it is about.
+            self._expected = (hit, text)
+            self._update_alert()
+        else:
             self._stop_at(moment, hit, text)
 
     def wants(self, kind: EventKind) -> bool:
@@ -181,6 +195,7 @@ class Controller:
         self._breakpoints.replace(())
         self._goal = None
         self._pause = ""
+        self._expected = None
         self._leaving = False
         self.alert = False
 
@@ -225,7 +240,7 @@ class Controller:
             try:
                 self._forget_goal()
                 moment = self._ledger.stopping(moment, f"{reason}: {text}" if text else reason)
-                self._stand(Stopped(moment, reason, text, breakpoint, _thread_name()))
+                self._stand(Stopped(moment, reason, text, breakpoint, thread_name()))
             finally:
                 sys.setrecursionlimit(limit)
         if self._leaving:
@@ -233,6 +248,7 @@ class Controller:
 
     def _stand(self, message: Stopped) -> None:
         assert self._ledger is not None
+        began = time.monotonic()
         with self._mode:
             self._standing = _thread.get_ident()
         try:
@@ -242,6 +258,7 @@ class Controller:
                 pass
         finally:
             self._scratch = {}
+            self.stood += time.monotonic() - began
             with self._mode:
                 self._standing = None
                 self._refuse_the_rest()
@@ -375,6 +392,7 @@ class Controller:
     def _forget_goal(self) -> None:
         self._goal = None
         self._pause = ""
+        self._expected = None
         self._update_alert()
 
     def _keep_reading(self) -> None:
@@ -390,6 +408,7 @@ class Controller:
             self._goal is not None
             or self._pause
             or self._leaving
+            or self._expected is not None
             or self._breakpoints.on_instructions
             or unread
         )
@@ -400,7 +419,7 @@ def _main_thread() -> int | None:
     return threading.main_thread().ident if threading is not None else None
 
 
-def _thread_name() -> str:
+def thread_name() -> str:
     # Not `threading.current_thread()`: it would make a thread known that the program has not.
     threading = sys.modules.get("threading")
     ident = _thread.get_ident()

@@ -29,9 +29,6 @@ class Observer(Protocol):
     moment: MomentId
     """The newest moment, 0 when there was none."""
 
-    def breakpoint_called(self) -> None:
-        """The program's traced code called `stepper.breakpoint()`: stop at the next moment."""
-
     def detach(self) -> None:
         """Report nothing and keep nothing from now on: the engine is about to be uninstalled."""
 

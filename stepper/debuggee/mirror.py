@@ -25,6 +25,7 @@ class LiveTranslation:
         "newest_attempt",
         "recompile_reason",
         "record",
+        "stood_before",
     )
 
     def __init__(self, record: trace.Translation, code: Code, nested: bool) -> None:
@@ -35,6 +36,8 @@ class LiveTranslation:
         self.compile_id = record.compile_id
         self.recompile_reason = ""
         self.began = time.monotonic()
+        self.stood_before = 0.0
+        """Seconds that the program had stood still before it began."""
         self.attempts = 0
         self.newest_attempt: LiveAttempt | None = None
         self.guards: list[tuple[int, Any]] = []

@@ -128,6 +128,8 @@ class Recorder:
         """The same with detail `stops`: remember where it is, should the next thing be a stop."""
         frame = self.top
         if frame is not None and frame.key is tx:
+            if self.graph_changed and self.judge.wants(EventKind.NODE):
+                self._engine.report_graph()  # while the instruction that made them is the current
             frame.ip = tx.instruction_pointer
             frame.stack = tx.stack.copy()
             self.current = frame
@@ -215,7 +217,9 @@ class Recorder:
         self._writer.event(
             record.first_moment, EventKind.TRANSLATION, f"{compile_id} {code.label}", record.id
         )
-        return LiveTranslation(record, code, nested)
+        translation = LiveTranslation(record, code, nested)
+        translation.stood_before = self.judge.stood
+        return translation
 
     def recompiled(self, translation: LiveTranslation, reason: str) -> None:
         """It is a recompilation, for the reason that Dynamo found."""
@@ -270,6 +274,7 @@ class Recorder:
         """The translation is over; once more after a failure when the program goes on without
         it."""
         counts = translation.counts
+        stood = self.judge.stood - translation.stood_before
         record = msgspec.structs.replace(
             translation.record,
             last_moment=self.moment,
@@ -281,7 +286,7 @@ class Recorder:
             guards=counts["guards"],
             nodes=counts["nodes"],
             graph_breaks=counts["graph_breaks"],
-            seconds=time.monotonic() - translation.began,
+            seconds=time.monotonic() - translation.began - stood,
             transformed_code=transformed.id if transformed is not None else None,
         )
         translation.record = record
@@ -468,10 +473,6 @@ class Recorder:
 
     # --- what the controller and the start-up ask for
 
-    def breakpoint_called(self) -> None:
-        """See `Observer.breakpoint_called`."""
-        self.judge.request_stop("breakpoint()")
-
     def place(self) -> Place:
         """Where the interpreter stands; see `Ledger` in `stepper.debuggee.controller`."""
         frame = self.current
@@ -504,6 +505,7 @@ class Recorder:
             f"stepper stopped watching: {type(error).__name__}: {error}{place}. The program goes "
             "on. Please report it."
         )
+        self.judge.notice(text)
         self._writer.event(self.moment, EventKind.NOTE, text)
         self._steps.notes.clear()  # telling them may be what broke down
         self._steps.trackers.clear()
@@ -540,8 +542,8 @@ class Recorder:
             self._write_frame(mirror)
             mirror.locals = mirror.key.symbolic_locals
         self._steps.tell_whole(chain)
+        self._engine.catch_up()  # before the moment counts: what is there already is seen at it
         self.moment += 1
-        self._engine.catch_up()
 
     def _forget_all(self) -> None:
         """Tell what is left to tell, and let go of every tracker."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import linecache
-import os
 import re
 import types
 from collections.abc import Callable, Sequence
@@ -18,7 +17,6 @@ _TORCH_INTERNAL = re.compile(
     r"[/\\]torch[/\\](_dynamo|_utils_internal|_compile|nn[/\\]modules[/\\]module)"
 )
 _RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
-_API_FILE = os.path.join("stepper", "debuggee", "api.py")
 MAX_ARGUMENT = 120
 """Characters of an instruction's argument in words."""
 
@@ -171,11 +169,6 @@ def resumed_function(code: CodeType) -> str:
     """For one of Dynamo's resume functions, the name of the function that it continues."""
     match = _RESUME_NAME.match(code.co_name)
     return match[1] if match else ""
-
-
-def is_breakpoint_call(code: CodeType) -> bool:
-    """Whether a code object is the one of `stepper.breakpoint`."""
-    return code.co_name == "breakpoint" and code.co_filename.endswith(_API_FILE)
 
 
 def is_torch_internal(filename: str) -> bool:

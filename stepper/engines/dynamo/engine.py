@@ -15,11 +15,11 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from stepper.debuggee.controller import thread_name
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo import bytecode, versions
@@ -139,11 +139,13 @@ class DynamoEngine:
 
     def _report_all(self) -> None:
         """Report the guards and nodes that are there."""
-        now = self._now
-        if now is None or now.attempt is None or now.frame is None:
+        now, frame = self._now, self._recorder.current
+        if now is None or now.attempt is None or frame is None:
             return
-        for guard in now.frame.key.output.guards:
-            self._report_guard(now.attempt, guard)
+        reported = {id(guard) for _, guard in now.translation.guards}
+        for guard in frame.key.output.guards:
+            if id(guard) not in reported:
+                self._report_guard(now.attempt, guard)
         self.report_graph()
 
     def _join_underway(self, frame: FrameType, compile_code: CodeType) -> None:
@@ -181,7 +183,7 @@ class DynamoEngine:
             code=self._codes.plain(code),
             cache_size=getattr(cache_size, "num_cache_entries", 0),
             python_stack=_program_stack(caller),
-            thread=threading.current_thread().name,
+            thread=thread_name(),
             resume_of=bytecode.resumed_function(code),
             nested=bool(self._contexts),
         )
@@ -278,8 +280,6 @@ class DynamoEngine:
             now.attempt, tx, functools.partial(self._codes.traced, tx), parent
         )
         self._recorder.graph_changed = now.graph.changed
-        if parent is not None and bytecode.is_breakpoint_call(tx.f_code):
-            self._recorder.breakpoint_called()
 
     def _on_frame_left(self) -> None:
         now = self._now
@@ -476,15 +476,12 @@ def _enclosing_calls(frame: FrameType | None) -> int:
 
 
 def _program_stack(frame: FrameType | None) -> tuple[PythonFrame, ...]:
-    """The program's own frames at this call, outermost first, without torch's machinery around the
-    newest."""
+    """The program's own frames at this call, outermost first, without torch's machinery."""
     frames: list[PythonFrame] = []
-    inside_torch = True
     while frame is not None and len(frames) < MAX_PYTHON_FRAMES:
-        filename = frame.f_code.co_filename
-        inside_torch = inside_torch and bytecode.is_torch_internal(filename)
-        if not inside_torch:
-            frames.append(PythonFrame(filename, frame.f_lineno or 0, frame.f_code.co_qualname))
+        code = frame.f_code
+        if not bytecode.is_torch_internal(code.co_filename):
+            frames.append(PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
         frame = frame.f_back
     frames.reverse()
     return tuple(frames)

@@ -1,0 +1,143 @@
+"""What watching costs: `python -m tests.benchmarks.bench_tracing [MODEL…] [--rounds N]`.
+
+Compiles small T5, GPT-2 and LLaMA with random weights, over and over in one process: without
+stepper, with breakpoints armed that are not hit (detail `stops`), and with everything recorded. The
+figures are ratios of CPU time to the plain compile of the same round, the median over all rounds;
+so what else the machine does cancels out. The garbage collector runs as usual: what a watcher
+leaves for it is part of the cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+import transformers
+
+from stepper.debuggee.start import try_begin
+from stepper.model.breakpoint import parse_breakpoint
+from stepper.model.launch import DebuggeeConfig
+
+Call = Callable[[], object]
+BOUNDS = {"armed": 1.02, "recorded": 1.15}
+ARMED = ("graph-break", "restart", "recompile", "exception")
+
+
+def t5() -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
+    """Four layers each way: about 71,000 instructions."""
+    config = transformers.T5Config(
+        d_model=64, d_kv=16, d_ff=128, num_layers=4, num_heads=4, vocab_size=100
+    )
+    tokens = torch.randint(0, 100, (2, 8))
+    model = transformers.T5ForConditionalGeneration(config)
+    return model, {"input_ids": tokens, "decoder_input_ids": tokens}
+
+
+def gpt2() -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
+    """Twelve layers: about 39,500 instructions."""
+    config = transformers.GPT2Config(
+        n_layer=12, n_embd=64, n_head=4, vocab_size=100, bos_token_id=1, eos_token_id=2
+    )
+    return transformers.GPT2LMHeadModel(config), {"input_ids": torch.randint(0, 100, (2, 8))}
+
+
+def llama() -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
+    """Four layers: about 17,300 instructions."""
+    config = transformers.LlamaConfig(
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        vocab_size=100,
+    )
+    return transformers.LlamaForCausalLM(config), {"input_ids": torch.randint(0, 100, (2, 8))}
+
+
+MODELS = {"t5": t5, "gpt2": gpt2, "llama": llama}
+
+
+@contextmanager
+def watched(mode: str, directory: str) -> Iterator[str]:
+    """A session of this process, as `stepper run` would begin it; yields the recording's path."""
+    path = os.path.join(directory, f"{mode}.stepper")
+    config = DebuggeeConfig(
+        recording=path,
+        detail="stops" if mode == "armed" else "all",
+        breakpoints=tuple(map(parse_breakpoint, ARMED)),
+    )
+    session, problem = try_begin(config)
+    if session is None:
+        raise SystemExit(problem)
+    try:
+        yield path
+    finally:
+        session.close()
+
+
+def compile_time(model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> float:
+    """Seconds of CPU time of one compilation, from the call to the result."""
+    torch._dynamo.reset()
+    compiled = torch.compile(model, backend="eager")
+    gc.collect()
+    before = time.process_time()
+    compiled(**inputs)
+    return time.process_time() - before
+
+
+def hot_call(model: torch.nn.Module, inputs: dict[str, torch.Tensor], calls: int = 30) -> float:
+    """Seconds of CPU time of a call that hits the cache."""
+    compiled = torch.compile(model, backend="eager")
+    compiled(**inputs)
+    before = time.process_time()
+    for _ in range(calls):
+        compiled(**inputs)
+    return (time.process_time() - before) / calls
+
+
+def bench(name: str, rounds: int) -> None:
+    """Measure one model and print a line for each way to watch it."""
+    torch.manual_seed(0)
+    model, inputs = MODELS[name]()
+    model.eval()
+    ratios: dict[str, list[float]] = {mode: [] for mode in BOUNDS}
+    hot: list[float] = []
+    size = 0
+    with tempfile.TemporaryDirectory() as directory, torch.no_grad():
+        compile_time(model, inputs)  # imports, caches
+        for _ in range(rounds):
+            plain = compile_time(model, inputs)
+            plain_call = hot_call(model, inputs)
+            for mode in BOUNDS:
+                with watched(mode, directory) as path:
+                    ratios[mode].append(compile_time(model, inputs) / plain)
+                    if mode == "recorded":
+                        hot.append(hot_call(model, inputs) / plain_call)
+                size = os.path.getsize(path)
+                os.unlink(path)
+    for mode, bound in BOUNDS.items():
+        found = statistics.median(ratios[mode])
+        print(f"{name:6} {mode:9} {found:6.3f} of plain compile time (bound {bound:.2f})")
+    print(f"{name:6} hot call  {statistics.median(hot):6.3f} of the plain one")
+    print(f"{name:6} recording {size / 1e6:6.2f} MB")
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("models", nargs="*", choices=[*MODELS, []], default=list(MODELS))
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    for name in options.models:
+        bench(name, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
