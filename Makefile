@@ -62,7 +62,8 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/benchmarks -s -o 'python_files=bench_*.py test_*.py'
+	$(BIN)/python -m tests.benchmarks.bench_recording
+	$(BIN)/python -m tests.benchmarks.bench_tracing
 
 clean:
 	rm -rf $(VENV) .matrix build dist site *.egg-info

@@ -132,10 +132,10 @@ def bench(name: str, rounds: int) -> None:
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("models", nargs="*", choices=[*MODELS, []], default=list(MODELS))
+    parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}; all when none is named")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
-    for name in options.models:
+    for name in options.models or MODELS:
         bench(name, options.rounds)
 
 
