@@ -188,9 +188,8 @@ class Tape:
             and delta.blocks is None
             and delta.speculation is None
         )
-        self.writer.moment(
-            self.moment, top.record.id, ip, None if quiet else msgspec.msgpack.encode(delta)
-        )
+        body = None if quiet else msgspec.msgpack.encode(delta)
+        self.writer.moments(self.moment, [top.record.id], [ip], [body])
         self._fresh = {}
         top.ip, top.stack, top.locals = ip, new_stack, new_locals
         top.last_moment = self.moment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from stepper.debuggee.engine import Subject
@@ -13,7 +14,13 @@ from stepper.model.trace import EventKind
 class Sink(Protocol):
     """What the recorder writes to; see `stepper.recording.writer.Writer`."""
 
-    def moment(self, id: int, frame: int, ip: int, delta: bytes | None) -> None: ...
+    def moments(
+        self,
+        first: int,
+        frames: Sequence[int],
+        ips: Sequence[int],
+        deltas: Sequence[bytes | None],
+    ) -> None: ...
     def keyframe(self, moment: int, state: bytes) -> None: ...
     def code(self, code: Code) -> None: ...
     def value(self, id: int, body: bytes) -> None: ...
@@ -42,10 +49,11 @@ class Judge(Protocol):
     """Who decides whether to stand still; see `stepper.debuggee.controller.Controller`."""
 
     alert: bool
+    stood: float
 
     def at_moment(
         self, moment: int, frame: int, attempt: int, depth: int, code: Code, ip: int
     ) -> None: ...
     def occurred(self, kind: EventKind, moment: int, text: str, subject: Subject) -> None: ...
     def wants(self, kind: EventKind) -> bool: ...
-    def request_stop(self, reason: str) -> None: ...
+    def notice(self, text: str) -> None: ...

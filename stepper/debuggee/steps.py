@@ -55,10 +55,21 @@ class Steps:
     def tell(self) -> None:
         """Turn all notes into moments."""
         notes, self.notes = self.notes, []
+        first = self._told + 1
+        deltas: list[bytes | None] = []
+        try:
+            self._tell(notes, deltas)
+        finally:
+            if deltas:
+                told = notes[: len(deltas)]
+                frames = [note[0].id for note in told]
+                self._writer.moments(first, frames, [note[1] for note in told], deltas)
+
+    def _tell(self, notes: list[Note], deltas: list[bytes | None]) -> None:
+        """Append what each note's moment changes."""
         trackers = self.trackers
         known = trackers.known
         shown = trackers.shown
-        write = self._writer.moment
         moment = self._told
         for frame, ip, stack, symbolic_locals, blocks, speculation in notes:
             moment += 1
@@ -142,7 +153,7 @@ class Steps:
             if fresh:
                 fresh.clear()
             frame.told_ip = ip
-            write(moment, frame.id, ip, delta)
+            deltas.append(delta)
             if moment >= self._keyframe_due:
                 self._write_keyframe(frame, moment)
 
@@ -162,7 +173,7 @@ class Steps:
         self._told += 1
         delta = _encode((0, frame.stack_ids, frame.local_ids, trackers.fresh))
         trackers.fresh.clear()
-        self._writer.moment(self._told, frame.id, frame.ip, delta)
+        self._writer.moments(self._told, [frame.id], [frame.ip], [delta])
         self._write_keyframe(frame, self._told)
 
     def _write_keyframe(self, frame: FrameMirror, moment: MomentId) -> None:

@@ -8,6 +8,7 @@ the id.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -85,6 +86,9 @@ class Catalog:
         self._frames: dict[int, Frame] = {}
         self._codes: dict[int, Code] = {}
         self._frames_of: dict[int, list[Frame]] = {}
+        self._roots: set[int] = set()
+        self._code_of: dict[int, int] = {}
+        self._outline_stale = True
         self._code_decoder = msgspec.msgpack.Decoder(Code)
         self._translation_decoder = msgspec.msgpack.Decoder(Translation)
         self._stale = True
@@ -92,6 +96,7 @@ class Catalog:
     def refresh(self) -> None:
         """Forget what may have changed."""
         self._stale = True
+        self._outline_stale = True
         for id in [id for id, frame in self._frames.items() if frame.last_moment is None]:
             del self._frames[id]
         for id in list(self._frames_of):
@@ -183,6 +188,29 @@ class Catalog:
             rows = self._database.query(_FrameRow, sql + " ORDER BY id", params)
             found = self._frames_of[attempt] = [Frame(*row) for row in rows]
         return found
+
+    def roots(self) -> Set[int]:
+        """Ids of the frames that nobody called: each attempt begins with one."""
+        self._outline()
+        return self._roots
+
+    def codes_of_frames(self) -> Mapping[int, int]:
+        """The code object that each frame runs: ids to ids."""
+        self._outline()
+        return self._code_of
+
+    def _outline(self) -> None:
+        """What is asked of all frames at once; a frame's code and depth never change."""
+        if self._outline_stale:
+            for id, code, depth in self._database.query(
+                tuple[int, int, int],
+                "SELECT id, code, depth FROM frame WHERE id > ?",
+                (max(self._code_of, default=-1),),
+            ):
+                self._code_of[id] = code
+                if depth == 0:
+                    self._roots.add(id)
+            self._outline_stale = False
 
     def chain(self, frame: Frame) -> list[Frame]:
         """The frame and its callers, outermost first.

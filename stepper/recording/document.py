@@ -64,7 +64,7 @@ def page() -> str:
         ]
         parts += [_column(line) for line in body.splitlines() if line.strip()]
     parts.append(_ENDING)
-    for record in (schema.Delta, schema.Keyframe, schema.FrameKey):
+    for record in (schema.Moments, schema.Delta, schema.Keyframe, schema.FrameKey):
         parts += [_record(record)]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -91,7 +91,7 @@ def _column(line: str) -> str:
 _USUAL = {
     "id": "Number, in the order of writing.",
     "attempt": "Id in table `attempt`.",
-    "moment": "Id in table `moment`.",
+    "moment": "Number of a moment.",
     "translation": "Id in table `translation`.",
     "code": "Id in table `code`.",
     "frame": "Id in table `frame`.",

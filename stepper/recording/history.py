@@ -15,8 +15,7 @@ import msgspec
 from stepper.model.trace import Attempt
 from stepper.recording.catalog import Catalog, unpacked
 from stepper.recording.database import Database
-
-_CHUNK = 20_000
+from stepper.recording.moments import Moments
 
 
 class _Described(msgspec.Struct, frozen=True, array_like=True):
@@ -31,8 +30,9 @@ class _Described(msgspec.Struct, frozen=True, array_like=True):
 class TrackerHistory:
     """Every description of every tracker of an attempt, by moment."""
 
-    def __init__(self, database: Database, catalog: Catalog) -> None:
+    def __init__(self, database: Database, catalog: Catalog, moments: Moments) -> None:
         self._database = database
+        self._moments = moments
         self._catalog = catalog
         self._decoder = msgspec.msgpack.Decoder(_Described)
         self._attempts: dict[int, dict[int, list[tuple[int, int]]]] = {}
@@ -54,17 +54,9 @@ class TrackerHistory:
         found = self._attempts.setdefault(attempt.id, {})
         start = self._read_up_to.get(attempt.id, attempt.first_moment - 1)
         end = moment if attempt.last_moment is None else min(moment, attempt.last_moment)
-        while start < end:
-            rows = self._database.query(
-                tuple[int, int, bytes],
-                "SELECT id, frame, delta FROM moment"
-                " WHERE id > ? AND id <= ? AND delta IS NOT NULL ORDER BY id LIMIT ?",
-                (start, end, _CHUNK),
-            )
-            for id, frame, delta in rows:
-                if self._catalog.frame(frame).attempt == attempt.id:
-                    for tracker, body in unpacked(self._database, self._decoder, delta).values:
-                        found.setdefault(tracker, []).append((id, body))
-            start = rows[-1][0] if len(rows) == _CHUNK else end
-        self._read_up_to[attempt.id] = max(start, self._read_up_to.get(attempt.id, 0))
+        for id, frame, _, delta in self._moments.steps(start + 1, end):
+            if delta is not None and self._catalog.frame(frame).attempt == attempt.id:
+                for tracker, body in unpacked(self._database, self._decoder, delta).values:
+                    found.setdefault(tracker, []).append((id, body))
+            self._read_up_to[attempt.id] = id
         return found

@@ -36,8 +36,9 @@ from stepper.recording.errors import RecordingError
 from stepper.recording.events import Events
 from stepper.recording.findings import Findings
 from stepper.recording.history import TrackerHistory
+from stepper.recording.moments import Moments
 from stepper.recording.state import StateBuilder
-from stepper.recording.walk import MomentRow, Walk
+from stepper.recording.walk import Walk
 
 _COUNTED_FRAMES = 64
 
@@ -61,11 +62,12 @@ class Recording:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._catalog = Catalog(database)
-        self._history = TrackerHistory(database, self._catalog)
-        self._states = StateBuilder(database, self._catalog, self._history)
+        self._moments = Moments(database)
+        self._history = TrackerHistory(database, self._catalog, self._moments)
+        self._states = StateBuilder(database, self._catalog, self._moments, self._history)
         self._findings = Findings(database, self._catalog)
         self._events = Events(database)
-        self._walk = Walk(database)
+        self._walk = Walk(self._moments, self._catalog)
         self._executed: OrderedDict[int, tuple[int, dict[int, int]]] = OrderedDict()
         self._version = database.data_version()
         self.path = database.path
@@ -92,6 +94,7 @@ class Recording:
             return False
         self._version = version
         self._catalog.refresh()
+        self._moments.refresh()
         self._findings.refresh()
         self._events.refresh()
         self._look()
@@ -108,37 +111,31 @@ class Recording:
             tidy(self.path)
 
     def _look(self) -> None:
-        row = self._database.one(
-            tuple[bytes, str | None, int | None, int | None],
-            "SELECT facts, ended, (SELECT min(id) FROM moment), (SELECT max(id) FROM moment)"
-            " FROM session",
-        )
+        row = self._database.one(tuple[bytes, str | None], "SELECT facts, ended FROM session")
         if row is None:
             raise damaged(self.path, "it does not say what it is a recording of")
-        facts, self.ended, oldest, newest = row
+        facts, self.ended = row
         self.facts = unpacked(self._database, msgspec.msgpack.Decoder(SessionFacts), facts)
-        self.oldest, self.newest = oldest or 0, newest or 0
+        self.oldest, self.newest = self._moments.oldest, self._moments.newest
 
     # Moments
 
     def moment(self, id: int) -> Moment:
         """One moment."""
-        row = self._database.one(MomentRow, "SELECT id, frame, ip FROM moment WHERE id = ?", (id,))
-        if row is None:
+        found = self._moments.get(id)
+        if found is None:
             known = (
                 f"its moments are {self.oldest} to {self.newest}" if self.newest else "it is empty"
             )
             raise RecordingError(f"{self.path} has no moment {id}: {known}.")
-        return self._checked(Moment(*row))
+        return self._checked(found)
 
     def moments(self, first: int, last: int) -> list[Moment]:
         """The moments from `first` to `last`, both included."""
-        rows = self._database.query(
-            MomentRow,
-            "SELECT id, frame, ip FROM moment WHERE id BETWEEN ? AND ? ORDER BY id",
-            (first, last),
-        )
-        return [self._checked(Moment(*row)) for row in rows]
+        return [
+            self._checked(Moment(step.id, step.frame, step.ip))
+            for step in self._moments.steps(first, last)
+        ]
 
     def place(self, id: int) -> Place:
         """Attempt, frame, depth and source line of a moment."""
@@ -206,17 +203,18 @@ class Recording:
 
     def executed(self, frame: int, upto_moment: int) -> dict[int, int]:
         """How often each instruction of a frame was interpreted before a moment: index to times."""
-        last, counts = self._executed.get(frame, (self._catalog.frame(frame).first_moment, {}))
+        record = self._catalog.frame(frame)
+        over = self.newest if record.last_moment is None else record.last_moment
+        upto_moment = min(upto_moment, over + 1)
+        last, counts = self._executed.get(frame, (record.first_moment, {}))
         sign, first, end = (
             (1, last, upto_moment) if upto_moment >= last else (-1, upto_moment, last)
         )
         counts = dict(counts)
-        for ip, times in self._database.query(
-            tuple[int, int],
-            "SELECT ip, count(*) FROM moment WHERE id >= ? AND id < ? AND frame = ? GROUP BY ip",
-            (first, end, frame),
-        ):
-            counts[ip] = counts.get(ip, 0) + sign * times
+        for run in self._moments.runs(first, end - 1):
+            for at, ip in zip(run.frames, run.ips, strict=True):
+                if at == frame:
+                    counts[ip] = counts.get(ip, 0) + sign
         counts = {ip: times for ip, times in counts.items() if times > 0}
         self._executed[frame] = (upto_moment, counts)
         self._executed.move_to_end(frame)
@@ -253,8 +251,10 @@ class Recording:
         return self._catalog.attempts(translation)
 
     def _attempt_at(self, moment: int) -> Attempt | None:
-        row = self._database.one(tuple[int], "SELECT frame FROM moment WHERE id = ?", (moment,))
-        return None if row is None else self._catalog.attempt(self._catalog.frame(row[0]).attempt)
+        found = self._moments.get(moment)
+        if found is None:
+            return None
+        return self._catalog.attempt(self._catalog.frame(found.frame).attempt)
 
     # What they found
 

@@ -2,8 +2,10 @@
 
 The documentation page is generated from this text.
 
-Rules. A moment is the integer key of a totally ordered table. State is stored as deltas with
-keyframes: `moment.delta` says what changed since the moment before *in the same frame*,
+Rules. Moments are numbered 1, 2, 3 … without a hole. They are stored in runs: a row of `moments`
+holds all that were committed together, some hundreds or just one, since a row for each would cost
+the program more than everything else that is written of it. State is stored as deltas with
+keyframes: a moment's delta says what changed since the moment before *in the same frame*,
 `keyframe.state` holds the whole state every few hundred moments, so any moment is rebuilt in
 bounded time. No index is built while recording: rows are appended in the order of moments, so a
 reader finds a moment's rows by bisecting on the id. Binary columns are msgpack of the types named
@@ -27,6 +29,9 @@ VERSION = 1
 """In `PRAGMA user_version`."""
 
 HISTORY = {1: "First version."}
+
+MOST_TOGETHER = 65_536
+"""No run of moments is longer, so that reading one takes milliseconds, whoever wrote it."""
 
 SCHEMA = """
 -- One row: what this is a recording of.
@@ -70,11 +75,10 @@ CREATE TABLE frame (
 );
 
 -- The instants before each interpreted instruction, in order.
-CREATE TABLE moment (
-    id INTEGER PRIMARY KEY,
-    frame INTEGER NOT NULL,
-    ip INTEGER NOT NULL,              -- index into the code's instructions
-    delta BLOB                        -- msgpack of Delta; NULL: nothing changed in the frame
+CREATE TABLE moments (
+    first INTEGER PRIMARY KEY,        -- number of the run's first moment
+    count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
+    body BLOB NOT NULL                -- msgpack of Moments
 );
 
 -- The whole state at some moments.
@@ -144,6 +148,17 @@ CREATE TABLE output (
     data TEXT NOT NULL
 );
 """
+
+
+class Moments(msgspec.Struct, frozen=True, array_like=True):
+    """A run of consecutive moments, as three lists of the same length."""
+
+    frames: list[int]
+    """Ids in table `frame`."""
+    ips: list[int]
+    """Indices into the instructions of the frames' codes."""
+    deltas: list[bytes | None]
+    """msgpack of Delta; None: nothing changed in the frame."""
 
 
 class Delta(msgspec.Struct, frozen=True, array_like=True):

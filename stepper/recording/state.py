@@ -24,17 +24,11 @@ from stepper.model.value import Value
 from stepper.recording.catalog import Catalog, unpacked
 from stepper.recording.database import Database, damaged
 from stepper.recording.history import TrackerHistory
+from stepper.recording.moments import Moments, Step
 from stepper.recording.schema import Delta, Keyframe
 
 _CACHED_STATES = 16
 _CACHED_VALUES = 50_000
-
-
-class _MomentRow(NamedTuple):
-    id: int
-    frame: int
-    ip: int
-    delta: bytes | None
 
 
 class _Work(NamedTuple):
@@ -61,9 +55,12 @@ class _Base(NamedTuple):
 class StateBuilder:
     """Rebuilds states; keeps the last few, so that small steps in either direction are cheap."""
 
-    def __init__(self, database: Database, catalog: Catalog, history: TrackerHistory) -> None:
+    def __init__(
+        self, database: Database, catalog: Catalog, moments: Moments, history: TrackerHistory
+    ) -> None:
         self._database = database
         self._catalog = catalog
+        self._moments = moments
         self._history = history
         self._states: OrderedDict[int, tuple[_Base, State]] = OrderedDict()
         self._values: dict[int, Value] = {}
@@ -143,43 +140,34 @@ class StateBuilder:
     def _advance(self, attempt: Attempt, base: _Base, moment: int) -> _Base:
         frames = dict(base.frames)
         values = dict(base.values)
-        for row in self._rows(base.moment + 1, moment):
-            frame = row.frame
+        for step in self._moments.steps(base.moment + 1, moment):
+            frame = step.frame
             if not self._owns(attempt, frame):
                 continue
             if frame not in frames:
                 frames[frame] = self._before(self._catalog.frame(frame), base.moment)
-            frames[frame] = self._apply(frames[frame], row, values)
+            frames[frame] = self._apply(frames[frame], step, values)
         return _Base(moment, frames, values)
-
-    def _rows(self, first: int, last: int) -> list[_MomentRow]:
-        return self._database.query(
-            _MomentRow,
-            "SELECT id, frame, ip, delta FROM moment WHERE id BETWEEN ? AND ? ORDER BY id",
-            (first, last),
-        )
 
     def _before(self, frame: Frame, moment: int) -> _Work:
         """A frame that the base does not have: entered since, or suspended when it was taken."""
         work = _ENTERED
         if frame.first_moment <= moment:
-            for row in self._database.query(
-                _MomentRow,
-                "SELECT id, frame, ip, delta FROM moment"
-                " WHERE id BETWEEN ? AND ? AND frame = ? ORDER BY id",
-                (frame.first_moment, moment, frame.id),
-            ):
-                work = self._apply(work, row, {})
+            for run in self._moments.runs(frame.first_moment, moment):
+                if frame.id in run.frames:
+                    for step in run.steps():
+                        if step.frame == frame.id:
+                            work = self._apply(work, step, {})
         return work
 
-    def _apply(self, work: _Work, row: _MomentRow, values: dict[int, int]) -> _Work:
-        ip, body = row.ip, row.delta
+    def _apply(self, work: _Work, step: Step, values: dict[int, int]) -> _Work:
+        ip, body = step.ip, step.delta
         _, stack, locals, blocks, speculation = work
         if body is None:
             return _Work(ip, stack, locals, blocks, speculation)
         delta = unpacked(self._database, self._delta_decoder, body)
         if not 0 <= delta.keep <= len(stack):
-            raise damaged(self._database.path, f"moment {row.id} keeps {delta.keep} stack entries")
+            raise damaged(self._database.path, f"moment {step.id} keeps {delta.keep} stack entries")
         if delta.keep != len(stack) or delta.push:
             stack = stack[: delta.keep] + delta.push
         if delta.locals:

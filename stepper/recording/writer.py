@@ -1,7 +1,8 @@
 """The writer: what lives in the debuggee and puts a session into its file.
 
-It is called at every instruction that the compiler interprets, so what is called most (`moment`,
-`value`) appends a tuple to a list and nothing else; a transaction is made of a few hundred of them.
+It is called for every instruction that the compiler interprets, so what is called most (`moments`,
+`value`) appends to a list and nothing else; a transaction is made of a few hundred moments, which
+become one row.
 A stop, the end of a translation, and at latest the first event after a second of quiet commit too,
 so that a viewer is never far behind.
 
@@ -12,7 +13,7 @@ write lock it keeps its rows and tries again with the next batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import monotonic
 
 import msgspec
@@ -32,6 +33,7 @@ from stepper.model.trace import (
 from stepper.recording.database import Database
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.packing import clean, pack
+from stepper.recording.schema import MOST_TOGETHER, Moments
 
 _QUIET = 1.0
 """Seconds after which an event commits what is waiting."""
@@ -39,8 +41,7 @@ _QUIET = 1.0
 _PATIENCE = 10
 """How many times in a row another process may hold the write lock before writing is given up."""
 
-_MOMENT_COLUMNS = 4
-_MOMENT = "INSERT INTO moment VALUES (?, ?, ?, ?)"
+_MOMENTS = "INSERT INTO moments VALUES (?, ?, ?)"
 _KEYFRAME = "INSERT INTO keyframe VALUES (?, ?)"
 _CODE = "INSERT INTO code VALUES (?, ?)"
 _VALUE = "INSERT INTO value VALUES (?, ?)"
@@ -85,20 +86,39 @@ class Writer:
         self._database: Database | None = Database.create(path, [first])
         self._batch = batch
         self._refused = 0
-        self._full = batch * _MOMENT_COLUMNS
+        self._full = batch
         self._waiting: dict[str, Rows] = {sql: [] for sql in _STATEMENTS}
-        # One flat list: a tuple for each of 100,000 moments would wake the garbage collector.
-        self._moments: list[object] = []
+        # A tuple for each of 100,000 moments would wake the garbage collector; these lists do not.
+        self._runs: list[tuple[int, Moments]] = []
+        self._held = 0
+        self._next = 0
         self._committed_at = monotonic()
         self._events = 0
         self.path = path
         self.failed = ""
         self.on_failure = None
 
-    def moment(self, id: int, frame: int, ip: int, delta: bytes | None) -> None:
-        """The instant before an instruction; `delta` is an encoded Delta, None: no change."""
-        self._moments += (id, frame, ip, delta)
-        if len(self._moments) >= self._full:
+    def moments(
+        self,
+        first: int,
+        frames: Sequence[int],
+        ips: Sequence[int],
+        deltas: Sequence[bytes | None],
+    ) -> None:
+        """The instants before some instructions, one after the other, from number `first` on.
+
+        Frame, instruction and encoded Delta (None: no change) of each. `first` is one more than
+        the last number of the call before, or a reader will say that moments are missing.
+        """
+        if first != self._next or not self._runs:
+            self._runs.append((first, Moments([], [], [])))
+        run = self._runs[-1][1]
+        run.frames.extend(frames)
+        run.ips.extend(ips)
+        run.deltas.extend(deltas)
+        self._next = first + len(frames)
+        self._held += len(frames)
+        if self._held >= self._full:
             self.flush()
 
     def value(self, id: int, body: bytes) -> None:
@@ -189,9 +209,8 @@ class Writer:
         batches: list[tuple[str, Iterable[tuple[object, ...]]]] = [
             (sql, rows) for sql, rows in self._waiting.items() if rows
         ]
-        if self._moments:
-            columns = iter(self._moments)
-            batches.insert(0, (_MOMENT, zip(*[columns] * _MOMENT_COLUMNS, strict=True)))
+        if self._runs:
+            batches.insert(0, (_MOMENTS, [row for run in self._runs for row in _rows(*run)]))
         if not batches:
             return
         try:
@@ -199,13 +218,13 @@ class Writer:
         except RecordingBusyError as error:
             self._refused += 1
             if self._refused < _PATIENCE:
-                self._full = len(self._moments) + self._batch * _MOMENT_COLUMNS
+                self._full = self._held + self._batch
                 return
             self._fail(str(error))
         except RecordingError as error:
             self._fail(str(error))
         self._refused = 0
-        self._full = self._batch * _MOMENT_COLUMNS
+        self._full = self._batch
         self._forget()
 
     def close(self, ended: str = "exit") -> None:
@@ -226,7 +245,8 @@ class Writer:
             self._database = None
 
     def _forget(self) -> None:
-        self._moments.clear()
+        self._runs.clear()
+        self._held = 0
         for rows in self._waiting.values():
             rows.clear()
 
@@ -243,6 +263,13 @@ class Writer:
             self._database.write([("UPDATE session SET ended = ?", [(clean(ended),)])])
         except RecordingError:
             return
+
+
+def _rows(first: int, run: Moments) -> Iterator[tuple[int, int, bytes]]:
+    for start in range(0, len(run.frames), MOST_TOGETHER):
+        part = slice(start, start + MOST_TOGETHER)
+        moments = Moments(run.frames[part], run.ips[part], run.deltas[part])
+        yield first + start, len(moments.frames), pack(moments)
 
 
 def _code_text(code: Sequence[str]) -> str:

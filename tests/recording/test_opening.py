@@ -130,10 +130,24 @@ def test_table_replaced_by_a_view_is_refused(path: Path) -> None:
         "UPDATE session SET ended = x'00ff'",
         "UPDATE translation SET body = x'00'",
         "UPDATE code SET body = 'text'",
-        "UPDATE moment SET frame = 'text'",
-        "UPDATE moment SET frame = 9223372036854775807",
-        "UPDATE moment SET ip = -1",
-        "UPDATE moment SET ip = 9223372036854775807",
+        "UPDATE moments SET count = 'text'",
+        "UPDATE moments SET count = 0",
+        "UPDATE moments SET count = -1",
+        "UPDATE moments SET count = count - 1",
+        "UPDATE moments SET count = count + 1",
+        "UPDATE moments SET count = 4611686018427387904",
+        "UPDATE moments SET count = 60000, body = body || zeroblob(200000)",
+        "UPDATE moments SET body = x'93'",
+        "UPDATE moments SET body = 'text'",
+        "UPDATE moments SET body = CAST(body AS TEXT)",
+        "UPDATE moments SET first = -first",
+        "UPDATE moments SET first = 0 WHERE first = 1",
+        "UPDATE moments SET first = 2 WHERE first = 1",
+        "UPDATE moments SET first = first + 1 WHERE first > 1",
+        "UPDATE moments SET first = 9223372036854775807"
+        " WHERE first = (SELECT max(first) FROM moments)",
+        "DELETE FROM moments WHERE first = 1",
+        "DELETE FROM moments WHERE first IN (SELECT first FROM moments LIMIT 1 OFFSET 1)",
         "UPDATE frame SET parent = id",
         "UPDATE frame SET parent = 3 - id, depth = 1 WHERE id IN (1, 2)",
         "UPDATE frame SET depth = 1000000000",
@@ -157,17 +171,6 @@ def test_hostile_content_is_an_error_that_ends_soon(path: Path, statement: str) 
     begun = time.monotonic()
     with pytest.raises(RecordingError, match=str(path)):
         everything(path)
-    assert time.monotonic() - begun < 10
-
-
-def test_huge_moment_number_costs_nothing(path: Path) -> None:
-    change(
-        path, "UPDATE moment SET id = 9223372036854775806 WHERE id = (SELECT max(id) FROM moment)"
-    )
-    begun = time.monotonic()
-    recording = Recording.open(str(path))
-    assert recording.newest == 9223372036854775806
-    assert recording.state(recording.newest).moment.id == recording.newest
     assert time.monotonic() - begun < 10
 
 

@@ -1,0 +1,213 @@
+"""The recorded moments: which there are, and what is stored of each.
+
+They are stored in runs (see the schema), of whatever length the writer had at hand: some hundreds
+while the program ran, one for each stop while somebody stepped. So nothing here counts on a size.
+Where each run begins and ends is read when the recording is opened and continued at a refresh,
+which is some hundred rows for 100,000 moments. The runs themselves are read where they are needed,
+several short ones at once, and the last ones read are kept: whoever walks through moments or jumps
+to and fro finds them decoded.
+
+A file of unknown author can claim anything. Runs that overlap, or claim more moments than their
+bytes can hold, are refused before anything is built on their word. A hole between two runs is an
+error only for those who go across it, so that both sides can still be read; to pass over it in
+silence would show a state that never was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from stepper.model.trace import Moment
+from stepper.recording.catalog import unpacked
+from stepper.recording.database import Database, damaged
+from stepper.recording.errors import RecordingError
+from stepper.recording.schema import MOST_TOGETHER
+from stepper.recording.schema import Moments as Body
+
+_READ_TOGETHER = 1024
+"""Moments that are read at once, when more than one run is wanted."""
+_KEPT = 65_536
+"""Moments that are kept, decoded."""
+_LEAST_BYTES = 3
+"""What a moment takes in a run's body, at least."""
+_LARGEST = 2**63 - 1
+
+
+class Step(NamedTuple):
+    """A moment with what changed since the frame's previous one: an encoded Delta, or None."""
+
+    id: int
+    frame: int
+    ip: int
+    delta: bytes | None
+
+
+class Run(NamedTuple):
+    """Consecutive moments: `first`, `first + 1`, …"""
+
+    first: int
+    frames: list[int]
+    ips: list[int]
+    deltas: list[bytes | None]
+
+    def cut(self, first: int, last: int) -> Run:
+        """The part from moment `first` to moment `last`, both included."""
+        start = max(first - self.first, 0)
+        end = last - self.first + 1
+        if start == 0 and end >= len(self.frames):
+            return self
+        part = slice(start, end)
+        return Run(self.first + start, self.frames[part], self.ips[part], self.deltas[part])
+
+    def steps(self) -> Iterator[Step]:
+        """Its moments, in order."""
+        for offset, (frame, ip, delta) in enumerate(
+            zip(self.frames, self.ips, self.deltas, strict=True)
+        ):
+            yield Step(self.first + offset, frame, ip, delta)
+
+
+class Moments:
+    """The moments that were there at the last refresh. Nothing else reads their table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+        self._decoder = msgspec.msgpack.Decoder(Body)
+        self._kept: OrderedDict[int, Run] = OrderedDict()
+        self._kept_moments = 0
+        self.refresh()
+
+    @property
+    def oldest(self) -> int:
+        """Number of the first moment, 0 when there is none."""
+        return self._firsts[0] if self._firsts else 0
+
+    @property
+    def newest(self) -> int:
+        """Number of the newest moment, 0 when there is none."""
+        return self._lasts[-1] if self._lasts else 0
+
+    def refresh(self) -> None:
+        """Look for newer moments.
+
+        Raises:
+            RecordingError: what the file says of them cannot be true.
+        """
+        for first, count, size in self._database.query(
+            tuple[int, int, int],
+            "SELECT first, count, length(body) FROM moments WHERE first > ? ORDER BY first",
+            (self._firsts[-1] if self._firsts else -_LARGEST,),
+        ):
+            last = first + count - 1
+            if (
+                first <= self.newest
+                or last > _LARGEST
+                or not 1 <= count <= min(MOST_TOGETHER, size // _LEAST_BYTES)
+            ):
+                raise damaged(self._database.path, f"{count} moments cannot begin at {first}")
+            self._firsts.append(first)
+            self._lasts.append(last)
+
+    def get(self, id: int) -> Moment | None:
+        """One moment, None when it is not recorded."""
+        at = bisect_right(self._firsts, id) - 1
+        if at < 0 or id > self._lasts[at]:
+            return None
+        run = self._run(at, at)
+        return Moment(id, run.frames[id - run.first], run.ips[id - run.first])
+
+    def runs(self, first: int, last: int, direction: int = 1) -> Iterator[Run]:
+        """The moments from `first` to `last`, both included, in runs.
+
+        With direction -1 the last run comes first; within a run the order is always the same.
+
+        Raises:
+            RecordingError: the recording is damaged, or moments in between are missing.
+        """
+        if first > last:
+            return
+        low = bisect_left(self._lasts, first)
+        high = bisect_right(self._firsts, last) - 1
+        beyond = self._lasts[high] if high >= 0 else 0
+        if direction < 0 and last > beyond:
+            self._check_joined(high + 1)
+        for at in range(low, high + 1) if direction > 0 else range(high, low - 1, -1):
+            goes_below = at > low or first < self._firsts[at]
+            if direction > 0 and goes_below:
+                self._check_joined(at)
+            yield self._run(at, high if direction > 0 else low).cut(first, last)
+            if direction < 0 and goes_below:
+                self._check_joined(at)
+        if direction > 0 and last > beyond:
+            self._check_joined(high + 1)
+
+    def steps(self, first: int, last: int) -> Iterator[Step]:
+        """The moments from `first` to `last`, both included, with what changed."""
+        for run in self.runs(first, last):
+            yield from run.steps()
+
+    def _check_joined(self, at: int) -> None:
+        """See to it that nothing is missing before a run; there is none after the newest."""
+        if at < len(self._firsts):
+            last, first = self._lasts[at - 1] if at else 0, self._firsts[at]
+            if last + 1 != first:
+                missing = f"its moments {last + 1} to {first - 1} are missing"
+                raise damaged(self._database.path, missing)
+
+    # Reading runs, named by their place in the order
+
+    def _run(self, at: int, end: int) -> Run:
+        """A run; when it must be read, some of those that follow on the way to `end` with it."""
+        run = self._kept.get(at)
+        if run is None:
+            return self._read(at, end)
+        self._kept.move_to_end(at)
+        return run
+
+    def _read(self, at: int, end: int) -> Run:
+        step = 1 if end > at else -1
+        reach, total = at, self._size(at)
+        while reach != end and total < _READ_TOGETHER and reach + step not in self._kept:
+            reach += step
+            total += self._size(reach)
+        low, high = min(at, reach), max(at, reach)
+        rows = self._database.query(
+            tuple[int, int, bytes],
+            "SELECT first, count, body FROM moments WHERE first BETWEEN ? AND ? ORDER BY first",
+            (self._firsts[low], self._firsts[high]),
+        )
+        expected = [(self._firsts[i], self._size(i)) for i in range(low, high + 1)]
+        if [row[:2] for row in rows] != expected:
+            raise damaged(self._database.path, "recorded moments have changed")
+        for i, (first, _, body) in enumerate(rows, low):
+            if i != at:
+                # What is wrong with a neighbour is told to those who ask for it.
+                with contextlib.suppress(RecordingError):
+                    self._keep(i, self._decoded(first, body, self._size(i)))
+        run = self._decoded(*rows[at - low][::2], self._size(at))
+        self._keep(at, run)
+        return run
+
+    def _size(self, at: int) -> int:
+        return self._lasts[at] - self._firsts[at] + 1
+
+    def _decoded(self, first: int, body: bytes, count: int) -> Run:
+        found = unpacked(self._database, self._decoder, body)
+        if not len(found.frames) == len(found.ips) == len(found.deltas) == count:
+            raise damaged(self._database.path, f"there are not {count} moments from {first} on")
+        return Run(first, found.frames, found.ips, found.deltas)
+
+    def _keep(self, at: int, run: Run) -> None:
+        self._kept[at] = run
+        self._kept_moments += len(run.frames)
+        while self._kept_moments > _KEPT and len(self._kept) > 1:
+            _, oldest = self._kept.popitem(last=False)
+            self._kept_moments -= len(oldest.frames)
