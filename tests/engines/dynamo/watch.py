@@ -9,39 +9,16 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from stepper.debuggee.engine import Subject
+from stepper.debuggee.controller import Controller
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo import create
 from stepper.engines.dynamo.engine import DynamoEngine
-from stepper.model.program import Code
 from stepper.model.trace import EventKind, SessionFacts
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
-
-
-class Calm:
-    """A judge who never stops."""
-
-    alert = False
-
-    def at_moment(
-        self, moment: int, frame: int, attempt: int, depth: int, code: Code, ip: int
-    ) -> None:
-        """Not called while `alert` is false."""
-
-    def occurred(self, kind: EventKind, moment: int, text: str, subject: Subject) -> None:
-        """Not called while `wants` says no."""
-
-    def wants(self, kind: EventKind) -> bool:
-        """Nothing is wanted."""
-        return False
-
-    def request_stop(self, reason: str) -> None:
-        """Let it pass."""
 
 
 class Watched:
@@ -64,14 +41,16 @@ class Watched:
 def watching(
     path: Path,
     *,
-    judge: Any = None,
+    judge: Controller | None = None,
     detail: str = "all",
     recorder_class: Callable[..., Recorder] = Recorder,
 ) -> Iterator[Watched]:
     """Watch what is compiled in the block."""
     writer = Writer(str(path), SessionFacts(detail=detail))
     engine = create()
-    recorder = recorder_class(writer, judge or Calm(), engine, detail=detail)
+    controller = judge or Controller(None)  # nobody to stop for
+    recorder = recorder_class(writer, controller, engine, detail=detail)
+    controller.attach(engine, recorder)
     engine.install(recorder)
     try:
         yield Watched(path, engine, recorder)
