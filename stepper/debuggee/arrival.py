@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:  # a tenth of what the start of a session costs
+    from importlib.abc import Loader
+    from importlib.machinery import ModuleSpec
 
 
 def when_imported(name: str, act: Callable[[], None]) -> Callable[[], None]:
@@ -29,7 +32,7 @@ def when_imported(name: str, act: Callable[[], None]) -> Callable[[], None]:
     return finder.stop
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     def __init__(self, name: str, act: Callable[[], None]) -> None:
         self._name = name
         self._act = act
@@ -49,7 +52,7 @@ class _Finder(MetaPathFinder):
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    spec.loader = _Loader(spec, spec.loader, self)
+                    spec.loader = cast("Loader", _Loader(spec, spec.loader, self))
                 return spec
         return None
 
@@ -58,7 +61,7 @@ class _Finder(MetaPathFinder):
         self._act()
 
 
-class _Loader(Loader):
+class _Loader:
     """Loads as the module's own loader does, which it then puts back in its place."""
 
     def __init__(self, spec: ModuleSpec, loader: Loader, finder: _Finder) -> None:

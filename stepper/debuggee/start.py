@@ -14,6 +14,7 @@ import os
 import re
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import stepper
 from stepper.debuggee.arrival import when_imported
@@ -21,12 +22,14 @@ from stepper.debuggee.channel import Channel
 from stepper.debuggee.controller import Controller
 from stepper.debuggee.engine import Engine
 from stepper.debuggee.evaluator import describe_exception
-from stepper.debuggee.recorder import Recorder
 from stepper.model.control import Exiting, Hello, Notice
 from stepper.model.launch import DebuggeeConfig
 from stepper.model.trace import EventKind, SessionFacts
 from stepper.recording.errors import RecordingError
 from stepper.recording.writer import Writer
+
+if TYPE_CHECKING:
+    from stepper.debuggee.recorder import Recorder
 
 _TRIGGERS = {"dynamo": "torch._dynamo"}
 """The module by whose import each engine's compiler arrives."""
@@ -55,6 +58,9 @@ class Debuggee:
     def _install(self) -> None:
         """The compiler has been imported: watch it."""
         try:
+            # Only now: a program that never compiles anything need not wait for it.
+            from stepper.debuggee.recorder import Recorder
+
             module = importlib.import_module(f"stepper.engines.{self._engine_name}")
             engine: Engine = module.create()
             recorder = Recorder(self.writer, self.controller, engine, detail=self._detail)
