@@ -230,6 +230,7 @@ class Recorder:
 
     def cache_limit(self, translation: LiveTranslation, text: str) -> None:
         """Dynamo gives the code up, because it was compiled too often."""
+        translation.record = msgspec.structs.replace(translation.record, reason=text)
         self._occurred(
             EventKind.CACHE_LIMIT, text, translation.id, Subject(name=translation.code.qualname)
         )

@@ -176,7 +176,14 @@ class DynamoEngine:
         self._begin(sys._getframe(2), code, cache_size, compile_id)
 
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
-        del self._contexts[_enclosing_calls(caller) :]
+        running = _enclosing_calls(caller)
+        for left in reversed(self._contexts[running:]):
+            self._recorder.end_translation(
+                left.translation,
+                Outcome.FAILED,
+                reason=left.translation.record.reason or "an exception left it",
+            )
+        del self._contexts[running:]
         self._failed = None
         translation = self._recorder.begin_translation(
             compile_id=str(compile_id),
@@ -241,7 +248,8 @@ class DynamoEngine:
                 failed, Outcome.SKIPPED, reason=failed.record.reason or result.skip_reason
             )
         elif self._now is not None and self._now.translation.code.id == self._codes.known(code):
-            self._end(self._now, Outcome.SKIPPED, reason=result.skip_reason)
+            reason = self._now.translation.record.reason or result.skip_reason
+            self._end(self._now, Outcome.SKIPPED, reason=reason)
         else:
             self._recorder.skipped(
                 code.co_qualname, code.co_filename, code.co_firstlineno, result.skip_reason
