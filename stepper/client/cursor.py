@@ -22,6 +22,9 @@ from stepper.model.trace import Attempt, EventKind, Frame, State, Translation
 from stepper.recording import navigation
 from stepper.recording.reader import Recording
 
+_ENDING = 1.0
+"""Seconds within which a program that hears nothing more should have ended."""
+
 HISTORY = 200
 """How many places `back` remembers."""
 
@@ -160,7 +163,10 @@ class Cursor:
                     return Move("refused", self.position, text)
                 return self._jumped(self.oldest, text)
             target, hit = found
-        move = self._jumped(target, f"breakpoint {hit.id}: {hit}" if hit is not None else "")
+        text = f"breakpoint {hit.id}: {hit}" if hit is not None else ""
+        if hit is not None and (hit.condition or hit.ignore):
+            text += " (not checked in what is recorded)"
+        move = self._jumped(target, text)
         return msgspec.structs.replace(move, breakpoint=hit)
 
     def _continue_past(self, left: int) -> Move:
@@ -336,6 +342,12 @@ class Cursor:
         )
 
     def _is_running(self) -> Move:
+        if self.session.deaf:
+            if not self.session.wait(_ENDING):
+                text = "the program runs on by itself: it has let go of the debugger"
+                return Move("refused", self.position, text)
+            self.refresh()
+            return Move("refused", self.position, self._last_words())
         return Move("refused", self.position, "the program is running: pause it first")
 
     def _last_words(self) -> str:

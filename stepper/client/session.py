@@ -82,6 +82,7 @@ class Session:
         self._early: list[SessionEvent] = []
         self._orderly = False
         self._detached = False
+        self._deaf = False
         self._over = threading.Event()
         self._pump: Pump | None = None
         if channel is None:
@@ -111,6 +112,13 @@ class Session:
     def running(self) -> bool:
         """Whether the program runs, and does not stand still."""
         return self.live and self.stopped is None
+
+    @property
+    def deaf(self) -> bool:
+        """Whether the program lives but hears nothing more from here: its end of the channel is
+        closed, as at its end shortly before it is known how it ended.
+        """
+        return self.live and self._deaf
 
     @property
     def attached(self) -> bool:
@@ -309,6 +317,7 @@ class Session:
 
     def channel_closed(self) -> None:
         """Nobody answers any more: settle what waits."""
+        self._deaf = True
         self.stopped = None
         with self._lock:
             waiting = list(self._waiting)

@@ -269,7 +269,7 @@ class Lines(QuietScrollView, can_focus=True):
             [Segment(printable(text), style + palette[roles]) for text, roles in made.spans if text]
         )
         if self.searched:
-            strip = _highlight(strip, self.searched, palette["match"])
+            strip = highlighted(strip, self.searched, palette["match"])
         return strip, style
 
     def _mark(self, index: int) -> str:
@@ -399,13 +399,14 @@ class Lines(QuietScrollView, can_focus=True):
         Returns:
             Whether there is such a row.
         """
-        self.searched = text.lower()
+        self.searched = text
         self.redraw()
         count = self.count
+        wanted = text.lower()
         pause = time.monotonic() + _SEARCH_SLICE
         for step in range(1, count + 1):
             index = (self.cursor + step * direction) % count
-            if self.searched in self.text_at(index).lower():
+            if wanted in self.text_at(index).lower():
                 self.move_cursor(index)
                 self.reveal(index)
                 return True
@@ -421,9 +422,9 @@ def _no_rows(index: int) -> Row:
     raise IndexError(index)
 
 
-def _highlight(strip: Strip, searched: str, style: Style) -> Strip:
-    """The strip with every place marked where `searched`, in lower case, stands."""
-    text = strip.text.lower()
+def highlighted(strip: Strip, searched: str, style: Style) -> Strip:
+    """The strip with every place marked where `searched` stands, in any case."""
+    text, searched = strip.text.lower(), searched.lower()
     cuts: list[int] = []
     start = text.find(searched)
     while start >= 0:

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
-from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widgets import Input
 
 from stepper.client.events import OutputArrived, SessionEvent
 from stepper.client.session import Session
-from stepper.tui.lines import Lines
+from stepper.tui.lines import Lines, highlighted
 from stepper.tui.palette import Palette, Row, row
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.terminal_text import TerminalText
+
+_THOUGHT = 0.4
+"""Seconds of silence after which an unfinished line is taken for a question."""
 
 _END_OF_FILE = "\x04"
 
@@ -76,6 +79,7 @@ class OutputPane(Pane):
         self._text = TerminalText()
         self._last_read = 0
         self._shown = 0
+        self._question: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield OutputLines(self._text)
@@ -109,10 +113,17 @@ class OutputPane(Pane):
             newest = self.snapshot.newest if self.snapshot else 0
             self._text.feed(event.text, newest)
             self.redraw()
+            if self._question is not None:
+                self._question.stop()
+                self._question = None
             if not self.visible_on_desk and not event.text.endswith("\n"):
-                # It may be a question, and the program waits for the answer.
-                last = self._text.lines[-1].text if self._text.lines else ""
-                self.post_message(self.Say(f"the program says {last!r}: O shows its output"))
+                self._question = self.set_timer(_THOUGHT, self._tell_question)
+
+    def _tell_question(self) -> None:
+        """The program fell silent within a line: it may be a question."""
+        last = self._text.lines[-1].text if self._text.lines else ""
+        if self._can_type and last:
+            self.post_message(self.Say(f"the program says {last!r}: O shows its output"))
 
     def show(self, snapshot: Snapshot) -> None:
         # A program of this session sends its output here; of any other there is what was recorded.
@@ -163,14 +174,3 @@ def _why_not(status: Status) -> str:
     if status is Status.ENDED:
         return "the program has ended: it takes no more input"
     return "a recording takes no input"
-
-
-def highlighted(strip: Strip, searched: str, style: Style) -> Strip:
-    """The strip with the first place marked where `searched`, in lower case, stands."""
-    at = strip.text.lower().find(searched)
-    if at < 0:
-        return strip
-    first = Strip([Segment(strip.text[:at])]).cell_length
-    last = Strip([Segment(strip.text[: at + len(searched)])]).cell_length
-    pieces = [strip.crop(0, first), strip.crop(first, last).apply_style(style), strip.crop(last)]
-    return Strip.join(pieces)
