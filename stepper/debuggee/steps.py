@@ -168,6 +168,10 @@ class Steps:
             mirror.local_ids = {
                 name: trackers.number(tracker) for name, tracker in mirror.locals.items()
             }
+            blocks = mirror.key.block_stack
+            mirror.blocks = [self._describer.block(mirror.key, block) for block in blocks]
+            mirror.blocks_last = blocks[-1] if blocks else None
+            mirror.speculation = mirror.key.current_speculation
         trackers.describe_new()
         frame = chain[0]
         self._told += 1

@@ -39,6 +39,8 @@ MAX_TEXT = 200
 _dict_of = object.__getattribute__
 _type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
 _mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_is_subclass = type.__subclasscheck__
+"""(parent, child): asks neither. A lookup would ask a metaclass's `__hash__`, `in` its `__eq__`."""
 
 _PLAIN_TYPES = frozenset(
     {
@@ -70,6 +72,11 @@ Number = Callable[[object], ValueId]
 Describe = Callable[[Any, type, dict[str, Any]], tuple[Any, ...]]
 
 
+def is_plain(kind: type) -> bool:
+    """Whether values of a type can be shown by their own repr."""
+    return type(kind) is type and kind in _PLAIN_TYPES
+
+
 def plain_text(value: object) -> str:
     """A bounded repr for exact builtin and torch types; for anything else, only its type."""
     kind = type(value)
@@ -79,7 +86,7 @@ def plain_text(value: object) -> str:
         return repr(value)
     if kind is int and value.bit_length() > 4 * MAX_TEXT:  # type: ignore[attr-defined]
         return f"<int of {value.bit_length()} bits>"  # type: ignore[attr-defined]
-    if kind in _PLAIN_TYPES:
+    if is_plain(kind):
         return repr(value)
     if kind is tuple or kind is list or kind is frozenset:
         inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]
@@ -100,7 +107,7 @@ def callable_name(value: object) -> str:
         return (
             f"{module}.{name}" if type(module) is str and module not in ("", "__main__") else name
         )
-    if type in _mro(kind):
+    if _is_subclass(type, kind):
         return _type_name(value)  # type: ignore[arg-type]
     if kind is types.ModuleType:
         name = _dict_of(value, "__dict__").get("__name__", "")
@@ -242,11 +249,18 @@ def _constant(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple
     of = type(value)
     name = _type_name(of)  # not the type itself: a metaclass could define __hash__
     source = fields["source"]
-    if source is None and fields["mutation_type"] is None and of in _HASHED_BY_VALUE:
+    by_value = type(of) is type and of in _HASHED_BY_VALUE
+    if by_value and source is None and fields["mutation_type"] is None:
         return (kind, None, None, "constant", name, value)
-    if of in _HASHED_BY_VALUE:
+    if by_value:
         return (kind, *_head(fields), "constant", name, value)
     return (kind, *_head(fields), "constant", name, None, plain_text(value))
+
+
+def _subclass_name(fields: dict[str, Any]) -> str:
+    """The name of a tensor's class when it is one of its own. A key must not hold the class."""
+    subclass = fields.get("class_type")
+    return "" if subclass is None or subclass is torch.Tensor else _type_name(subclass)
 
 
 def _tensor(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -256,7 +270,7 @@ def _tensor(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[A
     if type(size) is tuple or type(size) is torch.Size:
         meta = (
             fields.get("dtype"), size, fields.get("stride"), fields.get("device"),
-            fields.get("requires_grad"), fields.get("layout"), fields.get("class_type"),
+            fields.get("requires_grad"), fields.get("layout"), _subclass_name(fields),
         )  # fmt: skip
     else:
         # Only the sizes are not the tracker's own: they are symbols.
@@ -354,7 +368,7 @@ def _lazy(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any
     value = fields["_cache"].value
     # Of a lazy constant we show the value: Dynamo has it at hand, too, and only its guard is put
     # off.
-    text = plain_text(value) if type(value) in _PLAIN_TYPES else None
+    text = plain_text(value) if is_plain(type(value)) else None
     return (kind, *_head(fields), "lazy", _type_name(type(value)), text)
 
 
@@ -369,7 +383,7 @@ def _other(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[An
     # Not by `or`: a class can have a truth value of its own.
     types_known = (fields.get(field) for field in ("value_type", "module_type", "user_cls"))
     value_type = next((found for found in types_known if found is not None), None)
-    if value_type is not None and type in _mro(type(value_type)):
+    if value_type is not None and _is_subclass(type, type(value_type)):
         type_name = _type_name(value_type)
     elif "value" in fields:
         type_name = _type_name(type(fields["value"]))
@@ -385,16 +399,9 @@ def _other(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[An
     return (kind, *_head(fields), "items", children, None, None, "name", name, "type", type_name)
 
 
-_TRACKER_TYPES: dict[type, bool] = {}
-
-
 def is_tracker(value: object) -> bool:
     """Whether it is a VariableTracker, asked of its type only."""
-    kind = type(value)
-    known = _TRACKER_TYPES.get(kind)
-    if known is None:
-        known = _TRACKER_TYPES[kind] = VariableTracker in _mro(kind)
-    return known
+    return _is_subclass(VariableTracker, type(value))
 
 
 _BY_CLASS: dict[str, Describe] = {
@@ -504,6 +511,4 @@ def _tensor_meta(meta: object) -> TensorMeta | None:
     if meta is None or type(meta) is TensorMeta:
         return meta
     facts: tuple[Any, Any, Any, Any, Any, Any, Any] = meta  # type: ignore[assignment]
-    dtype, size, stride, device, requires_grad, layout, subclass = facts
-    name = "" if subclass in (None, torch.Tensor) else _type_name(subclass)
-    return tensor_meta(dtype, size, stride, device, requires_grad, layout, name)
+    return tensor_meta(*facts)
