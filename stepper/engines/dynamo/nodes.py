@@ -25,7 +25,7 @@ from stepper.model.value import TensorMeta
 _STEP = 1024.0
 """Between the ranks of two nodes that came one after the other."""
 _GAP = 2.0**30
-"""Between the inputs and the rest: Dynamo puts each input that it lifts later behind the last one."""
+"""Between the inputs and the rest: each input that is lifted later goes behind the last one."""
 MAX_ARGUMENTS = 400
 """Characters of a node's arguments as text."""
 
