@@ -12,6 +12,9 @@ from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row, Span
 from stepper.tui.snapshot import Snapshot
 
+_MEASURED = 200
+"""How many guards, from the newest, decide how wide the columns are."""
+
 _ROOMY = 100
 """Columns from which the list has room for long kinds of guards."""
 
@@ -42,10 +45,11 @@ class GuardsPane(ListingPane):
         guards = snapshot.guards
         self._guards = [g for g in guards if wanted in _searched(g)] if wanted else guards
         width = self.lines.size.width
-        kinds = max((len(guard.kind) for guard in self._guards), default=4)
+        kinds = max((len(guard.kind) for guard in self._guards[-_MEASURED:]), default=4)
         self._kind = min(22 if width >= _ROOMY else 18, kinds)
         self._widest = max(16, min(44, width // 3))
-        sources = (len(self._brief(guard)) for guard in self._guards)
+        # The newest decide: to measure thousands of sources at every step would be felt.
+        sources = (len(self._brief(guard)) for guard in self._guards[-_MEASURED:])
         self._source = min(self._widest, max(sources, default=6))
         self.headings(
             (f"  {'kind':<{self._kind}} {'source':<{self._source}} check · caused by", "dim")
