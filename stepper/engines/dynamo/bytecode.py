@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import linecache
+import opcode
 import re
 import types
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ _TORCH_INTERNAL = re.compile(
     r"[/\\]torch[/\\](_dynamo|_utils_internal|_compile|nn[/\\]modules[/\\]module)"
 )
 _RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
+_OPERATORS: list[str] = [symbol for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]
 MAX_ARGUMENT = 120
 """Characters of an instruction's argument in words."""
 
@@ -94,7 +96,7 @@ def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
                 index=index,
                 opname=instruction.opname,
                 arg=instruction.arg,
-                argrepr=_argument(instruction.argval, instruction.arg, jump),
+                argrepr=_argument(code, instruction, jump),
                 offset=instruction.offset,
                 line=positions.lineno if positions is not None else None,
                 end_line=positions.end_lineno if positions is not None else None,
@@ -117,9 +119,7 @@ def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
                 index=index,
                 opname=instruction.opname,
                 arg=instruction.arg,
-                argrepr=_argument(
-                    instruction.argval, instruction.arg, instruction.target is not None
-                ),
+                argrepr=_argument(tx.f_code, instruction, instruction.target is not None),
                 offset=instruction.offset,
                 line=positions.lineno if positions is not None else instruction.starts_line,
                 end_line=positions.end_lineno if positions is not None else None,
@@ -132,9 +132,20 @@ def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
     return tuple(out)
 
 
-def _argument(value: object, argument: int | None, jump: bool) -> str:
+def _argument(code: CodeType, instruction: Any, jump: bool) -> str:
     """An instruction's argument in words; a constant may be any object, so only plain ones are
     shown in full."""
+    value: object = instruction.argval
+    argument: int | None = instruction.arg
+    match instruction.opname:
+        case "BINARY_OP" if argument is not None:
+            return _OPERATORS[argument]
+        case "FORMAT_VALUE" if argument is not None:
+            return ("", "str", "repr", "ascii")[argument & 3] + (
+                " with format" if argument & 4 else ""
+            )
+        case "KW_NAMES" if argument is not None and argument < len(code.co_consts):
+            value = code.co_consts[argument]  # Dynamo's own instruction may not know it
     if jump or (argument is None and type(value) is not str):
         # Dynamo writes names into instructions of its own without a number for them.
         return ""

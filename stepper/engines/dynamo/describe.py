@@ -49,7 +49,7 @@ _PLAIN_TYPES = frozenset(
     }
 )  # fmt: skip
 
-_CACHED = frozenset({"dict_vt"})
+_CACHED = frozenset({"annotations", "dict_vt"})
 """Fields in which a tracker keeps another that says nothing more of it: Dynamo makes it when it
 first needs it."""
 
@@ -90,7 +90,10 @@ def plain_text(value: object) -> str:
         return repr(value)
     if kind is tuple or kind is list or kind is frozenset:
         inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]
-        return f"{_type_name(kind)}({inner}{', …' if len(value) > 10 else ''})"  # type: ignore[arg-type]
+        inner += ", …" if len(value) > 10 else ""  # type: ignore[arg-type]
+        if kind is tuple:
+            return f"({inner},)" if len(value) == 1 else f"({inner})"  # type: ignore[arg-type]
+        return f"[{inner}]" if kind is list else f"frozenset({{{inner}}})"
     return callable_name(value) or f"<{_type_name(kind)}>"
 
 
@@ -104,6 +107,7 @@ def callable_name(value: object) -> str:
     ):
         module = getattr(value, "__module__", None)
         name = str(value.__qualname__)  # type: ignore[attr-defined]
+        name = name.replace("_VariableFunctionsClass.", "")  # where torch.add really lives
         return (
             f"{module}.{name}" if type(module) is str and module not in ("", "__main__") else name
         )

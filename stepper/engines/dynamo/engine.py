@@ -23,7 +23,7 @@ from stepper.debuggee.controller import thread_name
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.describe import Describer, plain_text
+from stepper.engines.dynamo.describe import Describer, callable_name, plain_text
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.probes import Probe
@@ -256,13 +256,19 @@ class DynamoEngine:
             )
 
     def _on_skip_returned(self, guarded_code: Any) -> None:
-        failed, self._failed = self._failed, None
-        if guarded_code is not None:
+        # This hook, its safety net, `ConvertFrameReturn`, then who returns it, about its `frame`.
+        about = sys._getframe(3).f_locals.get("frame")
+        if about is None:
             return
-        if failed is not None:
+        code = self._codes.known(about.f_code)
+        failed, self._failed = self._failed, None
+        if guarded_code is not None or code is None:
+            return
+        if failed is not None and failed.code.id == code:
             self._recorder.end_translation(failed, Outcome.SKIPPED, reason=failed.record.reason)
-        elif self._now is not None:
-            self._end(self._now, Outcome.SKIPPED, reason="Dynamo decided to skip the frame")
+        elif self._now is not None and self._now.translation.code.id == code:
+            reason = self._now.translation.record.reason or "Dynamo decided to skip the frame"
+            self._end(self._now, Outcome.SKIPPED, reason=reason)
 
     def _end(
         self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None
@@ -349,6 +355,13 @@ class DynamoEngine:
         if tracker is not None:
             self._recorder.touched(tracker)
 
+    _on_lazy_computed = _on_lazy_realized
+
+    def _on_function_made(self, tx: Any) -> None:
+        # From Python 3.13 on, a function gets its closure and defaults when it is on the stack.
+        if self._now is not None:
+            self._recorder.touched(tx.stack[-1])
+
     def _on_name_hinted(self, tensor: Any) -> None:
         if self._now is not None:
             self._recorder.touched(tensor)
@@ -381,9 +394,12 @@ class DynamoEngine:
     def _on_mutated(self, var: Any) -> None:
         if self._now is not None and self._now.attempt is not None and self._recorder.everything:
             self._recorder.touched(var)
-            self._recorder.side_effect(
-                self._now.attempt, "mutation", var, f"{self._label(var)} changes", None
-            )
+            # What the traced code made itself needs no replay.
+            mutation = object.__getattribute__(var, "__dict__").get("mutation_type")
+            if type(mutation).__name__ == "ValueMutationExisting":
+                self._recorder.side_effect(
+                    self._now.attempt, "mutation", var, f"{self._label(var)} changes", None
+                )
 
     def _on_attribute_stored(self, item: Any, name: str, value: Any) -> None:
         if self._now is None or self._now.attempt is None or not self._recorder.everything:
@@ -407,6 +423,8 @@ class DynamoEngine:
             return str(fields["local_name"])
         if type(tracker).__name__ == "ConstantVariable":
             return plain_text(fields["value"])
+        if "value_type" in fields:
+            return f"new {callable_name(fields['value_type'])}"
         if "proxy" in fields and fields["proxy"] is not None:
             return f"%{fields['proxy'].__dict__['node'].name}"
         return type(tracker).__name__
