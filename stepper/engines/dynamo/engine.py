@@ -329,6 +329,11 @@ class DynamoEngine:
             self._now.graph.removed(node)
             self._recorder.graph_changed = self._now.graph.changed
 
+    def _on_node_moved(self, node: Any) -> None:
+        if self._now is not None:
+            self._now.graph.moved(node)
+            self._recorder.graph_changed = self._now.graph.changed
+
     def _on_guard_added(self, guards: Any, guard: Any) -> None:
         now = self._now
         if now is None or now.attempt is None or not self._recorder.wants_guards():

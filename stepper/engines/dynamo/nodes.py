@@ -41,6 +41,7 @@ class GraphWatcher:
         self._inserted: dict[Node, None] = {}
         self._removed: list[Node] = []
         self._renamed: list[Node] = []
+        self._moved: dict[Node, None] = {}
         self.changed = False
         """Whether there is anything to report; asked at every instruction."""
 
@@ -61,6 +62,7 @@ class GraphWatcher:
         self._inserted.clear()
         self._removed.clear()
         self._renamed.clear()
+        self._moved.clear()
         self.changed = False
 
     def inserted(self, node: Node) -> None:
@@ -75,6 +77,12 @@ class GraphWatcher:
             del self._inserted[node]
         elif node in self._known:
             self._removed.append(node)
+            self.changed = True
+
+    def moved(self, node: Node) -> None:
+        """The node gets another place in its graph, or its first."""
+        if node in self._known:
+            self._moved[node] = None
             self.changed = True
 
     def renamed(self, node: Node) -> None:
@@ -121,9 +129,26 @@ class GraphWatcher:
                 self._known[node] = record
                 recorder.node(attempt, record, known=False)
         self._inserted.clear()
+        if self._moved:
+            self._move(recorder, attempt)
         for node in self._renamed:
             self._rename(node, recorder, attempt)
         self._renamed.clear()
+
+    def _move(self, recorder: Recorder, attempt: LiveAttempt) -> None:
+        """Report the nodes that were moved at their new places from now on."""
+        moved = [node for node in self._moved if node in self._known]
+        self._moved.clear()
+        if all(map(self._is_unchanged, moved)):
+            return
+        # One by one: beside a node that will be moved as well, a place means nothing.
+        for node, old in [(node, self._known.pop(node)) for node in moved]:
+            recorder.node_erased(old.id)
+            new = msgspec.structs.replace(
+                old, id=recorder.new_node_id(), rank=self._rank(node), renamed=recorder.moment
+            )
+            self._known[node] = new
+            recorder.node(attempt, new, known=True)
 
     def _is_unchanged(self, node: Node) -> bool:
         """Whether a node that went and came back is what it was, where it was.

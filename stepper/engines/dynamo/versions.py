@@ -51,8 +51,14 @@ _POINTS: dict[str, ProbePoint] = {
     "graph_done": ProbePoint("torch._dynamo.output_graph", "OutputGraph.call_user_compiler", ()),
     "node_inserted": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.insert", ("node",)),
     "node_removed": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.remove", ("node",)),
+    "node_moved": ProbePoint("torch.fx.node", "Node.prepend", ("x",)),
     "guard_added": ProbePoint("torch._guards", "GuardsSet.add", ("self", "guard")),
     "lazy_realized": ProbePoint("torch._dynamo.variables.lazy", "LazyCache.realize", ("self",)),
+    "function_made": ProbePoint(
+        "torch._dynamo.symbolic_convert",
+        "InstructionTranslatorBase.SET_FUNCTION_ATTRIBUTE",
+        ("self",),
+    ),
     "name_hinted": ProbePoint(
         "torch._dynamo.variables.tensor", "TensorVariable.set_name_hint", ("self",)
     ),
@@ -145,6 +151,11 @@ _OVERRIDES: dict[tuple[int, int], dict[str, ProbePoint | None]] = {
         "skipped": None,
         "skip_returned": ProbePoint(
             "torch._dynamo.types", "ConvertFrameReturn.__init__", ("guarded_code",)
+        ),
+    },
+    (2, 15): {
+        "lazy_computed": ProbePoint(
+            "torch._dynamo.variables.lazy", "ComputedLazyCache.realize", ("self",)
         ),
     },
 }
