@@ -334,6 +334,8 @@ class DynamoEngine:
             self._now.graph.moved(node)
             self._recorder.graph_changed = self._now.graph.changed
 
+    _on_node_moved_behind = _on_node_moved
+
     def _on_guard_added(self, guards: Any, guard: Any) -> None:
         now = self._now
         if now is None or now.attempt is None or not self._recorder.wants_guards():

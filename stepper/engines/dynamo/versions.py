@@ -52,6 +52,7 @@ _POINTS: dict[str, ProbePoint] = {
     "node_inserted": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.insert", ("node",)),
     "node_removed": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.remove", ("node",)),
     "node_moved": ProbePoint("torch.fx.node", "Node.prepend", ("x",)),
+    "node_moved_behind": ProbePoint("torch.fx.node", "Node.append", ("x",)),
     "guard_added": ProbePoint("torch._guards", "GuardsSet.add", ("self", "guard")),
     "lazy_realized": ProbePoint("torch._dynamo.variables.lazy", "LazyCache.realize", ("self",)),
     "function_made": ProbePoint(
