@@ -115,6 +115,11 @@ class GraphWatcher:
             elif (record := self._known.pop(node, None)) is not None:
                 recorder.node_erased(record.id)
         self._removed.clear()
+        # Beside a node that was moved away, a place means nothing: all of them go first.
+        moved = [
+            (node, old) for node in self._moved if (old := self._known.pop(node, None)) is not None
+        ]
+        self._moved.clear()
         for node in self._inserted:
             if self._is_ours(node.graph):
                 name = self._graphs[id(node.graph)][1]
@@ -129,26 +134,20 @@ class GraphWatcher:
                 self._known[node] = record
                 recorder.node(attempt, record, known=False)
         self._inserted.clear()
-        if self._moved:
-            self._move(recorder, attempt)
+        for node, old in moved:
+            self._move(node, old, recorder, attempt)
         for node in self._renamed:
             self._rename(node, recorder, attempt)
         self._renamed.clear()
 
-    def _move(self, recorder: Recorder, attempt: LiveAttempt) -> None:
-        """Report the nodes that were moved at their new places from now on."""
-        moved = [node for node in self._moved if node in self._known]
-        self._moved.clear()
-        if all(map(self._is_unchanged, moved)):
-            return
-        # One by one: beside a node that will be moved as well, a place means nothing.
-        for node, old in [(node, self._known.pop(node)) for node in moved]:
-            recorder.node_erased(old.id)
-            new = msgspec.structs.replace(
-                old, id=recorder.new_node_id(), rank=self._rank(node), renamed=recorder.moment
-            )
-            self._known[node] = new
-            recorder.node(attempt, new, known=True)
+    def _move(self, node: Node, old: trace.Node, recorder: Recorder, attempt: LiveAttempt) -> None:
+        """Report a node at its new place from now on."""
+        recorder.node_erased(old.id)
+        new = msgspec.structs.replace(
+            old, id=recorder.new_node_id(), rank=self._rank(node), renamed=recorder.moment
+        )
+        self._known[node] = new
+        recorder.node(attempt, new, known=True)
 
     def _is_unchanged(self, node: Node) -> bool:
         """Whether a node that went and came back is what it was, where it was.
