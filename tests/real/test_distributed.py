@@ -125,6 +125,16 @@ if __name__ == "__main__":
 LAUNCH = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 
+def run_ranks(command: list[str], directory: Path) -> Outcome:
+    """Run a program of two ranks. Now and then one of them aborts when the interpreter takes down
+    gloo's threads, after all is done and with or without stepper: then it is run again."""
+    for _ in range(3):
+        outcome = run(command, directory)
+        if "terminate called without an active exception" not in outcome.err:
+            break
+    return outcome
+
+
 def ranks(outcome: Outcome) -> list[str]:
     assert outcome.status == 0, outcome.err
     return sorted(line for line in outcome.out.splitlines() if line.startswith("rank "))
@@ -139,10 +149,10 @@ def check_ranks(directory: Path) -> None:
 
 def test_torchrun_starts_each_rank_under_stepper(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TORCHRUN)
-    plain = ranks(run([*LAUNCH, "train.py"], tmp_path))
+    plain = ranks(run_ranks([*LAUNCH, "train.py"], tmp_path))
     assert len(plain) == 2
     under = ["-m", "stepper", "record", "-o", "run-{rank}.stepper", "train.py"]
-    assert ranks(run([*LAUNCH, *under], tmp_path)) == plain
+    assert ranks(run_ranks([*LAUNCH, *under], tmp_path)) == plain
     check_ranks(tmp_path)
 
 
@@ -156,7 +166,7 @@ def test_the_launcher_itself_compiles_nothing_and_that_is_said(tmp_path: Path) -
 
 def test_spawned_ranks_record_themselves(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SPAWN)
-    plain = ranks(run(["train.py", "plain", ""], tmp_path))
+    plain = ranks(run_ranks(["train.py", "plain", ""], tmp_path))
     assert len(plain) == 2
     assert ranks(run(["train.py", "watched", "run-{rank}.stepper"], tmp_path)) == plain
     check_ranks(tmp_path)
