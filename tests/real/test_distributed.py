@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -125,14 +126,18 @@ if __name__ == "__main__":
 LAUNCH = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 
-def run_ranks(command: list[str], directory: Path) -> Outcome:
+def settled(attempt: Callable[[], Outcome]) -> Outcome:
     """Run a program of two ranks. Now and then one of them aborts when the interpreter takes down
     gloo's threads, after all is done and with or without stepper: then it is run again."""
-    for _ in range(3):
-        outcome = run(command, directory)
-        if "terminate called without an active exception" not in outcome.err:
-            break
+    outcome = attempt()
+    for _ in range(2):
+        if "terminate called without an active exception" in outcome.err:
+            outcome = attempt()
     return outcome
+
+
+def run_ranks(command: list[str], directory: Path) -> Outcome:
+    return settled(lambda: run(command, directory))
 
 
 def ranks(outcome: Outcome) -> list[str]:
@@ -158,7 +163,7 @@ def test_torchrun_starts_each_rank_under_stepper(tmp_path: Path) -> None:
 
 def test_the_launcher_itself_compiles_nothing_and_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TORCHRUN)
-    outcome = record(tmp_path, *LAUNCH, "train.py")
+    outcome = settled(lambda: record(tmp_path, *LAUNCH, "train.py"))
     assert len(ranks(outcome)) == 2
     closing = outcome.err.splitlines()[-1]
     assert closing.startswith("stepper: nothing was translated (each process needs ")
@@ -168,7 +173,7 @@ def test_spawned_ranks_record_themselves(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SPAWN)
     plain = ranks(run_ranks(["train.py", "plain", ""], tmp_path))
     assert len(plain) == 2
-    assert ranks(run(["train.py", "watched", "run-{rank}.stepper"], tmp_path)) == plain
+    assert ranks(run_ranks(["train.py", "watched", "run-{rank}.stepper"], tmp_path)) == plain
     check_ranks(tmp_path)
 
 
