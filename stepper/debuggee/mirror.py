@@ -41,7 +41,7 @@ class LiveTranslation:
         self.attempts = 0
         self.newest_attempt: LiveAttempt | None = None
         self.guards: list[tuple[int, Any]] = []
-        self.counts = {"guards": 0, "nodes": 0, "graph_breaks": 0, "instructions": 0}
+        self.counts = {"guards": 0, "nodes": 0, "graph_breaks": 0}
 
 
 class LiveAttempt:
