@@ -1,0 +1,30 @@
+/* stepper._C: the parts of the debugger that must not cost the program anything.
+
+   Each file beside this one holds one idea and adds its types and functions to the module through
+   one function declared in module.h. */
+
+#include "module.h"
+
+static int
+exec_module(PyObject *module)
+{
+    return stepper_add_steps(module);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, exec_module},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "stepper._C",
+    .m_doc = "The C parts of stepper; stepper/_C.pyi describes them.",
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit__C(void)
+{
+    return PyModuleDef_Init(&definition);
+}

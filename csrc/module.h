@@ -1,0 +1,11 @@
+/* What each file of the extension adds to the module. Zero: done; -1: an exception is set. */
+
+#ifndef STEPPER_MODULE_H
+#define STEPPER_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+int stepper_add_steps(PyObject *module);
+
+#endif
