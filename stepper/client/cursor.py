@@ -273,7 +273,7 @@ class Cursor:
         state = self.state
         if state is None:
             return self._nothing()
-        for known in self._require().guards(None, attempt=state.attempt):
+        for known in self._require().guards_installed(state.attempt):
             if known.id == guard:
                 text = f"installed {known.kind} {known.source}".rstrip()
                 return self._jumped(self._in_attempt(known.moment), text)

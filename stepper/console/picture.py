@@ -89,6 +89,9 @@ def changes(cursor: Cursor, before: int = 0) -> list[str]:
     for guard in recording.guards(here):
         if guard.moment >= start:
             lines.append(f"+ guard {guard_line(guard)}")
+    for guard in recording.guards(start):
+        if guard.withdrawn is not None and guard.withdrawn < here:
+            lines.append(f"- guard {guard_line(guard)}")
     for node in recording.nodes(here):
         if node.moment >= start:
             lines.append(f"+ node {node_line(node)}")

@@ -177,6 +177,8 @@ class Guard(msgspec.Struct, frozen=True, omit_defaults=True):
     """What it checks, as Dynamo's generated expressions; known once the guards are built."""
     user_line: str = ""
     """`file:line in function` of the user's code that caused it."""
+    withdrawn: MomentId | None = None
+    """The moment whose instruction made Dynamo take it back; None: it holds."""
 
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):

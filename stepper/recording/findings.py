@@ -3,7 +3,7 @@
 Each kind is kept as one list per attempt, read once and extended after a refresh; what was there at
 a moment is then a slice of it. Rows are appended in the order of moments, so an attempt's part of
 the table is found by bisecting. Two kinds change after they were written, until the translation is
-over: a guard gets its code when it is built, and a node can be erased.
+over: a guard gets its code when it is built and can be withdrawn, and a node can be erased.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class _GuardRow(NamedTuple):
     scope: str
     user_line: str
     code: str | None
+    withdrawn: int | None
 
 
 class _NodeRow(NamedTuple):
@@ -103,16 +104,36 @@ class Findings:
         self._generation += 1
 
     def guards(self, attempt: Attempt, moment: int | None) -> list[Guard]:
-        """The guards installed strictly before the moment; None: all."""
+        """The guards that hold at the moment (None: at the end), in order."""
+        return [
+            guard
+            for guard in self._every_guard(attempt).before(moment)
+            if guard.withdrawn is None or (moment is not None and guard.withdrawn >= moment)
+        ]
+
+    def all_guards(self, attempt: Attempt) -> list[Guard]:
+        """Every guard that was ever installed, in order, withdrawn ones too."""
+        return self._every_guard(attempt).things
+
+    def _every_guard(self, attempt: Attempt) -> _List[Guard]:
         found = self._list(self._guards, "guard", attempt)
         if self._is_current(found, attempt):
-            return found.before(moment)
+            return found
         if any(not guard.code for guard in found.things):
             for id, code in self._changed("guard", "code", str, attempt, found):
                 found.replace(id, code=self._parts(code))
-        rows = self._new(_GuardRow, ", ".join(_GuardRow._fields), "guard", attempt, found)
-        found.extend([Guard(*row[:6], self._parts(row.code), row.user_line) for row in rows])
-        return found.before(moment)
+        columns = ", ".join(self._database.column("guard", name) for name in _GuardRow._fields)
+        if self._database.has("guard", "withdrawn"):
+            for id, moment in self._changed("guard", "withdrawn", int, attempt, found):
+                found.replace(id, withdrawn=moment)
+        rows = self._new(_GuardRow, columns, "guard", attempt, found)
+        found.extend(
+            [
+                Guard(*row[:6], self._parts(row.code), row.user_line, row.withdrawn)
+                for row in rows
+            ]
+        )
+        return found
 
     def nodes(self, attempt: Attempt, moment: int | None) -> list[Node]:
         """The nodes alive at the moment (None: the end), each graph in its order, main first."""

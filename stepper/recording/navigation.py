@@ -204,7 +204,7 @@ def _guard_moments(
 ) -> Callable[[Attempt], Iterable[int]]:
     return lambda attempt: (
         guard.moment
-        for guard in recording.guards(None, attempt=attempt.id)
+        for guard in recording.guards_installed(attempt.id)
         if guard_matches(breakpoint, guard.kind, guard.source)
     )
 

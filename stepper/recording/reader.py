@@ -259,9 +259,13 @@ class Recording:
     # What they found
 
     def guards(self, moment: int | None, *, attempt: int | None = None) -> list[Guard]:
-        """The guards installed strictly before a moment, in its attempt; None: all of `attempt`."""
+        """The guards that hold at a moment, in its attempt; None: those at the attempt's end."""
         owner = self._owner(moment, attempt)
         return self._findings.guards(owner, moment) if owner else []
+
+    def guards_installed(self, attempt: int) -> list[Guard]:
+        """Every guard that an attempt installed, in order, withdrawn ones too."""
+        return list(self._findings.all_guards(self._catalog.attempt(attempt)))
 
     def nodes(self, moment: int | None, *, attempt: int | None = None) -> list[Node]:
         """The FX nodes alive at a moment, in graph order; None: those at the attempt's end."""

@@ -25,10 +25,17 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 1
+VERSION = 2
 """In `PRAGMA user_version`."""
 
-HISTORY = {1: "First version."}
+HISTORY = {
+    1: "First version.",
+    2: "`guard.withdrawn`; before, a guard that Dynamo took back was shown as one that holds.",
+}
+
+ADDED = {("guard", "withdrawn"): 2}
+"""Columns that files of older versions lack, all of them empty there, and the version that has
+them."""
 
 MOST_TOGETHER = 65_536
 """No run of moments is longer, so that reading one takes milliseconds, whoever wrote it."""
@@ -102,7 +109,8 @@ CREATE TABLE guard (
     source TEXT NOT NULL,             -- guarded expression
     scope TEXT NOT NULL,
     user_line TEXT NOT NULL,
-    code TEXT                         -- JSON list of what it checks; NULL until it is built
+    code TEXT,                        -- JSON list of what it checks; NULL until it is built
+    withdrawn INTEGER                 -- moment whose instruction made Dynamo take it back
 );
 
 -- FX nodes in the order in which they were made.

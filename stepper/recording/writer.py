@@ -48,7 +48,7 @@ _VALUE = "INSERT INTO value VALUES (?, ?)"
 _TRANSLATION = "INSERT OR REPLACE INTO translation VALUES (?, ?)"
 _ATTEMPT = "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?)"
 _FRAME = "INSERT INTO frame VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_GUARD = "INSERT INTO guard VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_GUARD = "INSERT INTO guard VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _NODE = "INSERT INTO node VALUES (?, ?, ?, ?, ?, ?)"
 _SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
@@ -56,11 +56,12 @@ _EVENT = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)"
 # After all inserts, since they change rows that may wait in the same batch.
 _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _GUARD_CODE = "UPDATE guard SET code = ? WHERE id = ?"
+_GUARD_WITHDRAWN = "UPDATE guard SET withdrawn = ? WHERE id = ?"
 _NODE_ERASED = "UPDATE node SET erased = ? WHERE id = ?"
 
 _STATEMENTS = (
     _KEYFRAME, _CODE, _VALUE, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
-    _GRAPH_BREAK, _EVENT, _FRAME_END, _GUARD_CODE, _NODE_ERASED,
+    _GRAPH_BREAK, _EVENT, _FRAME_END, _GUARD_CODE, _GUARD_WITHDRAWN, _NODE_ERASED,
 )  # fmt: skip
 
 Rows = list[tuple[object, ...]]
@@ -161,12 +162,16 @@ class Writer:
         code = _code_text(g.code) if g.code else None
         self._waiting[_GUARD].append(
             (g.id, g.attempt, g.moment, clean(g.kind), clean(g.source), clean(g.scope),
-             clean(g.user_line), code)
+             clean(g.user_line), code, g.withdrawn)
         )  # fmt: skip
 
     def guard_code(self, id: int, code: Sequence[str]) -> None:
         """What a guard checks, when it has been built."""
         self._waiting[_GUARD_CODE].append((_code_text(code), id))
+
+    def guard_withdrawn(self, id: int, moment: int) -> None:
+        """A guard is taken back by the instruction of `moment`."""
+        self._waiting[_GUARD_WITHDRAWN].append((moment, id))
 
     def node(self, n: Node) -> None:
         """An FX node, when it is made or gets another name (then as a new one)."""

@@ -95,6 +95,13 @@ def test_newer_format_names_both_versions(path: Path) -> None:
         Recording.open(str(path))
 
 
+def test_older_format_is_read_without_what_it_lacks(path: Path) -> None:
+    change(path, "ALTER TABLE guard DROP COLUMN withdrawn", "PRAGMA user_version=1")
+    everything(path)
+    recording = Recording.open(str(path))
+    assert recording.guards(None, attempt=1) == recording.guards_installed(1) != []
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -10,6 +10,7 @@ import pytest
 from stepper.model.trace import EventKind, Outcome
 from stepper.model.value import Value
 from stepper.recording.errors import RecordingError
+from stepper.recording.diff import diff
 from stepper.recording.reader import Recording
 from tests.recordings import FACTS, Tape, scaled
 
@@ -70,6 +71,28 @@ def test_guard_gets_its_code_when_it_is_built(tmp_path: Path) -> None:
     tape.writer.flush()
     recording.refresh()
     assert recording.guards(2)[0].code == ("check_tensor(L['x'])", "\\udc80")
+
+
+def test_guard_is_there_until_dynamo_takes_it_back(tmp_path: Path) -> None:
+    tape = started(tmp_path)
+    first = tape.guard("TYPE_MATCH", "L['n']")
+    tape.step(1)
+    tape.guard("CONSTANT_MATCH", "L['n']")
+    tape.step(2)
+    tape.writer.flush()
+    recording = Recording.open(tape.path)
+    assert [g.kind for g in recording.guards(3)] == ["TYPE_MATCH", "CONSTANT_MATCH"]
+    tape.writer.guard_withdrawn(first, 2)
+    tape.step(3)
+    tape.writer.flush()
+    recording.refresh()
+    assert [[g.kind for g in recording.guards(m)] for m in (1, 2, 3, 4)] == [
+        [], ["TYPE_MATCH"], ["CONSTANT_MATCH"], ["CONSTANT_MATCH"],
+    ]  # fmt: skip
+    assert [g.kind for g in recording.guards(None, attempt=1)] == ["CONSTANT_MATCH"]
+    assert [g.withdrawn for g in recording.guards_installed(1)] == [2, None]
+    found = diff(recording, 2, 3)
+    assert [g.kind for g in found.guards_removed] == ["TYPE_MATCH"]
 
 
 def test_erased_node_is_there_until_it_is_erased(tmp_path: Path) -> None:
