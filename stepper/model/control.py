@@ -12,6 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from stepper.model.breakpoint import Breakpoint
+from stepper.model.cache import CacheData
 from stepper.model.stepping import Motion
 from stepper.model.trace import MomentId, SessionFacts
 
@@ -74,7 +75,91 @@ class Detach(_Message, frozen=True, tag="detach"):
     seq: int
 
 
-Request = Resume | Pause | SetBreakpoints | Evaluate | Terminate | Detach
+class ListCache(_Message, frozen=True, tag="list-cache"):
+    """Which codes have cache entries, and which: a `CacheListing`. Also while the program runs."""
+
+    seq: int
+    function: str = ""
+    """Glob over the function's name; empty: all."""
+
+
+class InspectEntry(_Message, frozen=True, tag="inspect-entry"):
+    """All that is in one entry: an `EntryView`. Also while the program runs."""
+
+    seq: int
+    entry: int
+
+
+class CheckCache(_Message, frozen=True, tag="check-cache"):
+    """Run arguments against the entries of a code: a `CacheCheck`. At a stop only."""
+
+    seq: int
+    code: int
+    arguments: str = ""
+    """What would stand between the parentheses of the call, e.g. `x, scale=2`, or
+    `f_locals=EXPRESSION` for the locals themselves; empty: those of the call at which the program
+    stands."""
+    compare: bool = False
+    """Run the winner and the original function, each on copies of the arguments."""
+
+
+class CloneEntry(_Message, frozen=True, tag="clone-entry"):
+    """Make a draft from an entry, with other guards: the `EntryView` of the draft."""
+
+    seq: int
+    entry: int
+    drop: tuple[int, ...] = ()
+    """Rows of guards to leave out."""
+    add: tuple[str, ...] = ()
+    """Expressions over `L` (the locals) and `G` (the globals) that must be true besides."""
+
+
+class EditEntry(_Message, frozen=True, tag="edit-entry"):
+    """Make a draft from an entry, with other bytecode: the `EntryView` of the draft. An entry that
+    is a draft already is changed itself."""
+
+    seq: int
+    entry: int
+    bytecode: str
+    """As in `EntryView.bytecode`."""
+
+
+class RunEntry(_Message, frozen=True, tag="run-entry"):
+    """Run an entry's code by hand, without asking its guards: a `RunResult`. At a stop only."""
+
+    seq: int
+    entry: int
+    arguments: str = ""
+    """As in `CheckCache`."""
+    compare: bool = False
+    """Run the original function as well; both on copies of the arguments."""
+
+
+class RegisterEntry(_Message, frozen=True, tag="register-entry"):
+    """Put a draft into the compiler's cache: its `EntryView`, with what that makes unsound."""
+
+    seq: int
+    entry: int
+
+
+class RemoveEntry(_Message, frozen=True, tag="remove-entry"):
+    """Take an entry that was made and registered out again, or throw a draft away."""
+
+    seq: int
+    entry: int
+
+
+CacheRequest = (
+    ListCache
+    | InspectEntry
+    | CheckCache
+    | CloneEntry
+    | EditEntry
+    | RunEntry
+    | RegisterEntry
+    | RemoveEntry
+)
+Request = Resume | Pause | SetBreakpoints | Evaluate | Terminate | Detach | CacheRequest
 
 
 class Response(_Message, frozen=True, tag="response"):
@@ -86,6 +171,8 @@ class Response(_Message, frozen=True, tag="response"):
     """A value's bounded repr, or why the request was refused and what to do."""
     printed: str = ""
     """What an evaluated expression wrote to stdout."""
+    data: CacheData | None = None
+    """What a cache request asked for."""
 
 
 class Hello(_Message, frozen=True, tag="hello"):
