@@ -128,7 +128,7 @@ class Recorder:
         """The same with detail `stops`: remember where it is, should the next thing be a stop."""
         frame = self.top
         if frame is not None and frame.key is tx:
-            if self.graph_changed and self.judge.wants(EventKind.NODE):
+            if self.graph_changed:
                 self._engine.report_graph()  # while the instruction that made them is the current
             frame.ip = tx.instruction_pointer
             frame.stack = tx.stack.copy()
@@ -366,20 +366,21 @@ class Recorder:
 
     # --- what an instruction causes
 
-    def wants_guards(self) -> bool:
-        """Whether guards are to be reported."""
-        return self.everything or self.judge.wants(EventKind.GUARD)
+    def wants(self, kind: EventKind) -> bool:
+        """Whether what an instruction causes of this kind is to be reported."""
+        return self.everything or self.judge.wants(kind)
+
+    def new_guard_id(self) -> int:
+        """A number for the next guard."""
+        return self._next("guard")
 
     def guard(
-        self, attempt: LiveAttempt, guard: Any, *, kind: str, source: str, scope: str
+        self, attempt: LiveAttempt, number: int, guard: Any, *, kind: str, source: str, scope: str
     ) -> None:
         """A guard was installed; what it checks is read from the engine's `guard.code_list` in the
         end."""
-        if not self.wants_guards():
-            return
         translation = attempt.translation
         translation.counts["guards"] += 1
-        number = self._next("guard")
         translation.guards.append((number, guard))
         self._writer.guard(
             trace.Guard(
@@ -395,6 +396,13 @@ class Recorder:
         self._occurred(
             EventKind.GUARD, f"{kind} {source}".rstrip(), number, Subject(kind=kind, source=source)
         )
+
+    def guard_withdrawn(self, attempt: LiveAttempt, number: int) -> None:
+        """The engine's compiler takes a guard back."""
+        translation = attempt.translation
+        translation.counts["guards"] -= 1
+        translation.guards = [each for each in translation.guards if each[0] != number]
+        self._writer.guard_withdrawn(number, self.moment)
 
     def _user_line(self, attempt: LiveAttempt) -> str:
         frame = self.current

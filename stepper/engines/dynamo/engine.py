@@ -122,7 +122,7 @@ class DynamoEngine:
         }
 
     def report_graph(self) -> None:
-        """Report the nodes that came, went or changed since the last step."""
+        """Report the guards and nodes that came, went or changed since the last step."""
         if self._now is not None and self._now.attempt is not None:
             self._now.graph.sync(self._recorder, self._now.attempt)
         self._recorder.graph_changed = False
@@ -139,14 +139,9 @@ class DynamoEngine:
 
     def _report_all(self) -> None:
         """Report the guards and nodes that are there."""
-        now, frame = self._now, self._recorder.current
-        if now is None or now.attempt is None or frame is None:
-            return
-        reported = {id(guard) for _, guard in now.translation.guards}
-        for guard in frame.key.output.guards:
-            if id(guard) not in reported:
-                self._report_guard(now.attempt, guard)
-        self.report_graph()
+        if self._now is not None:
+            self._now.graph.changed = True
+            self.report_graph()
 
     def _join_underway(self, frame: FrameType, compile_code: CodeType) -> None:
         """Take up what runs already; each symbolic frame gets one moment, at its instruction."""
@@ -203,6 +198,7 @@ class DynamoEngine:
             return  # torch.export and other callers of the tracer that compile no frame
         now.frame = None
         now.graph.reset()
+        now.graph.guards.reset()
         self._switch()
         now.attempt = self._recorder.begin_attempt(now.translation)
 
@@ -216,9 +212,11 @@ class DynamoEngine:
             self._recorder.recompiled(self._now.translation, reason)
 
     def _on_restart_raised(self, error: Any, restart_reason: str | None) -> None:
-        if self._now is not None and self._now.attempt is not None:
+        now = self._now
+        if now is not None and now.attempt is not None:
             self._recorder.settle()
-            self._recorder.restarts(self._now.attempt, restart_reason or type(error).__name__)
+            now.graph.sync(self._recorder, now.attempt)
+            self._recorder.restarts(now.attempt, restart_reason or type(error).__name__)
 
     def _on_compiled(self, code: CodeType, guard_manager: Any, compile_id: Any) -> None:
         now = self._now
@@ -273,7 +271,7 @@ class DynamoEngine:
     def _end(
         self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None
     ) -> None:
-        if now.attempt is not None and self._recorder.everything:
+        if now.attempt is not None:
             now.graph.sync(self._recorder, now.attempt)
         self._contexts.pop()
         self._switch()
@@ -299,8 +297,7 @@ class DynamoEngine:
         now = self._now
         if now is None or now.frame is None or now.attempt is None:
             return
-        if self._recorder.everything:
-            now.graph.sync(self._recorder, now.attempt)
+        now.graph.sync(self._recorder, now.attempt)
         if now.frame.parent is None:
             self._recorder.settle()
         self._recorder.leave(now.frame)
@@ -313,8 +310,7 @@ class DynamoEngine:
     def _on_graph_done(self) -> None:
         now = self._now
         if now is not None and now.attempt is not None:
-            if self._recorder.everything:
-                now.graph.sync(self._recorder, now.attempt)
+            now.graph.sync(self._recorder, now.attempt)
             now.graph.reset()
 
     # --- hooks: what instructions cause
@@ -336,25 +332,12 @@ class DynamoEngine:
 
     _on_node_moved_behind = _on_node_moved
 
-    def _on_guard_added(self, guards: Any, guard: Any) -> None:
-        now = self._now
-        if now is None or now.attempt is None or not self._recorder.wants_guards():
-            return
-        if guard not in guards.inner:
-            self._report_guard(now.attempt, guard)
+    def _on_guard_added(self) -> None:
+        # Dynamo has yet to decide whether it keeps it.
+        if self._now is not None:
+            self._now.graph.changed = self._recorder.graph_changed = True
 
-    def _report_guard(self, attempt: LiveAttempt, guard: Any) -> None:
-        try:
-            scope = guard.source.name.lower()
-        except NotImplementedError:
-            scope = ""
-        self._recorder.guard(
-            attempt,
-            guard,
-            kind=guard.inner_create_fn().__name__,
-            source=source_name(guard.originating_source),
-            scope=scope,
-        )
+    _on_guards_removed = _on_guard_added
 
     def _on_lazy_realized(self, cache: Any) -> None:
         self._recorder.settle()  # so that every lazy tracker in view is known

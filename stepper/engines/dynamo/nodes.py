@@ -17,9 +17,11 @@ from torch.fx import Node
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo.describe import callable_name, plain_text
+from stepper.engines.dynamo.guards_set import GuardsWatcher
 from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text
 from stepper.engines.dynamo.versions import source_name
 from stepper.model import trace
+from stepper.model.trace import EventKind
 from stepper.model.value import TensorMeta
 
 _STEP = 1024.0
@@ -42,6 +44,7 @@ class GraphWatcher:
         self._removed: list[Node] = []
         self._renamed: list[Node] = []
         self._moved: dict[Node, None] = {}
+        self.guards = GuardsWatcher()
         self.changed = False
         """Whether there is anything to report; asked at every instruction."""
 
@@ -51,7 +54,8 @@ class GraphWatcher:
             self._output = output
             for tracer in output.tracers:
                 self._inserted.update(dict.fromkeys(tracer.graph.nodes))
-            self.changed = bool(self._inserted)
+            self.guards.begin(output)
+            self.changed = self.changed or bool(self._inserted)
 
     def reset(self) -> None:
         """Forget the graphs: another attempt begins, or this one's graph is handed to the
@@ -105,8 +109,13 @@ class GraphWatcher:
         return False
 
     def sync(self, recorder: Recorder, attempt: LiveAttempt) -> None:
-        """Report what is new, gone or renamed since the last look."""
+        """Report what is new, gone or renamed since the last look; what nobody wants to hear of
+        yet waits."""
         if not self.changed:
+            return
+        if recorder.wants(EventKind.GUARD):
+            self.guards.sync(recorder, attempt)
+        if not recorder.wants(EventKind.NODE):
             return
         self.changed = False
         for node in self._removed:

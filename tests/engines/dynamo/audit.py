@@ -198,9 +198,7 @@ def _compare_guards(guards: list[Guard], truth: Truth) -> Iterator[str]:
     real = Counter(truth.guards)
     if missing := real - shown:
         yield f"guards are missing: {missing}"
-    # Dynamo takes back the TYPE_MATCH of a lazy constant when a CONSTANT_MATCH takes its place, and
-    # the second of two guards that one user line installs melts into the first.
-    if wrong := [guard for guard in shown if guard not in real and guard[0] != "TYPE_MATCH"]:
+    if wrong := shown - real:
         yield f"guards are made up: {wrong}"
 
 

@@ -1,0 +1,75 @@
+"""Watches the set of guards that an attempt has installed.
+
+Dynamo's set is not what was ever added to it. Of two guards of one kind on one source, told from
+one user line, it keeps the first. It takes guards back: those on a parameter that the graph makes
+itself, and the TYPE_MATCH of a lazy constant when a CONSTANT_MATCH takes its place. And it empties
+the set of an attempt that is over. So nothing is concluded from what is added: when something was,
+and at the end of a frame, the set itself is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepper.debuggee.mirror import LiveAttempt
+from stepper.debuggee.recorder import Recorder
+from stepper.engines.dynamo.versions import source_name
+
+
+class GuardsWatcher:
+    """Knows the guards that were reported and not withdrawn since."""
+
+    def __init__(self) -> None:
+        self._output: Any = None
+        self._live: dict[int, tuple[int, Any]] = {}
+        """By id: a guard's number and the guard, which is held so that its id stays its own."""
+
+    def begin(self, output: Any) -> None:
+        """Watch the set of an OutputGraph."""
+        self._output = output
+
+    def reset(self) -> None:
+        """Forget the guards: another attempt begins."""
+        self._output = None
+        self._live.clear()
+
+    def sync(self, recorder: Recorder, attempt: LiveAttempt) -> None:
+        """Report what is new or withdrawn since the last look."""
+        if self._output is None:
+            return
+        live = self._live
+        # Not the set itself: Dynamo replaces it.
+        inner = self._output.guards.inner
+        fresh: list[Any] = []
+        for guard in reversed(inner):  # it is ordered: what is new is behind what was there
+            if id(guard) in live:
+                break
+            fresh.append(guard)
+        fresh.reverse()
+        if len(fresh) + len(live) != len(inner):
+            if not inner:
+                return  # the attempt is over; what it found stays said
+            there = {id(guard) for guard in inner}
+            for key in [key for key in live if key not in there]:
+                recorder.guard_withdrawn(attempt, live.pop(key)[0])
+            fresh = [guard for guard in inner if id(guard) not in live]
+        for guard in fresh:
+            if id(guard) not in live:  # a stop at an earlier one may have reported it
+                number = recorder.new_guard_id()
+                live[id(guard)] = (number, guard)
+                _report(recorder, attempt, number, guard)
+
+
+def _report(recorder: Recorder, attempt: LiveAttempt, number: int, guard: Any) -> None:
+    try:
+        scope = guard.source.name.lower()
+    except NotImplementedError:
+        scope = ""
+    recorder.guard(
+        attempt,
+        number,
+        guard,
+        kind=guard.inner_create_fn().__name__,
+        source=source_name(guard.originating_source),
+        scope=scope,
+    )
