@@ -139,7 +139,8 @@ class Controller:
         hit = self._breakpoints.hit_at(code, ip, self._names)
         reason = self._pause
         if not reason and self._goal is not None:
-            place = Place(attempt, frame, depth, code.instructions[ip].line)
+            assert self._ledger is not None
+            place = self._ledger.place()
             if self._goal.reached(place):
                 self._goals_left -= 1
                 if self._goals_left <= 0:

@@ -29,10 +29,11 @@ from stepper.debuggee.faces import Judge, Sink
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, storing
 from stepper.debuggee.steps import BATCH, Steps
 from stepper.debuggee.trackers import Describer
+from stepper.debuggee.walks import Walk, WalkFrame, Walks
 from stepper.model import trace
 from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Place
-from stepper.model.trace import EventKind, MomentId, Outcome
+from stepper.model.trace import EventKind, MomentId, Outcome, Phase
 
 
 class Recorder:
@@ -51,6 +52,9 @@ class Recorder:
         )
         self.current: FrameMirror | None = None
         """The frame of the newest moment; it may have been left since."""
+        self.stepping: WalkFrame | None = None
+        """The frame of a walk that is at its newest moment now, while the judge is asked."""
+        self.walks = Walks(self)
         self.top: FrameMirror | None = None
         """The innermost frame that is being interpreted; set by the engine."""
         self.graph_changed = False
@@ -212,6 +216,7 @@ class Recorder:
             thread=thread,
             python_stack=python_stack,
             resume_of=resume_of,
+            level=self.walks.level,
         )
         self._writer.translation(record)
         self._writer.event(
@@ -219,6 +224,7 @@ class Recorder:
         )
         translation = LiveTranslation(record, code, nested)
         translation.stood_before = self.judge.stood
+        self.walks.begins(translation)
         return translation
 
     def recompiled(self, translation: LiveTranslation, reason: str) -> None:
@@ -274,6 +280,7 @@ class Recorder:
     ) -> None:
         """The translation is over; once more after a failure when the program goes on without
         it."""
+        self.walks.ends(translation)
         counts = translation.counts
         stood = self.judge.stood - translation.stood_before
         record = msgspec.structs.replace(
@@ -473,23 +480,71 @@ class Recorder:
         moment: MomentId | None = None,
     ) -> None:
         moment = self.moment if moment is None else moment
-        frame = self.current
+        frame = self.stepping or self.current
         self._writer.event(
             moment, kind, _first_line(text), number, None if frame is None else frame.id
         )
         if self.judge.wants(kind):
             self.judge.occurred(kind, moment, text, subject)
 
+    # --- other walks (see `stepper.debuggee.walks`), which have the turn when they call these
+
+    occurred = _occurred
+
+    def begin_walk(self, phase: Phase, code: Code, **facts: Any) -> Walk:
+        """A lookup or an execution of `code` begins; see `Walk` for the facts."""
+        return Walk(self, phase, code, **facts)
+
+    def tell_moment(
+        self, frame: int, ip: int, delta: bytes | None, keyframe: bytes | None
+    ) -> MomentId:
+        """A walk's next moment, encoded; returns its number, the one after `moment`."""
+        self._steps.tell_other(frame, ip, delta)
+        self.moment += 1
+        if keyframe is not None:
+            self._writer.keyframe(self.moment, keyframe)
+        return self.moment
+
+    def new_walk_ids(self) -> tuple[int, int]:
+        """Numbers for a walk and its attempt."""
+        return self._next("translation"), self._next("attempt")
+
+    def store_walk(self, record: trace.Translation, attempt: trace.Attempt) -> None:
+        """A walk's rows, at its beginning and again at its end."""
+        self._writer.attempt(attempt)
+        self._writer.translation(record)
+
+    def store_frame(
+        self, attempt: int, parent: int | None, depth: int, code: Code, call: MomentId | None
+    ) -> int:
+        """A walk's frame, before its first moment; returns its number."""
+        id = self._next("frame")
+        self._writer.frame(
+            trace.Frame(
+                id, attempt, parent, depth, code.id, self.moment + 1, call_moment=call
+            )
+        )
+        return id
+
+    def store_frame_end(self, frame: int, last_moment: MomentId) -> None:
+        """A walk's frame is left."""
+        self._writer.frame_end(frame, last_moment)
+
     # --- what the controller and the start-up ask for
 
     def place(self) -> Place:
         """Where the interpreter stands; see `Ledger` in `stepper.debuggee.controller`."""
+        if self.stepping is not None:
+            return self.stepping.place
         frame = self.current
         if frame is None:
             return Place(0, 0, 0, None)
         instructions = frame.code.instructions
         line = instructions[frame.ip].line if frame.ip < len(instructions) else None
-        return Place(frame.attempt.id, frame.id, frame.depth, line)
+        record = frame.attempt.translation.record
+        return Place(
+            frame.attempt.id, frame.id, frame.depth, line, record.thread, record.level
+        )
 
     def stopping(self, moment: MomentId, text: str) -> MomentId:
         """The program is about to stand still: make everything up to now visible to readers."""
@@ -516,6 +571,7 @@ class Recorder:
         )
         self.judge.notice(text)
         self._writer.event(self.moment, EventKind.NOTE, text)
+        self.walks.muted = True
         self._steps.notes.clear()  # telling them may be what broke down
         self._steps.trackers.clear()
         self._suspects.clear()
@@ -523,6 +579,7 @@ class Recorder:
 
     def detach(self) -> None:
         """See `Observer.detach`."""
+        self.walks.muted = True
         self._forget_all()
 
     def store_value(self, id: int, body: bytes) -> None:
@@ -539,6 +596,10 @@ class Recorder:
         if self.everything:
             return
         self.everything = True
+        if self.stepping is not None:
+            self.stepping.walk.materialize(self.stepping)
+            self._engine.catch_up()
+            return
         frame = self.current
         if frame is None:
             return

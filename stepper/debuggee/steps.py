@@ -157,6 +157,12 @@ class Steps:
             if moment >= self._keyframe_due:
                 self._write_keyframe(frame, moment)
 
+    def tell_other(self, frame: int, ip: int, delta: bytes | None) -> None:
+        """A moment that is no step of a translation: told at once, after all that was noted."""
+        self.tell()
+        self._told += 1
+        self._writer.moments(self._told, [frame], [ip], [delta])
+
     def tell_whole(self, chain: list[FrameMirror]) -> None:
         """Tell one moment with the state of these frames, innermost first, of which nothing was
         told before. Each mirror holds its stack and its locals."""

@@ -30,7 +30,8 @@ VERSION = 2
 
 HISTORY = {
     1: "First version.",
-    2: "`guard.withdrawn`; before, a guard that Dynamo took back was shown as one that holds.",
+    2: "`guard.withdrawn`; before, a guard that Dynamo took back was shown as one that holds."
+    " Lookups and executions (`Translation.phase`) beside translations.",
 }
 
 ADDED = {("guard", "withdrawn"): 2}
@@ -53,7 +54,7 @@ CREATE TABLE code (
     body BLOB NOT NULL            -- msgpack of Code
 );
 
--- One row for each frame that Dynamo was asked to compile.
+-- One row for each frame that Dynamo was asked to compile, and for each lookup and execution.
 CREATE TABLE translation (
     id INTEGER PRIMARY KEY,
     body BLOB NOT NULL            -- msgpack of Translation; replaced when it ends
@@ -69,7 +70,7 @@ CREATE TABLE attempt (
     restart_reason TEXT NOT NULL      -- '' unless it was thrown away
 );
 
--- Symbolic frames: the translated frame (depth 0) and inlined calls.
+-- Symbolic frames: the translated frame (depth 0) and inlined calls. Frames of other walks.
 CREATE TABLE frame (
     id INTEGER PRIMARY KEY,
     attempt INTEGER NOT NULL,
