@@ -36,6 +36,9 @@ class Place(msgspec.Struct, frozen=True):
     frame: int
     depth: int
     line: int | None
+    thread: str = ""
+    level: int = 0
+    """`Translation.level` of the walk that it belongs to."""
 
 
 class Goal(msgspec.Struct, frozen=True):
@@ -51,12 +54,16 @@ class Goal(msgspec.Struct, frozen=True):
 
         A place in another attempt ends every motion but STEP's trivial case and CONTINUE: the frame
         that the motion was about is gone, and running on silently would skip what the user wants to
-        see."""
+        see. Unless that other attempt lies within this one (a call of transformed code that leads
+        to a lookup, a compilation, an execution of its own) or is another thread's: then the frame
+        is still there, and such places are passed over."""
         origin = self.origin
         if self.motion is Motion.CONTINUE:
             return False
-        if self.motion is Motion.STEP or place.attempt != origin.attempt:
+        if self.motion is Motion.STEP:
             return True
+        if place.attempt != origin.attempt:
+            return place.thread == origin.thread and place.level <= origin.level
         if place.depth < origin.depth:
             return True
         if self.motion is Motion.FINISH or place.depth > origin.depth:

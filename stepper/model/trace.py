@@ -36,18 +36,38 @@ class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     """`all`: every instruction was recorded. `stops`: only from the first stop on."""
 
 
+class Phase(StrEnum):
+    """The part of a call's life that a row of the catalogue is about; see `Translation`."""
+
+    TRANSLATE = "translate"
+    """Symbolic interpretation of the frame."""
+    LOOKUP = "lookup"
+    """The guards of the code's cache entries, in the order in which they are tried."""
+    EXECUTE = "execute"
+    """The transformed bytecode on real values."""
+
+
 class Outcome(StrEnum):
-    """How a translation ended."""
+    """How a translation, or another walk, ended."""
 
     RUNNING = "running"
     COMPILED = "compiled"
     SKIPPED = "skipped"
     FAILED = "failed"
     """An exception left the tracer and reached the program."""
+    HIT = "hit"
+    """A lookup found an entry."""
+    MISS = "miss"
+    """A lookup found none."""
+    RETURNED = "returned"
+    """An execution returned."""
+    RAISED = "raised"
+    """An exception left an execution."""
 
 
 class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Everything that happened to compile one frame once: one compile id, one or more attempts."""
+    """A walk: everything that happened to compile one frame once (one compile id, one or more
+    attempts), or in another phase of a call's life (one attempt)."""
 
     id: int
     compile_id: str
@@ -81,6 +101,10 @@ class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     """The final FX graph as Python."""
     resume_of: str = ""
     """For a resume function: name of the function that it continues."""
+    phase: Phase = Phase.TRANSLATE
+    level: int = 0
+    """How many walks were under way around it in the same thread: 0 for one that the program's own
+    code led to."""
 
 
 class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -259,6 +283,18 @@ class EventKind(StrEnum):
     EXCEPTION = "exception"
     END = "end"
     """A translation ended."""
+    LOOKUP = "lookup"
+    """A call of a compiled function looks for a cache entry."""
+    GUARD_FAIL = "guard-fail"
+    HIT = "hit"
+    ENTRY = "entry"
+    """A cache entry was made."""
+    INVALIDATE = "invalidate"
+    """An object died that a cache entry depends on."""
+    EVICT = "evict"
+    """A cache entry was removed."""
+    EXECUTE = "execute"
+    """Transformed bytecode begins to run."""
     STOP = "stop"
     NOTE = "note"
     """Something the debugger itself has to say, e.g. that it lost detail and why."""

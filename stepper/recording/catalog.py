@@ -83,6 +83,7 @@ class Catalog:
         self._database = database
         self._translations: dict[int, Translation] = {}
         self._attempts: dict[int, Attempt] = {}
+        self._whose: dict[int, tuple[str, int]] = {}
         self._frames: dict[int, Frame] = {}
         self._codes: dict[int, Code] = {}
         self._frames_of: dict[int, list[Frame]] = {}
@@ -154,6 +155,14 @@ class Catalog:
         if id not in self._attempts:
             raise self._unknown("attempt", id)
         return self._attempts[id]
+
+    def whose(self, attempt: int) -> tuple[str, int]:
+        """The thread of an attempt's walk, and its level; neither ever changes."""
+        found = self._whose.get(attempt)
+        if found is None:
+            walk = self.translation(self.attempt(attempt).translation)
+            found = self._whose[attempt] = (walk.thread, walk.level)
+        return found
 
     def finished(self, attempt: Attempt) -> bool:
         """Whether nothing about the attempt can change any more."""

@@ -236,7 +236,7 @@ def _nearest(
         if (last if direction > 0 else first) * direction <= start * direction:
             continue
         if best is not None and (first > best if direction > 0 else last < best):
-            break
+            continue  # one that lies inside of another ends before it
         seen = (max(moment, first) for moment in moments_of(attempt))
         beyond = [m for m in seen if (m - start) * direction > 0 and m <= recording.newest]
         candidates = beyond if best is None else [*beyond, best]

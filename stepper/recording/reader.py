@@ -146,7 +146,8 @@ class Recording:
         frame = self._catalog.frame(moment.frame)
         self._checked(moment)
         line = self._catalog.code(frame.code).instructions[moment.ip].line
-        return Place(frame.attempt, frame.id, frame.depth, line)
+        thread, level = self._catalog.whose(frame.attempt)
+        return Place(frame.attempt, frame.id, frame.depth, line, thread, level)
 
     def state(self, id: int) -> State:
         """Everything that the symbolic interpreter had at a moment."""

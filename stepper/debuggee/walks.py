@@ -1,0 +1,503 @@
+"""Walks: the phases of a call's life besides translation, told as moments like a translation.
+
+The idea. A lookup is a program of guards, an execution is a program of transformed bytecode: both
+have code, frames, a stack, locals and an instruction about to run. So both are written as what a
+translation is (a row of the catalogue with a `phase`, one attempt, frames, moments as deltas with
+keyframes), and whoever reads a recording steps them in both directions without knowing them.
+
+    walk = recorder.begin_walk(Phase.LOOKUP, code, compile_id="0/0")
+    frame = walk.enter(code)
+    walk.moment(frame, ip, stack=[...], locals={...})     # may stand still here
+    walk.leave(frame)
+    walk.end(Outcome.HIT)
+
+Values. A walk sees values only as descriptions (`Described`), made by its caller, and holds no
+object. The `key` says which descriptions are of one object: as long as a key is in view (on the
+stack or among the locals of a frame that was not left, or inside of something there) it keeps its
+number; afterwards it is forgotten, since an `id` may be used again.
+
+Order. Walks nest (a call in transformed code leads to a lookup, a compilation, an execution), lie
+inside of translations (a backend calls a compiled function) and interleave (threads). All moments
+have one order. A walk has numbers and keyframes of its own; a keyframe is due when so many moments
+of *anybody's* have passed, so that a state is rebuilt in bounded time whatever lies in between.
+
+Threads. A translation is the business of one thread at a time, by Dynamo's compile lock. Walks are
+not: every operation takes the recorder's `turn`, and who hooks the translation takes it, too. It is
+kept while the program stands still, so the recording stays as the user sees it. What a thread does
+while it has the turn (an evaluation at a stop calls a compiled function) is no part of the
+program's life and is not recorded.
+
+Detail `stops`. Nothing is written before the first stop. A moment at which the program could stop
+is shown to the judge first; when it does stop, `materialize` writes the walk's rows and the moment.
+"""
+
+from __future__ import annotations
+
+import _thread
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from stepper.debuggee.engine import Subject
+from stepper.model import trace
+from stepper.model.program import Code, PythonFrame
+from stepper.model.stepping import Place
+from stepper.model.trace import Block, EventKind, MomentId, Outcome, Phase
+from stepper.model.value import Item, Value, ValueId
+from stepper.recording.packing import pack
+
+if TYPE_CHECKING:
+    from stepper.debuggee.recorder import Recorder
+
+KEYFRAME_EVERY = 400
+"""Moments, anybody's, after which a walk's next moment is a keyframe."""
+_BODIES_KEPT = 50_000
+"""Descriptions that are remembered so as to be stored once."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+_EVENTS = {Phase.LOOKUP: EventKind.LOOKUP, Phase.EXECUTE: EventKind.EXECUTE}
+
+Names = Callable[[int | None], dict[str, object]]
+"""What an expression can speak of at a stop: asked with the id of a frame, or None."""
+
+
+class Described(NamedTuple):
+    """A value without the value: see the essay on `key`.
+
+    When the very same `Described` is handed in again, it is taken to mean that nothing changed.
+    """
+
+    key: Hashable
+    value: Value
+    """Its `items` are filled in from `children`."""
+    children: tuple[tuple[str, Described], ...] = ()
+    """What it holds, with labels like `[0]` or `.attr`; without cycles."""
+
+
+class _Known:
+    """A value that is in view."""
+
+    __slots__ = ("body", "children", "described", "number", "users")
+
+    def __init__(self, number: ValueId) -> None:
+        self.number = number
+        self.described: Described | None = None
+        self.body = 0
+        self.children: tuple[_Known, ...] = ()
+        self.users = 0
+        """In how many places it stands."""
+
+
+class WalkFrame:
+    """A frame of a walk, as it was at its newest moment."""
+
+    __slots__ = (
+        "blocks", "call_moment", "code", "depth", "id", "ip", "last_moment", "local_ids", "locals",
+        "parent", "stack", "stack_ids", "walk",
+    )  # fmt: skip
+
+    def __init__(self, walk: Walk, code: Code, parent: WalkFrame | None) -> None:
+        self.walk = walk
+        self.code = code
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.id = 0
+        """0 until it is written."""
+        self.ip = 0
+        self.call_moment: MomentId | None = None
+        self.last_moment: MomentId = 0
+        self.stack: list[_Known] = []
+        self.stack_ids: list[ValueId] = []
+        self.locals: dict[str, _Known] = {}
+        self.local_ids: dict[str, ValueId] = {}
+        self.blocks: Sequence[Block] = ()
+
+    @property
+    def place(self) -> Place:
+        """Where its newest moment is."""
+        instructions = self.code.instructions
+        line = instructions[self.ip].line if self.ip < len(instructions) else None
+        record = self.walk.record
+        return Place(self.walk.attempt, self.id, self.depth, line, record.thread, record.level)
+
+    def namespace(self, frame: int | None) -> dict[str, object]:
+        """The names that an expression can use at a stop in it; see `Engine.namespace`."""
+        return self.walk.names(frame)
+
+
+class Walks:
+    """What all walks of a session share."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.turn = _thread.RLock()
+        """Whoever writes while walks are recorded has it."""
+        self.muted = False
+        """Nothing is recorded any more."""
+        self._recorder = recorder
+        self._under_way: dict[int, list[object]] = {}
+        self._bodies: dict[bytes, int] = {}
+        self._body = 0
+
+    # Descriptions count downwards from -1: those of trackers are numbered by the engine.
+
+    def body(self, value: Value, store: Callable[[int, bytes], None]) -> int:
+        """The number of a description, which is stored when it is new."""
+        packed = pack(value)
+        number = self._bodies.get(packed)
+        if number is None:
+            if len(self._bodies) >= _BODIES_KEPT:
+                self._bodies.clear()
+            self._body -= 1
+            number = self._bodies[packed] = self._body
+            store(number, packed)
+        return number
+
+    # Who is inside of whom
+
+    @property
+    def level(self) -> int:
+        """How many walks and translations are under way in this thread."""
+        return len(self._under_way.get(_thread.get_ident(), ()))
+
+    def begins(self, what: object) -> None:
+        """A walk or a translation begins in this thread."""
+        self._under_way.setdefault(_thread.get_ident(), []).append(what)
+
+    def ends(self, what: object) -> None:
+        """It is over, and so is whatever began inside of it and told nobody of its end. Harmless
+        when it had ended."""
+        for ident, stack in list(self._under_way.items()):
+            if what in stack:
+                del stack[stack.index(what) :]
+                if not stack:
+                    del self._under_way[ident]
+
+    @property
+    def busy(self) -> bool:
+        """Whether this thread has the turn: what it does now is no part of the program's life."""
+        return self.turn._is_owned()  # type: ignore[attr-defined,no-any-return]
+
+
+class Walk:
+    """One walk; made by `Recorder.begin_walk`."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        phase: Phase,
+        code: Code,
+        *,
+        name: str = "",
+        compile_id: str = "",
+        resume_of: str = "",
+        thread: str = "",
+        python_stack: tuple[PythonFrame, ...] = (),
+        names: Names = lambda frame: {},
+    ) -> None:
+        self._recorder = recorder
+        self._walks = recorder.walks
+        self.names = names
+        self.attempt = 0
+        """Id of its attempt; 0 until it is written."""
+        self.muted = self._walks.muted or self._walks.busy
+        """It is not recorded: the session is over, or an evaluation made the call."""
+        self.moments = 0
+        self.record = trace.Translation(
+            id=0,
+            compile_id=compile_id,
+            code=code.id,
+            name=name or code.label,
+            filename=code.filename,
+            line=code.first_line,
+            first_moment=0,
+            thread=thread,
+            python_stack=python_stack,
+            resume_of=resume_of,
+            phase=phase,
+            level=self._walks.level,
+        )
+        if not self.muted:
+            self._walks.begins(self)
+        self._subject = Subject(name=code.qualname or code.name)
+        self._began = time.monotonic()
+        self._stood_before = recorder.judge.stood
+        self._known: dict[Hashable, _Known] = {}
+        self._count = 0
+        self._keyframe_due = 0
+        self._last = 0
+        self._fresh: list[tuple[ValueId, int]] = []
+        self._left: list[_Known] = []
+        """Values that have been taken out of others."""
+        self._frame: WalkFrame | None = None
+        """Of its newest moment."""
+        self._pending: tuple[
+            Sequence[Described], Mapping[str, Described], Sequence[Block]
+        ] | None = None
+        if recorder.everything or recorder.judge.wants(_EVENTS[phase]):
+            with self._walks.turn:
+                if not self.muted:
+                    self._announce()
+
+    @property
+    def idle(self) -> bool:
+        """Whether a moment would neither be recorded nor looked at, so that it need not be
+        described."""
+        return (
+            self.muted
+            or self._walks.muted
+            or not (self._recorder.everything or self._recorder.judge.alert)
+        )
+
+    # What happens in it
+
+    def enter(self, code: Code, parent: WalkFrame | None = None) -> WalkFrame:
+        """A frame begins."""
+        frame = WalkFrame(self, code, parent)
+        if parent is not None and parent.id:
+            frame.call_moment = parent.last_moment
+        return frame
+
+    def moment(
+        self,
+        frame: WalkFrame,
+        ip: int,
+        stack: Sequence[Described] = (),
+        locals: Mapping[str, Described] = {},
+        blocks: Sequence[Block] = (),
+    ) -> None:
+        """An instruction of the frame is about to run. Blocks while the program stands still.
+
+        Raises:
+            KeyboardInterrupt: the user ended the program at the stop.
+        """
+        if self.idle:
+            return
+        recorder = self._recorder
+        with self._walks.turn:
+            frame.ip = ip
+            if recorder.everything:
+                self._tell(frame, stack, locals, blocks)
+                number = recorder.moment
+            else:
+                self._pending = (stack, locals, blocks)
+                number = recorder.moment + 1
+            self._frame = frame
+            if recorder.judge.alert:
+                recorder.stepping = frame
+                try:
+                    recorder.judge.at_moment(
+                        number, frame.id, self.attempt, frame.depth, frame.code, ip
+                    )
+                finally:
+                    recorder.stepping = self._pending = None
+
+    def leave(self, frame: WalkFrame) -> None:
+        """The frame ends, by return or by exception."""
+        with self._walks.turn:
+            self._drop([*frame.stack, *frame.locals.values()])
+            frame.stack, frame.locals = [], {}
+            if frame.id and not self.muted:
+                self._recorder.store_frame_end(frame.id, frame.last_moment)
+
+    def occurred(
+        self, kind: EventKind, text: str, number: int | None = None, subject: Subject | None = None
+    ) -> None:
+        """Something happened at its newest moment. Blocks while the program stands still."""
+        recorder = self._recorder
+        if self.muted or self._walks.muted or not (recorder.everything or recorder.judge.wants(kind)):
+            return
+        with self._walks.turn:
+            recorder.stepping = self._frame
+            try:
+                recorder.occurred(kind, text, number, subject or self._subject)
+            finally:
+                recorder.stepping = None
+
+    def end(self, outcome: Outcome, reason: str = "") -> None:
+        """The walk is over; its frames have been left."""
+        if self.muted:
+            return
+        with self._walks.turn:
+            self.muted = True
+            self._walks.ends(self)
+            recorder = self._recorder
+            self._frame = None
+            self._known.clear()
+            if not self.record.id:
+                if not recorder.everything:
+                    return
+                self._write()
+            self.record = msgspec.structs.replace(
+                self.record,
+                last_moment=max(self._last, self.record.first_moment - 1),
+                outcome=outcome,
+                reason=reason,
+                attempts=1,
+                instructions=self.moments,
+                seconds=time.monotonic() - self._began - recorder.judge.stood + self._stood_before,
+            )
+            recorder.store_walk(self.record, self._attempt_record(self.record.last_moment))
+            text = f"{self.record.compile_id} {outcome}".lstrip()
+            recorder.occurred(
+                EventKind.END, f"{text}: {reason}" if reason else text, self.record.id, self._subject
+            )
+
+    def materialize(self, frame: WalkFrame) -> None:
+        """With detail `stops`, at the first stop: write the moment that is being looked at."""
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            self._tell(frame, *pending)
+
+    # How it is written
+
+    def _announce(self) -> None:
+        kind = _EVENTS[self.record.phase]
+        recorder = self._recorder
+        if recorder.everything:
+            self._write()
+        text = f"{self.record.compile_id} {self.record.name}".lstrip()
+        recorder.occurred(
+            kind, text, self.record.id or None, self._subject, moment=recorder.moment + 1
+        )
+
+    def _write(self) -> None:
+        """The rows of the walk and of its attempt."""
+        recorder = self._recorder
+        id, self.attempt = recorder.new_walk_ids()
+        self.record = msgspec.structs.replace(
+            self.record, id=id, first_moment=recorder.moment + 1
+        )
+        recorder.store_walk(self.record, self._attempt_record(None))
+
+    def _attempt_record(self, last_moment: MomentId | None) -> trace.Attempt:
+        first = self.record.first_moment
+        return trace.Attempt(self.attempt, self.record.id, 1, first, last_moment, "")
+
+    def _write_frame(self, frame: WalkFrame) -> None:
+        if frame.parent is not None and not frame.parent.id:
+            self._write_frame(frame.parent)
+        frame.id = self._recorder.store_frame(
+            self.attempt,
+            frame.parent.id if frame.parent is not None else None,
+            frame.depth,
+            frame.code,
+            frame.call_moment,
+        )
+
+    def _tell(
+        self,
+        frame: WalkFrame,
+        stack: Sequence[Described],
+        locals: Mapping[str, Described],
+        blocks: Sequence[Block],
+    ) -> None:
+        """Write a moment: what changed in the frame since its newest one."""
+        recorder = self._recorder
+        if not self.record.id:
+            self._write()
+        if not frame.id:
+            self._write_frame(frame)
+        fresh = self._fresh
+        known_stack = [self._know(each) for each in stack]
+        known_locals = {name: self._know(each) for name, each in locals.items()}
+        self._take([*known_stack, *known_locals.values()])
+        self._drop([*frame.stack, *frame.locals.values(), *self._left])
+        self._left.clear()
+        frame.stack, frame.locals = known_stack, known_locals
+
+        ids = [each.number for each in known_stack]
+        before = frame.stack_ids
+        keep = 0
+        for new, old in zip(ids, before):  # noqa: B905 - the common prefix
+            if new != old:
+                break
+            keep += 1
+        changed = keep != len(ids) or keep != len(before)
+        local_ids = {name: each.number for name, each in known_locals.items()}
+        changes: dict[str, int] | None = None
+        if local_ids != frame.local_ids:
+            changes = {
+                name: id for name, id in local_ids.items() if frame.local_ids.get(name) != id
+            }
+            changes.update((name, 0) for name in frame.local_ids.keys() - local_ids.keys())
+        rows = None
+        if blocks is not frame.blocks and blocks != frame.blocks:
+            rows = list(blocks)
+            frame.blocks = blocks
+        frame.stack_ids, frame.local_ids = ids, local_ids
+
+        delta: bytes | None = None
+        if rows is not None:
+            delta = _encode((keep, ids[keep:], changes, fresh, rows))
+        elif changed or changes or fresh:
+            delta = _encode((keep, ids[keep:], changes, fresh))
+        fresh.clear()
+        number = recorder.moment + 1
+        keyframe = self._keyframe(frame) if number >= self._keyframe_due else None
+        if keyframe is not None:
+            self._keyframe_due = number + KEYFRAME_EVERY
+        self._last = frame.last_moment = recorder.tell_moment(frame.id, frame.ip, delta, keyframe)
+        self.moments += 1
+
+    def _keyframe(self, frame: WalkFrame) -> bytes:
+        frames = []
+        values: dict[ValueId, int] = {}
+        current: WalkFrame | None = frame
+        while current is not None:
+            frames.append(
+                (current.id, current.ip, current.stack_ids, current.local_ids,
+                 list(current.blocks), "")
+            )  # fmt: skip
+            waiting = [*current.stack, *current.locals.values()]
+            while waiting:
+                known = waiting.pop()
+                if known.number not in values:
+                    values[known.number] = known.body
+                    waiting += known.children
+            current = current.parent
+        frames.reverse()
+        return _encode((frames, values))
+
+    # Which values are in view
+
+    def _know(self, described: Described) -> _Known:
+        """The value of a description, which is told when it is new."""
+        known = self._known.get(described.key)
+        if known is None:
+            self._count += 1
+            known = self._known[described.key] = _Known(self._count)
+        elif known.described is described:
+            return known
+        first = known.described is None
+        known.described = described
+        value = described.value
+        if described.children or known.children:
+            children = tuple(self._know(child) for _, child in described.children)
+            self._take(children)
+            self._left += known.children
+            known.children = children
+            items = tuple(
+                Item(label, child.number)
+                for (label, _), child in zip(described.children, children, strict=True)
+            )
+            value = msgspec.structs.replace(value, items=items)
+        body = self._walks.body(value, self._recorder.store_value)
+        if first or body != known.body:
+            known.body = body
+            self._fresh.append((known.number, body))
+        return known
+
+    def _take(self, values: Sequence[_Known]) -> None:
+        for known in values:
+            known.users += 1
+
+    def _drop(self, values: Sequence[_Known]) -> None:
+        """Forget the values that now stand nowhere."""
+        for known in values:
+            known.users -= 1
+            if known.users == 0 and known.described is not None:
+                self._known.pop(known.described.key, None)
+                self._drop(known.children)
