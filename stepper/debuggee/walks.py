@@ -233,9 +233,9 @@ class Walk:
         """Values that have been taken out of others."""
         self._frame: WalkFrame | None = None
         """Of its newest moment."""
-        self._pending: tuple[
-            Sequence[Described], Mapping[str, Described], Sequence[Block]
-        ] | None = None
+        self._pending: (
+            tuple[Sequence[Described], Mapping[str, Described], Sequence[Block]] | None
+        ) = None
         if recorder.everything or recorder.judge.wants(_EVENTS[phase]):
             with self._walks.turn:
                 if not self.muted:
@@ -307,7 +307,11 @@ class Walk:
     ) -> None:
         """Something happened at its newest moment. Blocks while the program stands still."""
         recorder = self._recorder
-        if self.muted or self._walks.muted or not (recorder.everything or recorder.judge.wants(kind)):
+        if (
+            self.muted
+            or self._walks.muted
+            or not (recorder.everything or recorder.judge.wants(kind))
+        ):
             return
         with self._walks.turn:
             recorder.stepping = self._frame
@@ -342,7 +346,10 @@ class Walk:
             recorder.store_walk(self.record, self._attempt_record(self.record.last_moment))
             text = f"{self.record.compile_id} {outcome}".lstrip()
             recorder.occurred(
-                EventKind.END, f"{text}: {reason}" if reason else text, self.record.id, self._subject
+                EventKind.END,
+                f"{text}: {reason}" if reason else text,
+                self.record.id,
+                self._subject,
             )
 
     def materialize(self, frame: WalkFrame) -> None:
@@ -367,9 +374,7 @@ class Walk:
         """The rows of the walk and of its attempt."""
         recorder = self._recorder
         id, self.attempt = recorder.new_walk_ids()
-        self.record = msgspec.structs.replace(
-            self.record, id=id, first_moment=recorder.moment + 1
-        )
+        self.record = msgspec.structs.replace(self.record, id=id, first_moment=recorder.moment + 1)
         recorder.store_walk(self.record, self._attempt_record(None))
 
     def _attempt_record(self, last_moment: MomentId | None) -> trace.Attempt:
