@@ -128,10 +128,7 @@ class Findings:
                 found.replace(id, withdrawn=moment)
         rows = self._new(_GuardRow, columns, "guard", attempt, found)
         found.extend(
-            [
-                Guard(*row[:6], self._parts(row.code), row.user_line, row.withdrawn)
-                for row in rows
-            ]
+            [Guard(*row[:6], self._parts(row.code), row.user_line, row.withdrawn) for row in rows]
         )
         return found
 

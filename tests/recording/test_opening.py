@@ -100,6 +100,7 @@ def test_older_format_is_read_without_what_it_lacks(path: Path) -> None:
     everything(path)
     recording = Recording.open(str(path))
     assert recording.guards(None, attempt=1) == recording.guards_installed(1) != []
+    recording.close()
 
 
 @pytest.mark.parametrize(
