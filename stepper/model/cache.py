@@ -93,6 +93,8 @@ class GuardRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """`file:line in function` of the line that caused it."""
     user_code: str = ""
     """That line's text."""
+    hint: str = ""
+    """The compiler's advice about it."""
     relational: bool = False
     """Whether it compares several values with each other."""
     made: bool = False

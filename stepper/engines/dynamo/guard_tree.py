@@ -1,0 +1,420 @@
+"""The guards of one cache entry, as a list of checks that can be asked one by one.
+
+Dynamo keeps an entry's guards as a tree: a *manager* for each value that is looked at, with *leaf
+guards* about the value and *accessors* to the values below it. A lookup walks it depth first, the
+leaves of a manager before what is below, accessors in an order that moves those that failed before
+to the front; after the tree come the epilogue's lambdas. Here that walk is written down once as a
+list. Each check can then be asked on its own: the value is reached by the manager's source, which
+is a Python expression by design, and the leaf is called with it.
+
+Some guards compare several values (aliasing, shapes that are related). They keep state between
+calls, so they are never called; what they say is evaluated instead, in Dynamo's own words, as
+Dynamo does to explain a recompilation. Whether the entry matches is always decided by the tree
+itself: its `check_verbose` runs the same guards, and neither reorders nor counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any, NamedTuple
+
+import msgspec
+import torch
+from torch._C._dynamo import guards as C
+
+from stepper.engines.dynamo.describe import is_plain, plain_text
+from stepper.engines.dynamo.tensors import fake_tensor_meta
+from stepper.engines.dynamo.versions import source_name
+from stepper.model.cache import GuardCheck, GuardRow, Verdict
+
+_COMMENT = re.compile(
+    r"^(?P<code>.*?)\s*(?:  # (?P<user>.*?))?  # (?P<line>\S[^\n]*?:\d+ in \S+)"
+    r"(?: \((?:HINT: )?(?P<hint>.*)\))?$",
+    re.S,
+)
+_TENSOR = re.compile(
+    r"^check_tensor\(.*, (?P<cls>\S+), DispatchKeySet\((?P<keys>.*?)\), torch\.(?P<dtype>\w+), "
+    r"device=(?P<device>.*?), requires_grad=(?P<grad>\w+), size=\[(?P<size>.*?)\], "
+    r"stride=\[(?P<stride>.*?)\]\)$",
+    re.S,
+)
+_IDENTITY = re.compile(r"^___check_(?:obj|type)_id\(.*, (?P<id>\d+)\), type=(?P<type>.*)$", re.S)
+
+
+class Check(NamedTuple):
+    """One guard: what to show of it and how to ask it."""
+
+    row: GuardRow
+    leaf: Any
+    """Dynamo's leaf guard; None for what a dict's manager checks itself."""
+    reach: CodeType | None
+    """The expression of the value; None: the locals themselves."""
+    expected_type: Any = None
+    """For a dict's manager."""
+
+
+class Result(NamedTuple):
+    """Dynamo's verdict over an entry's guards."""
+
+    passed: bool
+    reason: str
+    """The guard that fails, in Dynamo's words."""
+    executed: int
+    """How many guards it ran."""
+
+
+class GuardTree:
+    """The checks of one entry, in the order of a lookup.
+
+    Holds the tree, and so what the entry holds itself; to be dropped after use.
+    """
+
+    def __init__(self, wrapper: Any, names: dict[int, str] | None = None) -> None:
+        """`wrapper` is the entry's `guard_manager`; `names` says by id what the objects are that
+        it knows by identity."""
+        self._names = names or {}
+        self.root = wrapper.root
+        self._scope: dict[str, Any] = {**wrapper.closure_vars, **wrapper.global_scope}
+        self._seen: dict[int, Any] = {}
+        self._unaliased: list[str] = [
+            name if isinstance(name, str) else source_name(name)
+            for name in wrapper.no_tensor_aliasing_sources or ()
+        ]
+        self.checks: list[Check] = []
+        if self.root is not None:
+            self._read(self.root, 0)
+            for leaf in self.root.get_epilogue_lambda_guards():
+                self._add_leaf(leaf, "", 1)
+
+    @property
+    def rows(self) -> tuple[GuardRow, ...]:
+        """What to show, in order."""
+        return tuple(check.row for check in self.checks)
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def _read(self, manager: Any, depth: int) -> None:
+        source = "" if depth == 0 else manager.get_source()
+        if isinstance(manager, C.DictGuardManager):
+            self._add_dict(manager, source, depth)
+        for leaf in manager.get_leaf_guards():
+            self._add_leaf(leaf, source, depth)
+        for below in _below(manager):
+            self._read(below, depth + 1)
+
+    def _add_leaf(self, leaf: Any, source: str, depth: int) -> None:
+        relational = isinstance(leaf, C.RelationalGuard)
+        if relational:
+            if id(leaf) in self._seen:
+                return
+            self._seen[id(leaf)] = leaf  # alive, so that its id stays its own
+        kind = type(leaf).__name__
+        row = msgspec.structs.replace(
+            _words(leaf.verbose_code_parts()),
+            index=len(self.checks),
+            kind=kind,
+            source=source,
+            depth=depth,
+            relational=relational,
+        )
+        name = self._names.get(identity_of(row) or 0)
+        row = msgspec.structs.replace(row, expected=name or _expected(kind, row.code))
+        self.checks.append(Check(row, leaf, _expression(source)))
+
+    def _add_dict(self, manager: Any, source: str, depth: int) -> None:
+        kind = manager.get_type_of_guarded_value()
+        # Dynamo does not tell the size it wants. It uses such a manager when the order of keys
+        # matters, and then guards every key.
+        size = max(manager.get_key_value_managers(), default=-1) + 1
+        name = plain_text(kind)
+        row = GuardRow(
+            index=len(self.checks),
+            kind="DICT_MANAGER",
+            source=source,
+            code=(f"type({source}) is {name}", f"len({source}) == {size}"),
+            expected=f"{name} of {size}",
+            depth=depth,
+        )
+        self.checks.append(Check(row, None, _expression(source), (kind, size)))
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def verdict(self, f_locals: dict[str, Any]) -> Result:
+        """What Dynamo says of all guards together.
+
+        Raises:
+            Exception: a guard raised; Dynamo reports that as an error of the program.
+        """
+        info = self.root.check_verbose(f_locals)
+        passed = bool(info.result)
+        reason = "" if passed else " ".join(str(part) for part in info.verbose_code_parts)
+        return Result(passed, strip_comment(reason), info.num_guards_executed)
+
+    def run(self, f_locals: dict[str, Any]) -> tuple[Result, tuple[GuardCheck, ...]]:
+        """Dynamo's verdict, and every check's own beside it.
+
+        Raises:
+            Exception: see `verdict`.
+        """
+        result = self.verdict(f_locals)
+        checks = tuple(self.ask(f_locals))
+        if result.passed:
+            checks = tuple(
+                check
+                if check.verdict is Verdict.PASS
+                else msgspec.structs.replace(check, verdict=Verdict.PASS, difference="")
+                for check in checks
+            )
+        elif all(check.verdict in (Verdict.PASS, Verdict.UNKNOWN) for check in checks):
+            checks = tuple(self._blame(check, result.reason) for check in checks)
+        return result, checks
+
+    def _blame(self, check: GuardCheck, reason: str) -> GuardCheck:
+        """All that was asked passes, and yet Dynamo says no: the one that could not be asked, or
+        the dict whose size it names."""
+        row = self.checks[check.guard].row
+        if check.verdict is Verdict.UNKNOWN or (
+            row.kind == "DICT_MANAGER" and reason.startswith(f"len({row.source})")
+        ):
+            return msgspec.structs.replace(check, verdict=Verdict.FAIL, difference=reason)
+        return check
+
+    def ask(self, f_locals: dict[str, Any]) -> Iterator[GuardCheck]:
+        """Ask every check, in order, whatever the ones before said. `verdict` comes first: it lets
+        the leaves see the thread's present state."""
+        scope = {**self._scope, "L": f_locals}
+        for check in self.checks:
+            if check.row.depth == 0:
+                yield self._ask(check, scope, f_locals)
+            else:  # as Dynamo does below the root
+                with torch._C.DisableTorchFunction():
+                    yield self._ask(check, scope, f_locals)
+
+    def passes(self, check: Check, f_locals: dict[str, Any]) -> bool:
+        """Whether one check passes; a value that cannot be reached is a failure, as in a lookup."""
+        scope = {**self._scope, "L": f_locals}
+        with contextlib.nullcontext() if check.row.depth == 0 else torch._C.DisableTorchFunction():
+            return self._ask(check, scope, f_locals, brief=True).verdict is Verdict.PASS
+
+    def _ask(
+        self, check: Check, scope: dict[str, Any], f_locals: dict[str, Any], *, brief: bool = False
+    ) -> GuardCheck:
+        row = check.row
+        try:
+            if row.relational:
+                return self._ask_relation(row, scope)
+            value = f_locals
+            if check.reach is not None:
+                try:
+                    value = eval(check.reach, scope)
+                except Exception as error:
+                    return GuardCheck(row.index, Verdict.UNREACHED, "", _brief_error(error))
+            if check.leaf is None:
+                kind, size = check.expected_type
+                passed = type(value) is kind and len(value) == size
+            else:
+                passed = bool(check.leaf(value))
+        except Exception as error:
+            return GuardCheck(row.index, Verdict.ERROR, "", _brief_error(error))
+        verdict = Verdict.PASS if passed else Verdict.FAIL
+        if brief or check.reach is None:
+            return GuardCheck(row.index, verdict)
+        difference = "" if passed else _difference(row, value)
+        return GuardCheck(row.index, verdict, actual_text(row.kind, value), difference)
+
+    def _ask_relation(self, row: GuardRow, scope: dict[str, Any]) -> GuardCheck:
+        if row.kind == "NO_TENSOR_ALIASING":
+            seen: dict[int, str] = {}
+            for source in self._unaliased:
+                try:
+                    value = eval(source, scope)
+                except Exception:
+                    continue  # another guard says so
+                if (other := seen.setdefault(id(value), source)) is not source:
+                    return GuardCheck(
+                        row.index, Verdict.FAIL, "", f"{source} is the same tensor as {other}"
+                    )
+            return GuardCheck(row.index, Verdict.PASS)
+        if row.kind == "STORAGE_OVERLAPPING":
+            return GuardCheck(row.index, Verdict.UNKNOWN)
+        failing = [part for part in row.code if not eval(part, scope)]
+        verdict = Verdict.FAIL if failing else Verdict.PASS
+        return GuardCheck(row.index, verdict, "", "; ".join(failing))
+
+
+def enforceable(row: GuardRow) -> bool:
+    """Whether the guard can be asked outside its tree."""
+    return row.kind != "STORAGE_OVERLAPPING"
+
+
+def _below(manager: Any) -> Iterator[Any]:
+    """The managers below one, in the order in which Dynamo goes to them."""
+    yield from manager.get_child_managers()
+    if isinstance(manager, C.DictGuardManager):
+        pairs = manager.get_key_value_managers()
+        for index in sorted(pairs):
+            for below in pairs[index]:
+                if below is not None:
+                    yield below
+
+
+def _expression(source: str) -> CodeType | None:
+    if not source:
+        return None
+    try:
+        return compile(source, "<guard>", "eval")
+    except SyntaxError:
+        # Some sources are in words only; then the check says that the value cannot be reached.
+        return compile(f"({source!r}).unreachable", "<guard>", "eval")
+
+
+def _words(parts: Any) -> GuardRow:
+    """A leaf's verbose code parts, taken apart: what it checks and the user's line behind it."""
+    codes, found = [], {"user": "", "line": "", "hint": ""}
+    for part in parts:
+        text = str(part)
+        match = _COMMENT.match(text)
+        codes.append(text.strip() if match is None else match["code"].strip())
+        if match is not None:
+            for name in found:
+                found[name] = found[name] or (match[name] or "").strip()
+    return GuardRow(
+        index=-1,
+        kind="",
+        source="",
+        code=tuple(codes),
+        user_line=found["line"],
+        user_code=found["user"],
+        hint=found["hint"],
+    )
+
+
+def strip_comment(text: str) -> str:
+    """A guard's words without the user's line behind them."""
+    match = _COMMENT.match(text)
+    return (match["code"] if match is not None else text).strip()
+
+
+def identity_of(row: GuardRow) -> int | None:
+    """The id that the guard compares with; None when it is about no identity."""
+    if row.kind not in ("ID_MATCH", "TYPE_MATCH") or not row.code:
+        return None
+    match = _IDENTITY.match(row.code[0])
+    return int(match["id"]) if match is not None else None
+
+
+# -- in words ----------------------------------------------------------------------------------
+
+
+def object_text(value: object) -> str:
+    """An object of the program in words, without asking it anything."""
+    meta = fake_tensor_meta(value)
+    if meta is not None:
+        name = type(value).__name__
+        return f"{name} {meta.brief}" + (", requires_grad" if meta.requires_grad else "")
+    kind = type(value)
+    if kind is torch.Size:
+        return plain_text(tuple(value))  # type: ignore[arg-type]
+    text = plain_text(value)
+    if isinstance(value, type):
+        return f"class {text}"
+    if not is_plain(kind) and callable(value) and not text.startswith("<"):
+        return f"{'function' if kind.__name__ == 'function' else kind.__name__} {text}"
+    if kind is CodeType:
+        return f"code of {value.co_qualname}"  # type: ignore[attr-defined]
+    return text
+
+
+def actual_text(kind: str, value: object) -> str:
+    """What the guard found, as far as it looks."""
+    match kind:
+        case "TYPE_MATCH":
+            return plain_text(type(value))
+        case "LENGTH_CHECK" | "DICT_LENGTH" if isinstance(value, list | tuple | dict | set):
+            return f"length {len(value)}"
+        case "DICT_MANAGER" if isinstance(value, dict):
+            return f"{plain_text(type(value))} of {len(value)}"
+        case _:
+            return object_text(value)
+
+
+def _expected(kind: str, code: tuple[str, ...]) -> str:
+    first = code[0] if code else ""
+    match kind:
+        case "TENSOR_MATCH":
+            fields = _tensor_fields(first)
+            if fields is None:
+                return first
+            size = fields["size"].replace("None", "?")
+            grad = ", requires_grad" if fields["grad"] == "True" else ""
+            return f"{fields['cls']} {fields['dtype']}[{size}]{grad}"
+        case "ID_MATCH" | "TYPE_MATCH":
+            match = _IDENTITY.match(first)
+            if match is None:
+                return first
+            name = re.sub(r"^<class '(.*)'>$", r"\1", match["type"])
+            name = re.sub(r"^<(\w+ ?\w*) '?([\w.]+)'?(?: (?:at|from) .*)?>$", r"\1 \2", name)
+            return name if kind == "TYPE_MATCH" else f"one certain {name}"
+        case "EQUALS_MATCH" | "LENGTH_CHECK" | "DICT_LENGTH" | "DEFAULT_DEVICE":
+            return first.rpartition(" == ")[2]
+        case "NONE_MATCH":
+            return "None"
+        case "TRUE_MATCH":
+            return "True"
+        case "FALSE_MATCH":
+            return "False"
+        case _:
+            return ""
+
+
+def _tensor_fields(code: str) -> dict[str, str] | None:
+    match = _TENSOR.match(code)
+    return match.groupdict() if match is not None else None
+
+
+def _difference(row: GuardRow, value: object) -> str:
+    """What of the value is not as the guard wants it."""
+    if row.kind == "TENSOR_MATCH" and row.code:
+        return _tensor_difference(row.code[0], value)
+    if row.expected:
+        return f"{row.expected} ≠ {actual_text(row.kind, value)}"
+    return ""
+
+
+def _tensor_difference(code: str, value: object) -> str:
+    fields, meta = _tensor_fields(code), fake_tensor_meta(value)
+    if fields is None:
+        return ""
+    if meta is None:
+        return f"{fields['cls']} ≠ {object_text(value)}"
+    found = []
+    if fields["cls"] != type(value).__name__:
+        found.append(f"class {fields['cls']} ≠ {type(value).__name__}")
+    if fields["dtype"] != meta.dtype:
+        found.append(f"dtype {fields['dtype']} ≠ {meta.dtype}")
+    for name, wanted, actual in (
+        ("size", fields["size"], meta.shape),
+        ("stride", fields["stride"], meta.stride),
+    ):
+        sizes = [size for size in wanted.split(", ") if size]
+        same = len(sizes) == len(actual or ()) and all(
+            size in ("None", got) for size, got in zip(sizes, actual or (), strict=True)
+        )
+        if not same:
+            shown = ", ".join(size.replace("None", "?") for size in sizes)
+            found.append(f"{name} [{shown}] ≠ [{', '.join(actual or ())}]")
+    if (fields["grad"] == "True") != meta.requires_grad:
+        found.append(f"requires_grad {fields['grad']} ≠ {meta.requires_grad}")
+    if not found:
+        found.append(f"dispatch keys or device: {fields['keys']} wanted, on {meta.device}")
+    return ", ".join(found)
+
+
+def _brief_error(error: Exception) -> str:
+    """An exception in one line; a KeyError and the like come from the containers themselves."""
+    if error.args and is_plain(type(error.args[0])):
+        return f"{type(error).__name__}: {plain_text(error.args[0])}"
+    return type(error).__name__
