@@ -149,6 +149,18 @@ def add_program(parser: argparse.ArgumentParser, *, what: str = "the program to 
         choices=("all", "stops"),
         help="record every instruction (all, the default) or only from the first stop on (stops)",
     )
+    recording.add_argument(
+        "--lookups",
+        action="store_true",
+        default=None,
+        help="record each lookup in the cache too, guard by guard",
+    )
+    recording.add_argument(
+        "--execute",
+        action="store_true",
+        default=None,
+        help="record the transformed bytecode too, as it runs on real values",
+    )
     recording.add_argument("--engine", metavar="NAME", help="the compiler to watch: dynamo")
 
 
@@ -205,6 +217,8 @@ def launch_spec(options: argparse.Namespace, config: Config) -> LaunchSpec:
         recording=options.output or config.output or None,
         engine=options.engine or config.engine,
         detail=options.detail or config.detail,
+        lookups=config.lookups if options.lookups is None else options.lookups,
+        execute=config.execute if options.execute is None else options.execute,
     )
 
 

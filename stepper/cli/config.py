@@ -25,6 +25,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     detail: Annotated[
         Literal["all", "stops"], msgspec.Meta(description="how much to record, as for --detail")
     ] = "all"
+    lookups: Annotated[bool, msgspec.Meta(description="record lookups, as with --lookups")] = False
+    execute: Annotated[
+        bool, msgspec.Meta(description="record what transformed code does, as with --execute")
+    ] = False
     theme: Annotated[str, msgspec.Meta(description="colours of the terminal interface")] = ""
 
 

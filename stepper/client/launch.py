@@ -48,6 +48,8 @@ class LaunchSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Where to record; None: the default directory, `{pid}` and `{rank}` are filled in."""
     engine: str = "dynamo"
     detail: str = "all"
+    lookups: bool = False
+    execute: bool = False
     stop_at_entry: bool = False
     capture_output: bool = True
     """Run under a pseudo-terminal; False: with our own stdin, stdout and stderr."""
@@ -136,6 +138,8 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
         channel=channel,
         engine=spec.engine,
         detail=spec.detail,
+        lookups=spec.lookups,
+        execute=spec.execute,
         breakpoints=spec.breakpoints,
         stop_at_entry=spec.stop_at_entry,
         path_entry=startup_directory(),

@@ -12,8 +12,13 @@ import msgspec
 
 from stepper.debuggee.engine import BREAKPOINT_OF_EVENT, Subject
 from stepper.debuggee.evaluator import Evaluation, evaluate
-from stepper.model.breakpoint import Breakpoint, BreakpointKind
-from stepper.model.matching import guard_matches, instruction_matches, node_matches
+from stepper.model.breakpoint import CACHE_KINDS, Breakpoint, BreakpointKind
+from stepper.model.matching import (
+    guard_matches,
+    instruction_matches,
+    name_matches,
+    node_matches,
+)
 from stepper.model.program import Code
 from stepper.model.trace import EventKind
 
@@ -118,10 +123,12 @@ class BreakpointTable:
 
 def _concerns(bp: Breakpoint, subject: Subject) -> bool:
     match bp.kind:
-        case BreakpointKind.GUARD:
+        case BreakpointKind.GUARD | BreakpointKind.GUARD_FAIL:
             return guard_matches(bp, subject.kind, subject.source)
         case BreakpointKind.NODE:
             return node_matches(bp, subject.target, subject.name)
+        case _ if bp.kind in CACHE_KINDS:
+            return name_matches(bp.pattern, subject.name)
         case _:
             return True
 

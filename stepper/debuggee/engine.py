@@ -94,5 +94,12 @@ BREAKPOINT_OF_EVENT: dict[EventKind, BreakpointKind] = {
     EventKind.RECOMPILE: BreakpointKind.RECOMPILE,
     EventKind.CACHE_LIMIT: BreakpointKind.CACHE_LIMIT,
     EventKind.EXCEPTION: BreakpointKind.EXCEPTION,
+    EventKind.LOOKUP: BreakpointKind.LOOKUP,
+    EventKind.GUARD_FAIL: BreakpointKind.GUARD_FAIL,
+    EventKind.HIT: BreakpointKind.HIT,
+    EventKind.ENTRY: BreakpointKind.ENTRY,
+    EventKind.INVALIDATE: BreakpointKind.INVALIDATE,
+    EventKind.EVICT: BreakpointKind.EVICT,
+    EventKind.EXECUTE: BreakpointKind.EXECUTE,
 }
 """Which breakpoint stops at which occurrence; events of other kinds never stop."""

@@ -24,7 +24,7 @@ from stepper.debuggee.engine import Engine
 from stepper.debuggee.evaluator import describe_exception
 from stepper.model.control import Exiting, Hello, Notice
 from stepper.model.launch import DebuggeeConfig
-from stepper.model.trace import EventKind, SessionFacts
+from stepper.model.trace import EventKind, Phase, SessionFacts
 from stepper.recording.errors import RecordingError
 from stepper.recording.writer import Writer
 
@@ -42,6 +42,11 @@ class Debuggee:
         self.writer = writer
         self._channel = channel
         self._detail = config.detail
+        self._phases = frozenset(
+            phase
+            for phase, asked in ((Phase.LOOKUP, config.lookups), (Phase.EXECUTE, config.execute))
+            if asked
+        )
         self._engine_name = config.engine
         self._engine: Engine | None = None
         self._recorder: Recorder | None = None
@@ -64,6 +69,7 @@ class Debuggee:
             module = importlib.import_module(f"stepper.engines.{self._engine_name}")
             engine: Engine = module.create()
             recorder = Recorder(self.writer, self.controller, engine, detail=self._detail)
+            recorder.walks.asked = self._phases
             self.controller.attach(engine, recorder)
             engine.install(recorder)
         except Exception as error:  # nothing of ours may fail the program's import

@@ -136,6 +136,9 @@ class Walks:
         """Whoever writes while walks are recorded has it."""
         self.muted = False
         """Nothing is recorded any more."""
+        self.asked: frozenset[Phase] = frozenset()
+        """The phases that the session was begun to record; others only as far as a breakpoint
+        speaks of them."""
         self._recorder = recorder
         self._under_way: dict[int, list[object]] = {}
         self._bodies: dict[bytes, int] = {}

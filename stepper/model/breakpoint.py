@@ -6,6 +6,9 @@ The written form is the same everywhere (command line, console, TUI, configurati
     restart                         recompile               cache-limit             exception
     FILE:LINE  or  line:FILE:LINE   function:GLOB           offset:GLOB@N           opcode:NAME
     guard[:KIND[:SOURCE-GLOB]]      node[:TARGET-GLOB]
+    lookup[:FUNCTION-GLOB]          hit[:FUNCTION-GLOB]     execute[:FUNCTION-GLOB]
+    guard-fail[:KIND[:SOURCE-GLOB]]
+    entry[:FUNCTION-GLOB]           invalidate[:FUNCTION-GLOB]      evict[:FUNCTION-GLOB]
 
 followed by any of `, if CONDITION`, `, ignore N`, `, once`.
 """
@@ -34,6 +37,13 @@ class BreakpointKind(StrEnum):
     RECOMPILE = "recompile"
     CACHE_LIMIT = "cache-limit"
     EXCEPTION = "exception"
+    LOOKUP = "lookup"
+    GUARD_FAIL = "guard-fail"
+    HIT = "hit"
+    ENTRY = "entry"
+    INVALIDATE = "invalidate"
+    EVICT = "evict"
+    EXECUTE = "execute"
 
     @property
     def on_instruction(self) -> bool:
@@ -50,6 +60,21 @@ INSTRUCTION_KINDS = frozenset(
     }
 )
 
+GUARD_KINDS = frozenset({BreakpointKind.GUARD, BreakpointKind.GUARD_FAIL})
+"""Kinds that speak of a guard: by its kind, and by the expression that it is about."""
+
+CACHE_KINDS = frozenset(
+    {
+        BreakpointKind.LOOKUP,
+        BreakpointKind.HIT,
+        BreakpointKind.ENTRY,
+        BreakpointKind.INVALIDATE,
+        BreakpointKind.EVICT,
+        BreakpointKind.EXECUTE,
+    }
+)
+"""Kinds that speak of a function whose calls are compiled."""
+
 
 class BreakpointError(ValueError):
     """A breakpoint's written form cannot be understood; the message says why and what is
@@ -61,10 +86,10 @@ class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
 
     kind: BreakpointKind
     pattern: str = ""
-    """FUNCTION, OFFSET: glob over the qualified name; LINE: file name or path suffix; OPCODE: the
-    name; GUARD: the kind; NODE: glob over the target."""
+    """FUNCTION, OFFSET and CACHE_KINDS: glob over the qualified name; LINE: file name or path
+    suffix; OPCODE: the name; GUARD_KINDS: the guard's kind; NODE: glob over the target."""
     source: str = ""
-    """GUARD: glob over the guarded expression."""
+    """GUARD_KINDS: glob over the guarded expression."""
     number: int = 0
     """LINE: the line; OFFSET: the offset in bytes."""
     condition: str = ""
@@ -83,10 +108,11 @@ class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
                 text = f"{self.pattern}:{self.number}"
             case BreakpointKind.OFFSET:
                 text = f"offset:{self.pattern}@{self.number}"
-            case BreakpointKind.GUARD:
+            case BreakpointKind.GUARD | BreakpointKind.GUARD_FAIL:
                 text = ":".join(
                     filter(
-                        None, ("guard", self.pattern or ("*" if self.source else ""), self.source)
+                        None,
+                        (str(self.kind), self.pattern or ("*" if self.source else ""), self.source),
                     )
                 )
             case _:
@@ -155,10 +181,12 @@ def _parse_what(text: str) -> Breakpoint:
                     f"{text!r}: an offset is written offset:FUNCTION@N, e.g. offset:forward@42"
                 )
             return Breakpoint(kind, pattern=pattern, number=int(number))
-        case BreakpointKind.GUARD:
+        case BreakpointKind.GUARD | BreakpointKind.GUARD_FAIL:
             pattern, _, source = rest.partition(":")
             return Breakpoint(kind, pattern=pattern, source=source)
         case BreakpointKind.NODE:
+            return Breakpoint(kind, pattern=rest)
+        case _ if kind in CACHE_KINDS:
             return Breakpoint(kind, pattern=rest)
         case _:
             if rest:

@@ -31,6 +31,11 @@ class DebuggeeConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     engine: str = "dynamo"
     detail: str = "all"
     """`all`: record every instruction; `stops`: only from the first stop on."""
+    lookups: bool = False
+    """Whether lookups in the cache are recorded, guard by guard; see `stepper.model.trace.Phase`. A
+    breakpoint on one asks for them, too."""
+    execute: bool = False
+    """Whether the transformed bytecode is recorded as it runs; likewise."""
     breakpoints: tuple[Breakpoint, ...] = ()
     stop_at_entry: bool = False
     """Stop at the first instruction of the first translation."""

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from pathlib import PurePath
 
-from stepper.model.breakpoint import Breakpoint, BreakpointKind
+from stepper.model.breakpoint import GUARD_KINDS, Breakpoint, BreakpointKind
 from stepper.model.program import Code
 
 
@@ -53,7 +53,7 @@ def instruction_matches(bp: Breakpoint, code: Code, index: int) -> bool:
 def guard_matches(bp: Breakpoint, kind: str, source: str) -> bool:
     """Whether a guard breakpoint stops at a guard of this kind on this expression."""
     return (
-        bp.kind is BreakpointKind.GUARD
+        bp.kind in GUARD_KINDS
         and glob_matches(bp.pattern.upper(), kind.upper())
         and glob_matches(bp.source, source)
     )
@@ -75,6 +75,11 @@ def function_matches(pattern: str, code: Code) -> bool:
     stem = PurePath(code.filename).stem
     names = (code.qualname, code.name, f"{stem}.{code.qualname}", f"{stem}.{code.name}")
     return any(glob_matches(pattern, name) for name in names)
+
+
+def name_matches(pattern: str, qualname: str) -> bool:
+    """The same where only the function's qualified name is known."""
+    return glob_matches(pattern, qualname) or glob_matches(pattern, qualname.rpartition(".")[2])
 
 
 def path_matches(pattern: str, filename: str) -> bool:
