@@ -8,7 +8,10 @@
 static int
 exec_module(PyObject *module)
 {
-    return stepper_add_steps(module);
+    if (stepper_add_steps(module) < 0 || stepper_add_value_stack(module) < 0) {
+        return -1;
+    }
+    return 0;
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -7,5 +7,6 @@
 #include <Python.h>
 
 int stepper_add_steps(PyObject *module);
+int stepper_add_value_stack(PyObject *module);
 
 #endif

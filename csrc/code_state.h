@@ -1,0 +1,31 @@
+/* What the extension knows about one code object; it dies with the code. */
+
+#ifndef STEPPER_CODE_STATE_H
+#define STEPPER_CODE_STATE_H
+
+#include "module.h"
+
+typedef struct CodeState {
+    struct CodeState *next, *previous; /* all of them, the newest first */
+    PyCodeObject *code;                /* borrowed: it owns this */
+
+    int *depths; /* of its value stack, before each unit; NULL until somebody asks */
+    Py_ssize_t units;
+} CodeState;
+
+int code_state_init(void);
+
+/* NULL where nobody has said anything about the code yet. Never fails. */
+CodeState *code_state(PyCodeObject *code);
+
+/* The same, made when there is none. NULL: an exception is set. */
+CodeState *code_state_make(PyCodeObject *code);
+
+/* How deep the code's value stack is before the instruction of this unit; DEPTH_UNKNOWN where
+   that cannot be said. -2: an exception is set. */
+int code_state_depth(PyCodeObject *code, Py_ssize_t unit);
+
+/* The first of all states, for those who look through them. */
+CodeState *code_states(void);
+
+#endif

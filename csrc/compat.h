@@ -1,0 +1,126 @@
+/* All that differs between CPython 3.11, 3.12 and 3.13, as far as frames are concerned.
+
+   A frame that PEP 523 hands to a hook is an internal struct: its fields have moved in each
+   version, and so has the duty to clear it. The rest of the extension goes through the functions
+   below and has no version in it.
+
+                            3.11                 3.12                 3.13
+     code                   f_code               f_code               f_executable
+     function               f_func               f_funcobj            f_funcobj
+     next instruction       prev_instr, one      prev_instr, one      instr_ptr
+                            before it            before it
+     who clears a frame     the caller           the callee           the callee
+     the frame that runs    cframe               cframe               the thread state
+     C recursion            not counted apart    counted              counted
+*/
+
+#ifndef STEPPER_COMPAT_H
+#define STEPPER_COMPAT_H
+
+#include "module.h"
+
+/* The frame's struct is in a header that CPython keeps for itself and for evaluators. */
+#define Py_BUILD_CORE
+#include <internal/pycore_code.h>
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
+#error "stepper knows the frames of CPython 3.11, 3.12 and 3.13"
+#endif
+
+typedef struct _PyInterpreterFrame Frame;
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define code_extra_index PyUnstable_Eval_RequestCodeExtraIndex
+#define code_get_extra PyUnstable_Code_GetExtra
+#define code_set_extra PyUnstable_Code_SetExtra
+#else
+#define code_extra_index _PyEval_RequestCodeExtraIndex
+#define code_get_extra _PyCode_GetExtra
+#define code_set_extra _PyCode_SetExtra
+#endif
+
+static inline PyCodeObject *
+frame_code(Frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return (PyCodeObject *)frame->f_executable;
+#else
+    return frame->f_code;
+#endif
+}
+
+static inline void
+frame_set_code(Frame *frame, PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    frame->f_executable = (PyObject *)code;
+#else
+    frame->f_code = code;
+#endif
+}
+
+static inline PyFunctionObject *
+frame_function(Frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return (PyFunctionObject *)frame->f_funcobj;
+#else
+    return frame->f_func;
+#endif
+}
+
+/* The code unit at which the frame stands: of the instruction that it runs, or one of its caches. */
+static inline Py_ssize_t
+frame_unit(Frame *frame)
+{
+    return _PyInterpreterFrame_LASTI(frame);
+}
+
+static inline void
+frame_rewind(Frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    frame->instr_ptr = _PyCode_CODE(frame_code(frame));
+#else
+    frame->prev_instr = _PyCode_CODE(frame_code(frame)) - 1;
+#endif
+}
+
+/* How many words of the data stack a frame that runs this code takes. */
+static inline Py_ssize_t
+code_frame_size(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return code->co_framesize;
+#else
+    return code->co_nlocalsplus + code->co_stacksize + (Py_ssize_t)FRAME_SPECIALS_SIZE;
+#endif
+}
+
+static inline Frame *
+current_frame(PyThreadState *tstate)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return tstate->current_frame;
+#else
+    return tstate->cframe->current_frame;
+#endif
+}
+
+/* Whether this thread is inside the callback of an instruction event, of sys.monitoring or of
+   sys.settrace. Before 3.12 nobody needs to ask: a traced frame says where its stack ends. */
+static inline int
+in_instruction_event(PyThreadState *tstate)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    enum { INSTRUCTION = 6 }; /* PY_MONITORING_EVENT_INSTRUCTION, which 3.12 keeps for itself */
+    return tstate->tracing > 0 && tstate->what_event == INSTRUCTION;
+#else
+    (void)tstate;
+    return 0;
+#endif
+}
+
+#endif
