@@ -345,7 +345,7 @@ def _expected(kind: str, code: tuple[str, ...]) -> str:
     first = code[0] if code else ""
     match kind:
         case "TENSOR_MATCH":
-            fields = _tensor_fields(first)
+            fields = tensor_fields(first)
             if fields is None:
                 return first
             size = fields["size"].replace("None", "?")
@@ -370,7 +370,8 @@ def _expected(kind: str, code: tuple[str, ...]) -> str:
             return ""
 
 
-def _tensor_fields(code: str) -> dict[str, str] | None:
+def tensor_fields(code: str) -> dict[str, str] | None:
+    """What a TENSOR_MATCH wants, by name: cls, keys, dtype, device, grad, size, stride."""
     match = _TENSOR.match(code)
     return match.groupdict() if match is not None else None
 
@@ -385,7 +386,7 @@ def _difference(row: GuardRow, value: object) -> str:
 
 
 def _tensor_difference(code: str, value: object) -> str:
-    fields, meta = _tensor_fields(code), fake_tensor_meta(value)
+    fields, meta = tensor_fields(code), fake_tensor_meta(value)
     if fields is None:
         return ""
     if meta is None:
