@@ -61,6 +61,9 @@ class Engine(Protocol):
             LookupError: no such frame is on the symbolic call stack now.
         """
 
+    def is_program(self, filename: str) -> bool:
+        """Whether a file is the program's own; what happens to others is no occurrence."""
+
 
 class Subject:
     """What an occurrence is about: the fields that a breakpoint's globs look at, each empty when it

@@ -312,7 +312,7 @@ class Recorder:
             self._forget_all()
         self._steps.tell()
         self._writer.flush()
-        if outcome is Outcome.SKIPPED:
+        if outcome is Outcome.SKIPPED and self._engine.is_program(record.filename):
             self._occurred(EventKind.SKIP, reason, record.id, Subject(name=record.name))
 
     def skipped(self, name: str, filename: str, line: int, reason: str) -> None:

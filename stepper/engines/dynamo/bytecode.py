@@ -5,11 +5,14 @@ from __future__ import annotations
 import dis
 import linecache
 import opcode
+import os
 import re
 import types
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
+
+import torch
 
 from stepper.engines.dynamo.describe import plain_text
 from stepper.model.program import Code, Instruction
@@ -17,6 +20,8 @@ from stepper.model.program import Code, Instruction
 _TORCH_INTERNAL = re.compile(
     r"[/\\]torch[/\\](_dynamo|_utils_internal|_compile|nn[/\\]modules[/\\]module)"
 )
+_TORCH = os.path.join(os.path.dirname(torch.__file__), "")
+_PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 _RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
 _OPERATORS: list[str] = [symbol for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]
 MAX_ARGUMENT = 120
@@ -185,3 +190,11 @@ def resumed_function(code: CodeType) -> str:
 def is_torch_internal(filename: str) -> bool:
     """Whether a file is part of the machinery between a compiled call and the tracer."""
     return _TORCH_INTERNAL.search(filename) is not None
+
+
+def is_program(filename: str) -> bool:
+    """Whether a file is the program's, its libraries included, and not torch's or Python's own."""
+    if filename.startswith(("<frozen ", _TORCH)):
+        return False
+    # Installed packages can lie below the standard library.
+    return not filename.startswith(_PYTHON) or "-packages" in filename[len(_PYTHON) :]

@@ -121,6 +121,10 @@ class DynamoEngine:
             "guards": list(tx.output.guards),
         }
 
+    def is_program(self, filename: str) -> bool:
+        """See `Engine.is_program`."""
+        return bytecode.is_program(filename)
+
     def report_graph(self) -> None:
         """Report the guards and nodes that came, went or changed since the last step."""
         if self._now is not None and self._now.attempt is not None:
@@ -248,7 +252,7 @@ class DynamoEngine:
         elif self._now is not None and self._now.translation.code.id == self._codes.known(code):
             reason = self._now.translation.record.reason or result.skip_reason
             self._end(self._now, Outcome.SKIPPED, reason=reason)
-        else:
+        elif bytecode.is_program(code.co_filename):
             self._recorder.skipped(
                 code.co_qualname, code.co_filename, code.co_firstlineno, result.skip_reason
             )

@@ -258,3 +258,22 @@ def test_a_skipped_frame_says_why(tmp_path: Path) -> None:
     assert skipped
     assert all(each.reason for each in skipped)
     assert len(recording.events(kinds={EventKind.SKIP})) >= len(skipped)
+
+
+def test_only_skipped_frames_of_the_program_are_told(tmp_path: Path) -> None:
+    linear = torch.nn.Linear(2, 2)
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for _ in range(2):
+                torch._dynamo.graph_break()  # itself a function that Dynamo skips
+            return linear(x)  # runs in a skipped frame, so Dynamo is asked for the module's
+
+    recording = record(
+        tmp_path / "skipped.stepper",
+        lambda: torch.compile(Model(), backend="eager")(torch.ones(2, 2)),
+    )
+    skips = [event.text for event in recording.events(kinds={EventKind.SKIP})]
+    recording.close()
+    assert skips
+    assert not [text for text in skips if "/torch/" in text or "<frozen" in text]
