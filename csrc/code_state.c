@@ -30,6 +30,7 @@ free_state(void *extra)
         state->next->previous = state->previous;
     }
     PyMem_Free(state->depths);
+    Py_XDECREF(state->watched);
     PyMem_Free(state);
 }
 

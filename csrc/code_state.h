@@ -11,6 +11,9 @@ typedef struct CodeState {
 
     int *depths; /* of its value stack, before each unit; NULL until somebody asks */
     Py_ssize_t units;
+
+    PyObject *watched;        /* what the observer is told about its calls; NULL: not watched */
+    unsigned long long calls; /* since it is watched */
 } CodeState;
 
 int code_state_init(void);

@@ -8,5 +8,6 @@
 
 int stepper_add_steps(PyObject *module);
 int stepper_add_value_stack(PyObject *module);
+int stepper_add_frame_hook(PyObject *module);
 
 #endif

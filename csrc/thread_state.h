@@ -1,0 +1,22 @@
+/* What a thread has set for the frames that it calls. */
+
+#ifndef STEPPER_THREAD_STATE_H
+#define STEPPER_THREAD_STATE_H
+
+#include "module.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *callback; /* asked what to run; Py_False: only the caches are; NULL: nobody is */
+    PyObject *backend;  /* for which the thread captures; NULL: none */
+
+    PyCodeObject *direct; /* the next frame, if it runs this code, runs it as it is; borrowed */
+} ThreadState;
+
+/* NULL: this thread has set nothing. */
+ThreadState *thread_state(void);
+
+/* The same, made when there is none. NULL: an exception is set. */
+ThreadState *thread_state_make(void);
+
+#endif

@@ -1,0 +1,26 @@
+"""The extension alone: none of these tests needs torch, and none may load it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from stepper import _C
+
+
+@pytest.fixture
+def hook() -> Iterator[None]:
+    """The frame hook, installed, and away again with all that a test has set."""
+    _C.install_hook()
+    yield
+    _C.set_observer(None)
+    _C.remove_hook()
+
+
+@pytest.fixture(autouse=True)
+def nothing_loads_torch() -> Iterator[None]:
+    loaded = "torch" in sys.modules
+    yield
+    assert ("torch" in sys.modules) == loaded
