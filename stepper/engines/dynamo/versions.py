@@ -235,3 +235,11 @@ def source_name(source: Any) -> str:
     except NotImplementedError:
         return ""
     return name if type(name) is str else str(name())
+
+
+# -- the cache ---------------------------------------------------------------------------------
+
+
+def region_of(entry: Any) -> int:
+    """The isolated region of a cache entry; -1: everybody's. torch 2.11 has no regions."""
+    return int(getattr(entry, "isolate_recompiles_id", -1))

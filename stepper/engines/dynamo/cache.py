@@ -1,0 +1,470 @@
+"""Dynamo's cache, told without touching it: which codes have entries, and what the entries are.
+
+Where it is. Dynamo keeps a code's entries in the code object itself, out of Python's sight; asked
+with a code object it lists them. Which code objects to ask about is known from the list by which
+`torch._dynamo.reset` goes, so that entries are found that are older than the debugger.
+
+What it costs to look. A listed entry is a bare pointer into a C++ list: it is good until the list
+changes and deadly afterwards. So nothing here keeps one; whoever looks holds the code object (its
+entries die with it) and Dynamo's compile lock (a reset needs it) meanwhile.
+
+Identity. An entry gets a number when it is first seen, and is recognized by its guard manager, to
+which there is a weak reference. When an object dies that it depends on, Dynamo swaps the guard
+manager for a tombstone and moves the entry to the end: then it is recognized by its compile id,
+which is unique among the entries that are in the cache at the same time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import sys
+import time
+import weakref
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+import msgspec
+from torch._C._dynamo import eval_frame as native
+from torch._dynamo import config, convert_frame
+from torch._dynamo.guards import DeletedGuardManagerWrapper
+
+from stepper.engines.dynamo import bytecode, graphs
+from stepper.engines.dynamo.assembler import to_text
+from stepper.engines.dynamo.describe import callable_name, plain_text
+from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
+from stepper.engines.dynamo.lifelines import Bond, all_bonds, bonds_of, holders, references
+from stepper.engines.dynamo.versions import region_of
+from stepper.model.cache import (
+    CachedCode,
+    CacheEntry,
+    CacheListing,
+    EntryState,
+    EntryView,
+    Lifeline,
+    Origin,
+)
+from stepper.model.matching import glob_matches
+from stepper.model.program import Code
+
+PATIENCE = 0.5
+"""Seconds to wait for a compilation in another thread to end before the cache can be looked at."""
+_EVICTED_KEPT = 20
+"""Entries that are gone and still listed, for each code."""
+
+
+class CacheError(RuntimeError):
+    """What was asked for cannot be done; the message says why and what to do."""
+
+
+class KnownEntry:
+    """An entry that was seen, as long as it can be spoken of."""
+
+    def __init__(self, number: int, code: KnownCode, facts: CacheEntry) -> None:
+        self.id = number
+        self.code = code
+        self.facts = facts
+        """What was known of it when it was looked at last."""
+        self.wrapper: weakref.ref[Any] | None = None
+        self.bonds: list[Bond] = []
+        self.born: float | None = None
+        self.transformed: weakref.ref[CodeType] | None = None
+        """Its code, until Dynamo has put it into the cache."""
+        self.draft: Any = None
+        """What the toolkit keeps of one that it made: a `stepper.engines.dynamo.toolkit.Draft`."""
+
+    @property
+    def label(self) -> str:
+        """What a person would call it."""
+        return f"entry {self.id} of {self.code.qualname} ({self.facts.compile_id})"
+
+    def change(self, **facts: Any) -> None:
+        """Note what has changed."""
+        self.facts = msgspec.structs.replace(self.facts, **facts)
+
+
+class KnownCode:
+    """A code object that has or had entries."""
+
+    def __init__(self, number: int, code: CodeType) -> None:
+        self.id = number
+        self.ref = weakref.ref(code)
+        self.name = code.co_name
+        self.qualname = code.co_qualname
+        self.filename = code.co_filename
+        self.line = code.co_firstlineno
+        self.resume_of = bytecode.resumed_function(code)
+        self.strategy = ""
+        self.entries: list[KnownEntry] = []
+
+    @property
+    def listed(self) -> list[KnownEntry]:
+        """Its entries in the order of lookup, then drafts, then what is gone."""
+        order = {EntryState.DRAFT: 1, EntryState.EVICTED: 2}
+        return sorted(
+            self.entries,
+            key=lambda entry: (
+                order.get(entry.facts.state, 0),
+                entry.facts.position or 0,
+                entry.id,
+            ),
+        )
+
+
+class CacheBook:
+    """All codes and entries that are known in this process."""
+
+    def __init__(self) -> None:
+        self.codes: dict[int, KnownCode] = {}
+        self._by_address: dict[int, KnownCode] = {}
+        self.entries: dict[int, KnownEntry] = {}
+        self._entry_count = 0
+        self.hits: Any = None
+        """Who knows how many calls an entry has served: called with its transformed code."""
+
+    # -- looking -----------------------------------------------------------------------------
+
+    def listing(self, function: str = "") -> CacheListing:
+        """Every code that has entries, or had some in this session.
+
+        Raises:
+            CacheError: another thread is compiling.
+        """
+        with locked():
+            for reference in _packaged_codes():
+                if (code := reference()) is not None:
+                    self.know(code)
+            self.refresh()
+            return CacheListing(
+                tuple(
+                    self._code_facts(code)
+                    for code in self.codes.values()
+                    if code.entries
+                    and (glob_matches(function, code.qualname) or glob_matches(function, code.name))
+                )
+            )
+
+    def view(self, number: int) -> EntryView:
+        """All that is in one entry.
+
+        Raises:
+            CacheError: there is none of that number, or another thread is compiling.
+        """
+        with locked():
+            entry = self.entry(number)
+            original = entry.code.ref()
+            if original is not None:
+                self.look_at(original)
+            wrapper, transformed = self.parts(entry)
+            rows: tuple[Any, ...] = ()
+            if entry.draft is not None:
+                rows = entry.draft.rows
+            elif wrapper is not None:
+                rows = self.tree(entry).rows
+            facts = msgspec.structs.replace(
+                self._entry_facts(entry), lifelines=_lifelines(entry, rows, detail=True)
+            )
+            graph = graphs.graph_of(transformed, wrapper) if transformed is not None else None
+            return EntryView(
+                facts,
+                rows,
+                code=_code(transformed),
+                original=_code(original),
+                graph=graphs.text(graph),
+                bytecode=to_text(transformed) if transformed is not None else "",
+            )
+
+    def entry(self, number: int) -> KnownEntry:
+        """The entry of that number.
+
+        Raises:
+            CacheError: there is none.
+        """
+        try:
+            return self.entries[number]
+        except KeyError:
+            raise CacheError(f"there is no cache entry {number}: list the cache") from None
+
+    def code(self, number: int) -> tuple[KnownCode, CodeType]:
+        """The code of that number.
+
+        Raises:
+            CacheError: there is none, or it is gone.
+        """
+        known = self.codes.get(number)
+        code = known.ref() if known is not None else None
+        if known is None or code is None:
+            raise CacheError(f"there is no code {number} with cache entries: list the cache")
+        return known, code
+
+    def parts(self, entry: KnownEntry) -> tuple[Any, CodeType | None]:
+        """An entry's guard manager and transformed code; None for what it has no more, or what
+        Dynamo does not give away."""
+        if entry.draft is not None:
+            return entry.draft.wrapper, entry.draft.code
+        wrapper = entry.wrapper() if entry.wrapper is not None else None
+        if wrapper is None:
+            return None, None
+        if entry.facts.state is EntryState.NEW and entry.transformed is not None:
+            return wrapper, entry.transformed()
+        cached = wrapper.cache_entry
+        return wrapper, cached.code if cached is not None else None
+
+    def tree(self, entry: KnownEntry) -> GuardTree:
+        """The guards of an entry.
+
+        Raises:
+            CacheError: it has none any more.
+        """
+        wrapper, _ = self.parts(entry)
+        if wrapper is None:
+            raise CacheError(
+                f"{entry.label} is {entry.facts.state}, its guards are gone: {entry.facts.reason}"
+            )
+        return GuardTree(wrapper, {bond.id: bond.text for bond in entry.bonds})
+
+    # -- bringing up to date -----------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look at every code that Dynamo knows; the compile lock is held."""
+        bonds = all_bonds()
+        listed = convert_frame.input_codes.seen
+        for reference in [*listed, *(known.ref for known in list(self.codes.values()))]:
+            code = reference()
+            if code is not None:
+                self.look_at(code, bonds)
+
+    def look_at(self, code: CodeType, bonds: dict[int, list[Bond]] | None = None) -> KnownCode:
+        """Bring what is known of a code's entries up to date."""
+        known = self.know(code)
+        present: set[int] = set()
+        for position, (origin, item) in enumerate(entries_of(code)):
+            entry = self._recognize(known, origin, item, bonds)
+            present.add(entry.id)
+            wrapper = item.guard_manager
+            dead = isinstance(wrapper, DeletedGuardManagerWrapper)
+            entry.change(
+                position=position,
+                state=EntryState.INVALID if dead else EntryState.VALID,
+                reason=wrapper.invalidation_reason if dead else "",
+            )
+        for entry in known.entries:
+            if entry.id not in present and entry.facts.state in (
+                EntryState.VALID,
+                EntryState.INVALID,
+            ):
+                self.evicted(entry, "it was taken out of the cache")
+        return known
+
+    def know(self, code: CodeType) -> KnownCode:
+        """The code's record, made when it is first seen."""
+        known = self._by_address.get(id(code))
+        if known is None or known.ref() is not code:
+            known = KnownCode(len(self.codes) + 1, code)
+            self.codes[known.id] = self._by_address[id(code)] = known
+        return known
+
+    def add(self, known: KnownCode, facts: CacheEntry, wrapper: object | None) -> KnownEntry:
+        """One more entry; `facts` without its number."""
+        self._entry_count += 1
+        number = self._entry_count
+        entry = KnownEntry(number, known, msgspec.structs.replace(facts, id=number, code=known.id))
+        entry.wrapper = weakref.ref(wrapper) if wrapper is not None else None
+        self.entries[number] = entry
+        known.entries.append(entry)
+        return entry
+
+    def evicted(self, entry: KnownEntry, reason: str) -> None:
+        """It is no longer in the cache."""
+        entry.change(state=EntryState.EVICTED, reason=reason, position=None)
+        entry.bonds = []
+        gone = [each for each in entry.code.entries if each.facts.state is EntryState.EVICTED]
+        for old in gone[:-_EVICTED_KEPT]:
+            old.code.entries.remove(old)
+            del self.entries[old.id]
+
+    def by_wrapper(self, wrapper: object) -> KnownEntry | None:
+        """The entry with that guard manager."""
+        for entry in self.entries.values():
+            if entry.wrapper is not None and entry.wrapper() is wrapper:
+                return entry
+        return None
+
+    def announce(
+        self, code: CodeType, transformed: CodeType, wrapper: Any, compile_id: str
+    ) -> KnownEntry:
+        """Dynamo is about to put an entry into the cache: give it its number now."""
+        known = self.know(code)
+        entry = self.add(
+            known,
+            CacheEntry(0, 0, compile_id, state=EntryState.NEW, transformed=transformed.co_qualname),
+            wrapper,
+        )
+        entry.born = time.monotonic()
+        entry.bonds = bonds_of(wrapper, newest=True)
+        entry.transformed = weakref.ref(transformed)
+        entry.change(lifelines=_lifelines(entry, ()))
+        return entry
+
+    def _recognize(
+        self, known: KnownCode, origin: Origin, item: Any, bonds: dict[int, list[Bond]] | None
+    ) -> KnownEntry:
+        wrapper = item.guard_manager
+        dead = isinstance(wrapper, DeletedGuardManagerWrapper)
+        compile_id = str(item.compile_id) if origin is Origin.COMPILED else ""
+        for entry in known.entries:
+            if entry.facts.state is EntryState.EVICTED:
+                continue
+            if entry.wrapper is not None and entry.wrapper() is wrapper:
+                break
+            if dead and entry.facts.compile_id == compile_id and entry.draft is None:
+                break
+        else:
+            entry = self.add(known, CacheEntry(0, 0, compile_id, origin=origin), wrapper)
+            entry.bonds = bonds_of(wrapper) if bonds is None else bonds.get(id(wrapper), [])
+        if origin is Origin.COMPILED and not entry.facts.backend:
+            entry.change(region=region_of(item), backend=backend_name(item.backend))
+        if not entry.facts.guards and not dead:
+            self._measure(entry)
+        return entry
+
+    def _measure(self, entry: KnownEntry) -> None:
+        """What does not change while it lives."""
+        wrapper, transformed = self.parts(entry)
+        rows = GuardTree(wrapper).rows if wrapper is not None else ()
+        entry.change(guards=len(rows), lifelines=_lifelines(entry, rows))
+        if transformed is not None:
+            graph = graphs.graph_of(transformed, wrapper)
+            entry.change(
+                transformed=transformed.co_qualname,
+                code_bytes=graphs.code_bytes(transformed),
+                graph_nodes=None if graph is None else len(graph.graph.nodes),
+                graph_bytes=None if graph is None else graphs.graph_bytes(graph),
+            )
+
+    # -- telling -----------------------------------------------------------------------------
+
+    def _code_facts(self, known: KnownCode) -> CachedCode:
+        entries = tuple(self._entry_facts(entry) for entry in known.listed)
+        regions: dict[int, int] = {}
+        for entry in entries:
+            if entry.origin is Origin.COMPILED and entry.position is not None:
+                regions[entry.region] = regions.get(entry.region, 0) + 1
+        return CachedCode(
+            id=known.id,
+            name=known.name,
+            qualname=known.qualname,
+            filename=known.filename,
+            line=known.line,
+            entries=entries,
+            limit=config.recompile_limit,
+            nearest=max(regions.values(), default=0),
+            accumulated_limit=config.accumulated_recompile_limit,
+            strategy=known.strategy,
+            resume_of=known.resume_of,
+        )
+
+    def _entry_facts(self, entry: KnownEntry) -> CacheEntry:
+        facts = entry.facts
+        hits = facts.hits
+        if self.hits is not None and facts.state is EntryState.VALID:
+            _, transformed = self.parts(entry)
+            hits = self.hits(transformed) if transformed is not None else hits
+            entry.change(hits=hits)
+        return msgspec.structs.replace(
+            facts,
+            hits=hits,
+            age=None if entry.born is None else round(time.monotonic() - entry.born, 3),
+            lifelines=_lifelines(entry, ()) if entry.bonds else facts.lifelines,
+        )
+
+
+BOOK = CacheBook()
+"""The one of this process: numbers mean the same with and without a session."""
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[None]:
+    """Nobody compiles or resets meanwhile.
+
+    Raises:
+        CacheError: somebody compiles, for longer than we wait.
+    """
+    if not convert_frame.compile_lock.acquire(timeout=PATIENCE):
+        raise CacheError(
+            "another thread is compiling, and its cache cannot be looked at meanwhile: try again, "
+            "or pause the program"
+        )
+    try:
+        yield
+    finally:
+        convert_frame.compile_lock.release()
+
+
+def entries_of(code: CodeType) -> list[tuple[Origin, Any]]:
+    """A code's entries as Dynamo has them, in the order in which a lookup tries them. To be dropped
+    before anything else runs: see the module's essay."""
+    compiled = sorted(
+        native._debug_get_cache_entry_list(code),
+        key=lambda item: (region_of(item) == -1, region_of(item)),
+    )
+    return [
+        *((Origin.PRECOMPILED, item) for item in native._debug_get_precompile_entries(code)),
+        *((Origin.COMPILED, item) for item in compiled),
+    ]
+
+
+def backend_name(backend: object) -> str:
+    """The backend in a word."""
+    fields = getattr(backend, "__dict__", {})
+    name = fields.get("compiler_name") if type(fields) is dict else None
+    if type(name) is str:
+        return name
+    return callable_name(backend) or plain_text(backend)
+
+
+def _lifelines(
+    entry: KnownEntry, rows: tuple[Any, ...], *, detail: bool = False
+) -> tuple[Lifeline, ...]:
+    told = {line.source: line for line in entry.facts.lifelines}
+    found = []
+    for bond in entry.bonds:
+        old = told.get(bond.source)
+        guards = tuple(row.index for row in rows if identity_of(row) == bond.id)
+        value = bond.object()
+        alive = value is not None
+        found.append(
+            Lifeline(
+                bond.source,
+                bond.text,
+                alive=alive,
+                user_line=next(
+                    (rows[index].user_line for index in guards), old.user_line if old else ""
+                ),
+                guards=guards or (old.guards if old else ()),
+                references=references(value) if detail else None,
+                holders=holders(value) if detail else (),
+            )
+        )
+        del value
+    return tuple(found)
+
+
+def _code(code: CodeType | None) -> Code | None:
+    if code is None:
+        return None
+    return msgspec.structs.replace(bytecode.CodeBook().plain(code), id=0)
+
+
+def _packaged_codes() -> list[weakref.ref[CodeType]]:
+    """Codes that a package has loaded entries for; they may never have been compiled here."""
+    package = sys.modules.get("torch._dynamo.package")
+    if package is None:
+        return []
+    return [
+        weakref.ref(code)
+        for each in gc.get_objects()
+        if type(each) is package.CompilePackage
+        for code in each._codes
+    ]
