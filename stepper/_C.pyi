@@ -91,3 +91,117 @@ def watch(code: CodeType, tag: object = None) -> None:
 def unwatch(code: CodeType) -> None: ...
 def watched_calls(code: CodeType) -> int:
     """How often it was called since it is watched, or was until it was unwatched."""
+
+# --- steps (csrc/steps.c, csrc/trackers.c, csrc/mirror.c) ---
+
+class Mirror:
+    """A symbolic frame as the recorder saw it last. A subclass must not add fields."""
+
+    id: Final[int]
+    depth: Final[int]
+    """0: the translated frame; else how many calls were inlined around it."""
+    key: Final[Any]
+    """The engine's translator."""
+    parent: Any
+    """The Mirror of the caller, None: there is none."""
+    attempt: Any
+    call_moment: Any
+    ip: int
+    """Index of the instruction of its newest step."""
+    written: bool
+    stores: bytes | None
+    """For each instruction of the code, whether it can change which value a local has; None: the
+    frame has not been written."""
+
+    def __init__(
+        self,
+        id: int,
+        key: object,
+        make_code: Callable[[], object],
+        parent: Mirror | None,
+        attempt: object,
+        call_moment: int | None,
+    ) -> None: ...
+    @property
+    def code(self) -> Any:
+        """What `make_code` returned when it was first asked for."""
+
+    @property
+    def stack(self) -> list[Any]:
+        """The trackers on its stack at its newest step."""
+
+_M = TypeVar("_M", bound=Mirror)
+
+@final
+class Steps(Generic[_M]):
+    """Notes steps and tells moments."""
+
+    top: _M | None
+    """The innermost frame that is being interpreted; steps of other translators are ignored."""
+    current: _M | None
+    """The frame of the newest step; it may have been left since."""
+    moment: int
+    """Number of the newest moment."""
+    graph_changed: bool
+    """`on_graph` is to be called at the next step."""
+
+    def __init__(
+        self,
+        judge: object,
+        describer: object,
+        told_late: frozenset[type],
+        on_graph: Callable[[], object],
+        on_alert: Callable[[_M], object],
+        on_adopt: Callable[[_M], object],
+        on_error: Callable[[Exception], object],
+        pack_blocks: Callable[[Any, list[Any]], bytes],
+        speculation_text: Callable[[Any], str],
+        write_keyframe: Callable[[int, bytes], object],
+        flush: Callable[[], object],
+    ) -> None:
+        """
+        judge: its attribute `alert` says at each step whether `on_alert(frame)` is to be called.
+        describer: see `stepper.debuggee.faces.Describer`.
+        told_late: kinds of trackers whose changes are told when they are made already.
+        on_adopt: a frame's first step; sets the frame's `stores`.
+        on_error: a defect of ours; the step is over.
+        pack_blocks: (translator, its block stack) as the schema wants it.
+        flush: some hundreds of moments wait to be taken.
+        """
+
+    def step(self, tx: object, behind: int = 0, /) -> None:
+        """The translator is about to interpret an instruction, `behind` its instruction pointer.
+
+        Reads `instruction_pointer`, `stack`, `symbolic_locals`, `block_stack` and
+        `current_speculation` of it. Raises only what is no Exception.
+        """
+
+    def glance(self, tx: object, /) -> None:
+        """The same, but only its stack is looked at, and no moment is made."""
+
+    def tell(self) -> None:
+        """Turn all that was noted into moments."""
+
+    def tell_whole(self, frame: _M, /) -> None:
+        """Tell the whole state of a frame and its callers, of which nothing was told before, as the
+        next moment; `moment` is left to be counted by the caller."""
+
+    def touched(self, tracker: object, /) -> None:
+        """The tracker is about to change: tell what it was now, what it became with the next
+        step."""
+
+    def number(self, tracker: object, /) -> int:
+        """The tracker's number; a new one is described with the next step."""
+
+    def restart(self) -> None:
+        """The next moment begins an attempt: it gets a keyframe."""
+
+    def clear(self) -> None:
+        """Let go of every tracker; what was noted and not told becomes moments without a change."""
+
+    def add(self, frame: int, ip: int, delta: bytes | None, /) -> int:
+        """A moment that is no step: told at once, after all that was noted; its number."""
+
+    def take(self) -> tuple[int, int, bytes] | None:
+        """The moments since the last call: the first's number, how many, and encoded Moments; None
+        when there are none."""

@@ -27,13 +27,49 @@ from stepper.model.trace import (
     Translation,
 )
 from stepper.model.value import Value
-from stepper.recording.schema import Delta, FrameKey, Keyframe
+from stepper.recording.schema import Delta, FrameKey, Keyframe, Moments
 from stepper.recording.writer import Writer
 
 FACTS = SessionFacts(
     argv=("train.py", "--steps", "3"), cwd="/home/ann/project", pid=4242, python="3.11.7",
     torch="2.13.0", stepper="0.1.0", started=1_760_000_000.0,
 )  # fmt: skip
+
+
+class Runs:
+    """Where moments gather until the writer takes them, as they do in the extension."""
+
+    def __init__(self, writer: Writer, batch: int = 512) -> None:
+        self._writer = writer
+        self._batch = batch
+        self._first = 0
+        self._moments = Moments([], [], [])
+        writer.source = self._take
+
+    def add(
+        self,
+        first: int,
+        frames: Sequence[int],
+        ips: Sequence[int],
+        deltas: Sequence[bytes | None],
+    ) -> None:
+        """The moments from number `first` on."""
+        held = len(self._moments.frames)
+        if held and first != self._first + held:
+            self._writer.flush()
+            held = 0
+        if not held:
+            self._first = first
+        self._moments.frames.extend(frames)
+        self._moments.ips.extend(ips)
+        self._moments.deltas.extend(deltas)
+        if len(self._moments.frames) >= self._batch:
+            self._writer.flush()
+
+    def _take(self) -> tuple[int, int, bytes] | None:
+        run, self._moments = self._moments, Moments([], [], [])
+        count = len(run.frames)
+        return (self._first, count, msgspec.msgpack.encode(run)) if count else None
 
 
 class _Open:
@@ -67,7 +103,8 @@ class Tape:
         facts: SessionFacts = FACTS,
     ) -> None:
         self.path = str(path)
-        self.writer = Writer(self.path, facts, batch=batch)
+        self.writer = Writer(self.path, facts)
+        self.runs = Runs(self.writer, batch)
         self.keyframe_every = keyframe_every
         self.remember = remember
         self.states: dict[int, State] = {}
@@ -189,7 +226,7 @@ class Tape:
             and delta.speculation is None
         )
         body = None if quiet else msgspec.msgpack.encode(delta)
-        self.writer.moments(self.moment, [top.record.id], [ip], [body])
+        self.runs.add(self.moment, [top.record.id], [ip], [body])
         self._fresh = {}
         top.ip, top.stack, top.locals = ip, new_stack, new_locals
         top.last_moment = self.moment

@@ -26,8 +26,9 @@ class Observer(Protocol):
     """What an engine reports to. Each engine adds the calls that hand over its own state to the
     concrete recorder; these are the ones that the rest of the debugger relies on."""
 
-    moment: MomentId
-    """The newest moment, 0 when there was none."""
+    @property
+    def moment(self) -> MomentId:
+        """The newest moment, 0 when there was none."""
 
     def detach(self) -> None:
         """Report nothing and keep nothing from now on: the engine is about to be uninstalled."""

@@ -1,26 +1,23 @@
-"""Whom the recorder talks to: what it writes to, and who decides whether to stand still."""
+"""Whom the recorder talks to: what it writes to, who decides whether to stand still, and who knows
+what a tracker is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 from stepper.debuggee.engine import Subject
 from stepper.model import trace
 from stepper.model.program import Code
-from stepper.model.trace import EventKind
+from stepper.model.trace import Block, EventKind
+from stepper.model.value import ValueId
 
 
 class Sink(Protocol):
     """What the recorder writes to; see `stepper.recording.writer.Writer`."""
 
-    def moments(
-        self,
-        first: int,
-        frames: Sequence[int],
-        ips: Sequence[int],
-        deltas: Sequence[bytes | None],
-    ) -> None: ...
+    source: Callable[[], tuple[int, int, bytes] | None] | None
+
     def keyframe(self, moment: int, state: bytes) -> None: ...
     def code(self, code: Code) -> None: ...
     def value(self, id: int, body: bytes) -> None: ...
@@ -58,3 +55,26 @@ class Judge(Protocol):
     def occurred(self, kind: EventKind, moment: int, text: str, subject: Subject) -> None: ...
     def wants(self, kind: EventKind) -> bool: ...
     def notice(self, text: str) -> None: ...
+
+
+# The flavours of trackers; csrc/trackers.c has the same numbers.
+Flavour = Literal[0, 1, 2]
+ORDINARY: Literal[0] = 0
+CONSTANT: Literal[1] = 1
+"""Can neither change nor have children; equal ones need not be told apart."""
+LAZY: Literal[2] = 2
+"""Stands for another tracker, once that is made."""
+
+
+class Describer(Protocol):
+    """The engine's knowledge of trackers."""
+
+    children: dict[int, tuple[ValueId, ...]]
+    """For each description of a container, its children's numbers."""
+    attributes: Callable[[object], dict[str, object] | None]
+
+    def describe(self, tracker: object, number: Callable[[object], ValueId]) -> int: ...
+    def flavour(self, kind: type) -> Flavour: ...
+    def constant(self, tracker: object) -> int: ...
+    def block(self, translator: Any, block: Any) -> Block: ...
+    def speculation(self, speculation: Any) -> str: ...

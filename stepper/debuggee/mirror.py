@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
+from stepper._C import Mirror
 from stepper.model import trace
 from stepper.model.program import Code
+from stepper.model.trace import MomentId
 
 
 class LiveTranslation:
@@ -59,58 +60,14 @@ class LiveAttempt:
         self.restart_reason = ""
 
 
-class FrameMirror:
-    """A symbolic frame as it was at its newest moment."""
+class FrameMirror(Mirror):
+    """A symbolic frame as it was at its newest moment; see csrc/mirror.h."""
 
-    __slots__ = (
-        "_code", "_make_code", "attempt", "blocks", "blocks_last", "call_moment", "depth", "id",
-        "ip", "key", "live_locals", "local_ids", "locals", "noted_locals", "parent", "speculation",
-        "stack", "stack_ids", "stores", "told_ip", "written",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        id: int,
-        key: Any,
-        make_code: Callable[[], Code],
-        parent: FrameMirror | None,
-        attempt: LiveAttempt,
-        call_moment: int | None,
-    ) -> None:
-        self.id = id
-        self.key = key
-        """The engine's translator."""
-        self._make_code = make_code
-        self._code: Code | None = None
-        self.parent = parent
-        self.attempt = attempt
-        self.depth: int = 0 if parent is None else parent.depth + 1
-        self.call_moment = call_moment
-        self.ip = 0
-        self.told_ip = 0
-        """`ip` at the newest moment that was told."""
-        self.stack: list[Any] = []
-        self.stack_ids: list[int] = []
-        self.locals: dict[str, Any] = {}
-        """As they were told last."""
-        self.local_ids: dict[str, int] = {}
-        self.live_locals: dict[str, Any] | None = None
-        """The engine's own dictionary, when it was looked at last."""
-        self.noted_locals: dict[str, Any] = self.locals
-        """Its newest copy; the same object as long as nothing was stored."""
-        self.stores = b""
-        """For each instruction of the code, whether it can change which value a local has."""
-        self.blocks: list[Any] = []
-        self.blocks_last: Any = None
-        self.speculation: Any = None
-        self.written = False
-
-    @property
-    def code(self) -> Code:
-        """The code that is interpreted; made when it is first asked for."""
-        if self._code is None:
-            self._code = self._make_code()
-        return self._code
+    __slots__ = ()
+    attempt: LiveAttempt
+    call_moment: MomentId | None
+    code: Code
+    parent: FrameMirror | None
 
 
 def storing(code: Code) -> bytes:

@@ -24,16 +24,17 @@ from typing import Any
 
 import msgspec
 
+from stepper._C import Steps
 from stepper.debuggee.engine import NOTHING, Subject
-from stepper.debuggee.faces import Judge, Sink
+from stepper.debuggee.faces import Describer, Judge, Sink
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, storing
-from stepper.debuggee.steps import BATCH, Steps
-from stepper.debuggee.trackers import Describer
 from stepper.debuggee.walks import Walk, WalkFrame, Walks
 from stepper.model import trace
 from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Place
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class Recorder:
@@ -42,7 +43,6 @@ class Recorder:
     def __init__(
         self, writer: Sink, controller: Judge, engine: Any, *, detail: str = "all"
     ) -> None:
-        self.moment: MomentId = 0
         self._writer = writer
         self.judge = controller
         self._engine = engine
@@ -50,145 +50,71 @@ class Recorder:
         self._ids = dict.fromkeys(
             ("translation", "attempt", "frame", "guard", "node", "side_effect", "break"), 0
         )
-        self.current: FrameMirror | None = None
-        """The frame of the newest moment; it may have been left since."""
         self.stepping: WalkFrame | None = None
         """The frame of a walk that is at its newest moment now, while the judge is asked."""
         self.walks = Walks(self)
-        self.top: FrameMirror | None = None
-        """The innermost frame that is being interpreted; set by the engine."""
-        self.graph_changed = False
-        """Whether the engine has nodes to report before the next step."""
         self._stores: dict[int, bytes] = {}
-        self._steps: Steps
-        self._suspects: list[Any] = []
-        self.told_late: frozenset[type] = frozenset()
-        """Kinds of trackers whose changes the engine tells when they are made already; set by the
-        engine when it is installed."""
-
-    @property
-    def describer(self) -> Describer:
-        """The engine's knowledge of trackers; set by the engine when it is installed."""
-        return self._describer
-
-    @describer.setter
-    def describer(self, describer: Describer) -> None:
-        self._describer = describer
-        self._steps = Steps(self._writer, describer)
+        self.describer: Describer = engine.make_describer(self.store_value)
+        """The engine's knowledge of trackers."""
+        self.steps: Steps[FrameMirror] = Steps(
+            controller,
+            self.describer,
+            engine.told_late(),
+            on_graph=engine.report_graph,
+            on_alert=self._stand,
+            on_adopt=self._write_frame,
+            on_error=engine.break_down,
+            pack_blocks=self._pack_blocks,
+            speculation_text=self.describer.speculation,
+            write_keyframe=writer.keyframe,
+            flush=writer.flush,
+        )
+        """The hot path. The engine sets its `top` and `graph_changed`."""
+        writer.source = self.steps.take
 
     def _next(self, what: str) -> int:
         self._ids[what] += 1
         return self._ids[what]
 
-    # --- the hot path
+    @property
+    def moment(self) -> MomentId:
+        """The newest moment, 0 when there was none."""
+        return self.steps.moment
 
-    def step(self, tx: Any, behind: int = 0) -> None:
-        """The translator `tx` is about to interpret an instruction; an engine's hook as it is.
+    @property
+    def current(self) -> FrameMirror | None:
+        """The frame of the newest moment; it may have been left since."""
+        return self.steps.current
 
-        Reads of `tx` what Dynamo's InstructionTranslatorBase has: `instruction_pointer`, `stack`,
-        `symbolic_locals`, `block_stack`, `current_speculation`. Only with detail `all`. `behind`:
-        how far the instruction is behind the pointer, for one that is being interpreted already.
-        """
-        try:
-            frame = self.top
-            if frame is None or frame.key is not tx:
-                return
-            if self.graph_changed:
-                self._engine.report_graph()
-            symbolic_locals: dict[str, Any] = tx.symbolic_locals
-            if (
-                (frame.stores or self._adopt(frame))[frame.ip]
-                or frame.live_locals is not symbolic_locals
-                or len(frame.noted_locals) != len(symbolic_locals)
-            ):
-                frame.live_locals = symbolic_locals
-                frame.noted_locals = symbolic_locals.copy()
-            frame.ip = ip = tx.instruction_pointer - behind
-            self.moment += 1
-            self.current = frame
-            blocks = tx.block_stack
-            notes = self._steps.notes
-            notes.append(
-                (
-                    frame,
-                    ip,
-                    tx.stack.copy(),
-                    frame.noted_locals,
-                    blocks.copy() if blocks else None,
-                    tx.current_speculation,
-                )
-            )
-            if self.judge.alert:
-                self._steps.tell()
-                self.judge.at_moment(
-                    self.moment, frame.id, frame.attempt.id, frame.depth, frame.code, ip
-                )
-            elif len(notes) >= BATCH or self._must_tell_now(tx.stack):
-                self._steps.tell()
-        except Exception as error:
-            self._engine.break_down(error)
+    @property
+    def step(self) -> Callable[..., None]:
+        """The engine's hook of each instruction, with detail `all`."""
+        return self.steps.step
 
-    def glance(self, tx: Any) -> None:
+    @property
+    def glance(self) -> Callable[..., None]:
         """The same with detail `stops`: remember where it is, should the next thing be a stop."""
-        frame = self.top
-        if frame is not None and frame.key is tx:
-            if self.graph_changed:
-                self._engine.report_graph()  # while the instruction that made them is the current
-            frame.ip = tx.instruction_pointer
-            frame.stack = tx.stack.copy()
-            self.current = frame
-            if self.judge.alert:
-                try:
-                    self.judge.at_moment(
-                        self.moment + 1,
-                        frame.id,
-                        frame.attempt.id,
-                        frame.depth,
-                        frame.code,
-                        frame.ip,
-                    )
-                except Exception as error:
-                    self._engine.break_down(error)
+        return self.steps.glance
 
-    def _adopt(self, frame: FrameMirror) -> bytes:
-        """A frame that was entered before everything was to be recorded goes on: tell it whole."""
-        frame.stack = []
-        frame.locals = {}
-        self._write_frame(frame)
-        return frame.stores
+    # --- steps (see csrc/steps.c)
+
+    def _stand(self, frame: FrameMirror) -> None:
+        """The judge wants to see the instruction that is about to be interpreted."""
+        moment = self.steps.moment + (not self.everything)
+        self.judge.at_moment(moment, frame.id, frame.attempt.id, frame.depth, frame.code, frame.ip)
+
+    def _pack_blocks(self, translator: Any, blocks: list[Any]) -> bytes:
+        return _encode([self.describer.block(translator, block) for block in blocks])
 
     def touched(self, tracker: Any) -> None:
         """The tracker is about to change: what it was is told now, what it became with the next
         moment."""
-        if not self.everything:
-            return
-        self.settle()
-        self._suspects.append(tracker)
-        self._steps.trackers.touched(tracker, self.current.depth if self.current is not None else 0)
+        if self.everything:
+            self.steps.touched(tracker)
 
     def settle(self) -> None:
         """Something is about to change: what there was is told now."""
-        if self._steps.notes:
-            self._steps.tell()
-
-    def _must_tell_now(self, stack: list[Any]) -> bool:
-        """Whether the newest note has something that may be changed before we hear of it.
-
-        Only what was never described, or is to be described anew, would then be told wrongly."""
-        late = self.told_late
-        if self._suspects:
-            found = False
-            for suspect in self._suspects:
-                inner = self._describer.inner(suspect)
-                found = found or type(suspect if inner is None else inner) in late
-            self._suspects.clear()
-            if found:
-                return True
-        return (
-            bool(stack)
-            and type(stack[-1]) in late
-            and id(stack[-1]) not in self._steps.trackers.known
-        )
+        self.steps.tell()
 
     # --- translations, attempts, frames
 
@@ -259,7 +185,7 @@ class Recorder:
             f"{translation.compile_id} attempt {attempt.number}",
             attempt.id,
         )
-        self._steps.restart()
+        self.steps.restart()
         return attempt
 
     def restarts(self, attempt: LiveAttempt, reason: str) -> None:
@@ -310,7 +236,7 @@ class Recorder:
         self._writer.event(self.moment, EventKind.END, text, record.id)
         if not translation.nested:
             self._forget_all()
-        self._steps.tell()
+        self.steps.tell()
         self._writer.flush()
         if outcome is Outcome.SKIPPED and self._engine.is_program(record.filename):
             self._occurred(EventKind.SKIP, reason, record.id, Subject(name=record.name))
@@ -448,9 +374,9 @@ class Recorder:
             attempt=attempt.id,
             moment=self.moment,
             kind=kind,
-            target=self._steps.trackers.number(target),
+            target=self.steps.number(target),
             text=text,
-            value=None if value is None else self._steps.trackers.number(value),
+            value=None if value is None else self.steps.number(value),
         )
         self._writer.side_effect(record)
         self._occurred(EventKind.SIDE_EFFECT, text, record.id)
@@ -499,11 +425,10 @@ class Recorder:
         self, frame: int, ip: int, delta: bytes | None, keyframe: bytes | None
     ) -> MomentId:
         """A walk's next moment, encoded; returns its number, the one after `moment`."""
-        self._steps.tell_other(frame, ip, delta)
-        self.moment += 1
+        moment = self.steps.add(frame, ip, delta)
         if keyframe is not None:
-            self._writer.keyframe(self.moment, keyframe)
-        return self.moment
+            self._writer.keyframe(moment, keyframe)
+        return moment
 
     def new_walk_ids(self) -> tuple[int, int]:
         """Numbers for a walk and its attempt."""
@@ -520,9 +445,7 @@ class Recorder:
         """A walk's frame, before its first moment; returns its number."""
         id = self._next("frame")
         self._writer.frame(
-            trace.Frame(
-                id, attempt, parent, depth, code.id, self.moment + 1, call_moment=call
-            )
+            trace.Frame(id, attempt, parent, depth, code.id, self.moment + 1, call_moment=call)
         )
         return id
 
@@ -542,15 +465,13 @@ class Recorder:
         instructions = frame.code.instructions
         line = instructions[frame.ip].line if frame.ip < len(instructions) else None
         record = frame.attempt.translation.record
-        return Place(
-            frame.attempt.id, frame.id, frame.depth, line, record.thread, record.level
-        )
+        return Place(frame.attempt.id, frame.id, frame.depth, line, record.thread, record.level)
 
     def stopping(self, moment: MomentId, text: str) -> MomentId:
         """The program is about to stand still: make everything up to now visible to readers."""
         self._materialize()
         moment = min(moment, self.moment) or self.moment
-        self._steps.tell()
+        self.steps.tell()
         self._writer.event(moment, EventKind.STOP, text)
         self._writer.flush()
         return moment
@@ -572,9 +493,7 @@ class Recorder:
         self.judge.notice(text)
         self._writer.event(self.moment, EventKind.NOTE, text)
         self.walks.muted = True
-        self._steps.notes.clear()  # telling them may be what broke down
-        self._steps.trackers.clear()
-        self._suspects.clear()
+        self.steps.clear()  # without telling: that may be what broke down
         self._writer.flush()
 
     def detach(self) -> None:
@@ -603,24 +522,21 @@ class Recorder:
         frame = self.current
         if frame is None:
             return
-        chain: list[FrameMirror] = []
         current: FrameMirror | None = frame
+        chain: list[FrameMirror] = []
         while current is not None:
             chain.append(current)
             current = current.parent
         for mirror in reversed(chain):
             self._write_frame(mirror)
-            mirror.locals = mirror.key.symbolic_locals
-        self._steps.tell_whole(chain)
+        self.steps.tell_whole(frame)
         self._engine.catch_up()  # before the moment counts: what is there already is seen at it
-        self.moment += 1
+        self.steps.moment += 1
 
     def _forget_all(self) -> None:
         """Tell what is left to tell, and let go of every tracker."""
-        self._steps.tell()
-        self._steps.trackers.clear()
-        self._suspects.clear()
-        self.current = None
+        self.steps.tell()
+        self.steps.clear()
 
 
 def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Attempt:

@@ -1,8 +1,7 @@
 """The writer: what lives in the debuggee and puts a session into its file.
 
-It is called for every instruction that the compiler interprets, so what is called most (`moments`,
-`value`) appends to a list and nothing else; a transaction is made of a few hundred moments, which
-become one row.
+What is called often appends to a list and nothing else. The moments themselves gather elsewhere
+(csrc/steps.c), which asks for a commit when there are some hundreds; they become one row.
 A stop, the end of a translation, and at latest the first event after a second of quiet commit too,
 so that a viewer is never far behind.
 
@@ -13,7 +12,7 @@ write lock it keeps its rows and tries again with the next batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 import msgspec
@@ -33,7 +32,6 @@ from stepper.model.trace import (
 from stepper.recording.database import Database
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.packing import clean, pack
-from stepper.recording.schema import MOST_TOGETHER, Moments
 
 _QUIET = 1.0
 """Seconds after which an event commits what is waiting."""
@@ -60,7 +58,7 @@ _GUARD_WITHDRAWN = "UPDATE guard SET withdrawn = ? WHERE id = ?"
 _NODE_ERASED = "UPDATE node SET erased = ? WHERE id = ?"
 
 _STATEMENTS = (
-    _KEYFRAME, _CODE, _VALUE, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
+    _MOMENTS, _KEYFRAME, _CODE, _VALUE, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
     _GRAPH_BREAK, _EVENT, _FRAME_END, _GUARD_CODE, _GUARD_WITHDRAWN, _NODE_ERASED,
 )  # fmt: skip
 
@@ -75,7 +73,7 @@ class Writer:
     on_failure: Callable[[str], None] | None
     """Told `failed`, once, at the moment when writing stops."""
 
-    def __init__(self, path: str, facts: SessionFacts, *, batch: int = 512) -> None:
+    def __init__(self, path: str, facts: SessionFacts) -> None:
         """Create the recording `path`, which must not exist (or be empty).
 
         A writer never replaces a file: whoever wants that deletes the old recording first.
@@ -85,42 +83,16 @@ class Writer:
         """
         first = ("INSERT INTO session VALUES (?, NULL)", (pack(facts),))
         self._database: Database | None = Database.create(path, [first])
-        self._batch = batch
         self._refused = 0
-        self._full = batch
         self._waiting: dict[str, Rows] = {sql: [] for sql in _STATEMENTS}
-        # A tuple for each of 100,000 moments would wake the garbage collector; these lists do not.
-        self._runs: list[tuple[int, Moments]] = []
-        self._held = 0
-        self._next = 0
+        self.source: Callable[[], tuple[int, int, bytes] | None] | None = None
+        """Asked at each commit for the moments since the last one: the first's number, how many,
+        and encoded Moments."""
         self._committed_at = monotonic()
         self._events = 0
         self.path = path
         self.failed = ""
         self.on_failure = None
-
-    def moments(
-        self,
-        first: int,
-        frames: Sequence[int],
-        ips: Sequence[int],
-        deltas: Sequence[bytes | None],
-    ) -> None:
-        """The instants before some instructions, one after the other, from number `first` on.
-
-        Frame, instruction and encoded Delta (None: no change) of each. `first` is one more than
-        the last number of the call before, or a reader will say that moments are missing.
-        """
-        if first != self._next or not self._runs:
-            self._runs.append((first, Moments([], [], [])))
-        run = self._runs[-1][1]
-        run.frames.extend(frames)
-        run.ips.extend(ips)
-        run.deltas.extend(deltas)
-        self._next = first + len(frames)
-        self._held += len(frames)
-        if self._held >= self._full:
-            self.flush()
 
     def value(self, id: int, body: bytes) -> None:
         """A description, an encoded Value, under the number by which deltas refer to it."""
@@ -211,11 +183,9 @@ class Writer:
         if self._database is None or self.failed:
             self._forget()
             return
-        batches: list[tuple[str, Iterable[tuple[object, ...]]]] = [
-            (sql, rows) for sql, rows in self._waiting.items() if rows
-        ]
-        if self._runs:
-            batches.insert(0, (_MOMENTS, [row for run in self._runs for row in _rows(*run)]))
+        if self.source is not None and (run := self.source()) is not None:
+            self._waiting[_MOMENTS].append(run)
+        batches = [(sql, rows) for sql, rows in self._waiting.items() if rows]
         if not batches:
             return
         try:
@@ -223,13 +193,11 @@ class Writer:
         except RecordingBusyError as error:
             self._refused += 1
             if self._refused < _PATIENCE:
-                self._full = self._held + self._batch
                 return
             self._fail(str(error))
         except RecordingError as error:
             self._fail(str(error))
         self._refused = 0
-        self._full = self._batch
         self._forget()
 
     def close(self, ended: str = "exit") -> None:
@@ -250,8 +218,6 @@ class Writer:
             self._database = None
 
     def _forget(self) -> None:
-        self._runs.clear()
-        self._held = 0
         for rows in self._waiting.values():
             rows.clear()
 
@@ -268,13 +234,6 @@ class Writer:
             self._database.write([("UPDATE session SET ended = ?", [(clean(ended),)])])
         except RecordingError:
             return
-
-
-def _rows(first: int, run: Moments) -> Iterator[tuple[int, int, bytes]]:
-    for start in range(0, len(run.frames), MOST_TOGETHER):
-        part = slice(start, start + MOST_TOGETHER)
-        moments = Moments(run.frames[part], run.ips[part], run.deltas[part])
-        yield first + start, len(moments.frames), pack(moments)
 
 
 def _code_text(code: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from stepper.recording.navigation import find_break, move
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
 from tests.recordings import FACTS, big_recording
+from tests.tape import Runs
 
 
 def main(steps: int = 100_000) -> None:
@@ -40,6 +41,7 @@ def _write_rate(path: str, steps: int) -> None:
     """What the writer alone takes for a step: one moment, half a value, told 64 at once."""
     delta, value = b"d" * 12, b"v" * 60
     writer = Writer(path, FACTS)
+    runs = Runs(writer)
     begun = time.perf_counter()
     for first in range(1, steps, 64):
         frames: list[int] = []
@@ -51,7 +53,7 @@ def _write_rate(path: str, steps: int) -> None:
             deltas.append(delta)
             if i % 2:
                 writer.value(i, value)
-        writer.moments(first, frames, ips, deltas)
+        runs.add(first, frames, ips, deltas)
     writer.flush()
     taken = time.perf_counter() - begun
     writer.close()

@@ -25,14 +25,31 @@ from stepper.recording.writer import Writer
 from tests.tape import FACTS, code_of
 
 
+class NoCompiler:
+    """An engine of which only walks are told."""
+
+    make_describer = Describer
+
+    def told_late(self) -> frozenset[type]:
+        return frozenset()
+
+    def report_graph(self) -> None:
+        """There is none."""
+
+    def catch_up(self) -> None:
+        """There is nothing to catch up with."""
+
+    def break_down(self, error: Exception) -> None:
+        raise error
+
+
 class Session:
     """A recorder without a compiler, and its recording."""
 
     def __init__(self, path: Path, detail: str = "all") -> None:
         self.path = str(path)
         self.writer = Writer(self.path, FACTS)
-        self.recorder = Recorder(self.writer, Controller(None), None, detail=detail)
-        self.recorder.describer = Describer(self.recorder.store_value)
+        self.recorder = Recorder(self.writer, Controller(None), NoCompiler(), detail=detail)
         self.codes: dict[str, Code] = {}
 
     def code(self, name: str = "program") -> Code:

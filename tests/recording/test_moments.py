@@ -17,9 +17,8 @@ from stepper.recording.errors import RecordingError
 from stepper.recording.navigation import move
 from stepper.recording.packing import pack
 from stepper.recording.reader import Recording
-from stepper.recording.schema import MOST_TOGETHER, Moments
-from stepper.recording.writer import Writer
-from tests.recordings import FACTS, Tape
+from stepper.recording.schema import Moments
+from tests.recordings import Tape
 
 CODE = Code(0, "f", "f", "f.py", 1, tuple(Instruction(i, "NOP", line=i) for i in range(10)))
 
@@ -111,15 +110,6 @@ def test_executed_is_counted_over_runs(tmp_path: Path, flushed_after: Sequence[i
             if not 21 <= moment <= 40:
                 counts[moment % 10] = counts.get(moment % 10, 0) + 1
         assert recording.executed(1, upto) == counts
-
-
-def test_more_moments_than_a_run_may_have_become_several(tmp_path: Path) -> None:
-    writer = Writer(str(tmp_path / "r.stepper"), FACTS, batch=10**9)
-    count = MOST_TOGETHER + 3
-    writer.moments(1, [1] * count, [*range(count)], [None] * count)
-    writer.code(Code(1, "f", "f", "f.py", 1, ()))
-    writer.close()
-    assert Recording.open(writer.path).newest == count
 
 
 def test_follower_sees_each_run_when_it_is_committed(tmp_path: Path) -> None:

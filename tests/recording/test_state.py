@@ -205,7 +205,7 @@ def test_damaged_delta_is_a_clear_error(tmp_path: Path, body: bytes) -> None:
     tape.begin(CODE, "0/0")
     tape.start_attempt()
     tape.step(0)
-    tape.writer.moments(2, [1], [1], [body])
+    tape.runs.add(2, [1], [1], [body])
     recording = Recording.open(tape.close())
     assert isinstance(recording.state(1), State)
     with pytest.raises(RecordingError, match="damaged"):

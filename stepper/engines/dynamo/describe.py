@@ -25,7 +25,7 @@ from torch._dynamo.variables import ConstantVariable
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.misc import NullVariable
 
-from stepper.debuggee.trackers import CONSTANT, LAZY, ORDINARY, Flavour
+from stepper.debuggee.faces import CONSTANT, LAZY, ORDINARY, Flavour
 from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text, tensor_meta
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Block

@@ -69,9 +69,6 @@ class DynamoEngine:
         points = versions.probe_points()
         functions = {meaning: versions.resolve(point) for meaning, point in points.items()}
         self._recorder = observer
-        self._describer = observer.describer = Describer(observer.store_value)
-        self._describer.attributes = self._pending_attributes
-        observer.told_late = versions.told_late()
         self._codes.begin(observer.store_code)
         compile_code = inspect.unwrap(functions["translation_begins"]).__code__
         try:
@@ -88,6 +85,16 @@ class DynamoEngine:
         except Exception:
             self.uninstall()
             raise
+
+    def make_describer(self, store: Callable[[int, bytes], None]) -> Describer:
+        """What knows the trackers; `store(id, body)` gets every new description."""
+        self._describer = Describer(store)
+        self._describer.attributes = self._pending_attributes
+        return self._describer
+
+    def told_late(self) -> frozenset[type]:
+        """The kinds of trackers whose changes are told when they are made already."""
+        return versions.told_late()
 
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
@@ -129,7 +136,7 @@ class DynamoEngine:
         """Report the guards and nodes that came, went or changed since the last step."""
         if self._now is not None and self._now.attempt is not None:
             self._now.graph.sync(self._recorder, self._now.attempt)
-        self._recorder.graph_changed = False
+        self._recorder.steps.graph_changed = False
 
     def catch_up(self) -> None:
         """The recorder wants everything from now on, and what came before."""
@@ -159,14 +166,14 @@ class DynamoEngine:
                     self._on_attempt_begins(tx.f_code)
                 self._on_frame_entered(tx.output, tx)
                 if self._recorder.everything:
-                    self._recorder.step(tx, behind=1)
+                    self._recorder.step(tx, 1)
         self._report_all()
 
     def _switch(self) -> None:
         """The innermost translation has changed: say so to those on the hot path."""
         now = self._now = self._contexts[-1] if self._contexts else None
-        self._recorder.top = None if now is None else now.frame
-        self._recorder.graph_changed = now is not None and now.graph.changed
+        self._recorder.steps.top = None if now is None else now.frame
+        self._recorder.steps.graph_changed = now is not None and now.graph.changed
 
     # --- hooks: translations and attempts
 
@@ -292,10 +299,10 @@ class DynamoEngine:
             return
         now.graph.begin(output)
         parent = now.frame
-        now.frame = self._recorder.top = self._recorder.enter(
+        now.frame = self._recorder.steps.top = self._recorder.enter(
             now.attempt, tx, functools.partial(self._codes.traced, tx), parent
         )
-        self._recorder.graph_changed = now.graph.changed
+        self._recorder.steps.graph_changed = now.graph.changed
 
     def _on_frame_left(self) -> None:
         now = self._now
@@ -305,7 +312,7 @@ class DynamoEngine:
         if now.frame.parent is None:
             self._recorder.settle()
         self._recorder.leave(now.frame)
-        now.frame = self._recorder.top = now.frame.parent
+        now.frame = self._recorder.steps.top = now.frame.parent
 
     def _on_graph_closing(self) -> None:
         # Dead objects and their pending changes are about to go, then the graph's example values.
@@ -322,24 +329,24 @@ class DynamoEngine:
     def _on_node_inserted(self, node: Any) -> None:
         if self._now is not None:
             self._now.graph.inserted(node)
-            self._recorder.graph_changed = self._now.graph.changed
+            self._recorder.steps.graph_changed = self._now.graph.changed
 
     def _on_node_removed(self, node: Any) -> None:
         if self._now is not None:
             self._now.graph.removed(node)
-            self._recorder.graph_changed = self._now.graph.changed
+            self._recorder.steps.graph_changed = self._now.graph.changed
 
     def _on_node_moved(self, node: Any) -> None:
         if self._now is not None:
             self._now.graph.moved(node)
-            self._recorder.graph_changed = self._now.graph.changed
+            self._recorder.steps.graph_changed = self._now.graph.changed
 
     _on_node_moved_behind = _on_node_moved
 
     def _on_guard_added(self) -> None:
         # Dynamo has yet to decide whether it keeps it.
         if self._now is not None:
-            self._now.graph.changed = self._recorder.graph_changed = True
+            self._now.graph.changed = self._recorder.steps.graph_changed = True
 
     _on_guards_removed = _on_guard_added
 
@@ -360,7 +367,7 @@ class DynamoEngine:
         if self._now is not None:
             self._recorder.touched(tensor)
             self._now.graph.renamed(tensor.__dict__["proxy"].__dict__["node"])
-            self._recorder.graph_changed = self._now.graph.changed
+            self._recorder.steps.graph_changed = self._now.graph.changed
 
     def _on_change(self, tracker: Any) -> None:
         if self._now is not None:

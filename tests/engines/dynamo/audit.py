@@ -66,7 +66,7 @@ class Auditor(Recorder):
     def step(self, *arguments: Any) -> None:
         """Record the moment, then look at everything."""
         before = self.moment
-        super().step(*arguments)
+        self.steps.step(*arguments)
         frame = self.current
         if self.moment == before or frame is None:
             return

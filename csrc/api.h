@@ -1,0 +1,43 @@
+/* Where CPython's public API differs between 3.11, 3.12 and 3.13 (frames: see compat.h). */
+
+#ifndef STEPPER_API_H
+#define STEPPER_API_H
+
+#include "module.h"
+
+/* Whether a weak reference refers to this very object, alive. */
+static inline int
+stepper_weakref_is(PyObject *ref, PyObject *object)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *found;
+    if (PyWeakref_GetRef(ref, &found) != 1) {
+        return 0;
+    }
+    Py_DECREF(found); /* the caller holds it, or it is another's */
+    return found == object;
+#else
+    return PyWeakref_GET_OBJECT(ref) == object;
+#endif
+}
+
+/* The exception that is set, taken away; a new reference. */
+static inline PyObject *
+stepper_take_exception(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != NULL) {
+        PyException_SetTraceback(value, traceback);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+#endif

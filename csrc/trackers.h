@@ -1,0 +1,92 @@
+/* Numbers for trackers, and what each was last said to be; see trackers.c. */
+
+#ifndef STEPPER_TRACKERS_H
+#define STEPPER_TRACKERS_H
+
+#include "module.h"
+#include "pack.h"
+
+#include <stdint.h>
+
+typedef struct {
+    PyObject *tracker; /* the address only, to compare with */
+    PyObject *ref;     /* a weak reference to it */
+    uint32_t number;
+} Known;
+
+typedef struct {
+    PyObject *type;
+    int flavour;
+    int late;
+} Kind;
+
+typedef struct {
+    PyObject *tracker;
+    long depth; /* of the frame that touched it */
+} Touched;
+
+typedef struct {
+    uint32_t number, description;
+} Said;
+
+typedef struct {
+    uint32_t number;
+    PyObject *tracker;
+} Undescribed;
+
+typedef struct {
+    PyObject *describer, *describe, *children, *late, *number_function;
+    unsigned generation; /* one more at each clear: whoever called Python looks whether it is his */
+
+    Known *known; /* open addressing, a power of two */
+    size_t known_size, known_used;
+    Kind *kinds;
+    size_t kinds_size, kinds_used;
+
+    uint32_t serial;         /* the newest number; the next arrays are indexed by it */
+    uint32_t *descriptions;  /* 0: none yet */
+    uint32_t *shown;         /* the stamp at which it was last shown */
+    Py_ssize_t numbers_room, shown_room;
+    uint32_t stamp;
+
+    Said *fresh;
+    Py_ssize_t fresh_size, fresh_room;
+    Undescribed *undescribed;
+    Py_ssize_t undescribed_size, undescribed_room;
+    Touched *changing;
+    Py_ssize_t changing_size, changing_room;
+    Touched *later;
+    Py_ssize_t later_size, later_room;
+    long later_depth; /* the deepest in `later`, -1: none */
+    Touched *suspects;
+    Py_ssize_t suspects_size, suspects_room;
+    uint32_t *waiting;
+    Py_ssize_t waiting_size, waiting_room;
+
+    PyObject *plain[4]; /* by type: None, bool, int, str: the number of each constant */
+    PyObject *constants; /* description -> number, of all other constants */
+    PyObject *same;      /* number -> set of further numbers of the same tracker */
+} Trackers;
+
+int trackers_init(Trackers *self, PyObject *describer, PyObject *late, PyObject *number_function);
+void trackers_clear(Trackers *self);
+void trackers_free(Trackers *self);
+
+/* The number of a tracker, 0 with an exception. A new one joins `undescribed`. */
+uint32_t tracker_number(Trackers *self, PyObject *tracker);
+/* Describe what is new, into `fresh`. */
+int trackers_describe_new(Trackers *self);
+/* Describe anew what was touched, as far as the frame of `depth` can see the change. */
+int trackers_describe_touched(Trackers *self, long depth);
+/* A tracker comes into view: say again what it is, when the newest keyframe does not hold it. */
+int tracker_show(Trackers *self, uint32_t number);
+/* The tracker is about to change, by an instruction of a frame of `depth`. */
+int tracker_touched(Trackers *self, PyObject *tracker, long depth);
+/* Whether something may be changed before we hear of it: a suspect, or the top of the stack. */
+int trackers_must_tell_now(Trackers *self, PyObject *top);
+/* Pack a map of all that is reachable from the numbers in `waiting`; from now on that is shown. */
+int trackers_pack_reachable(Trackers *self, Buffer *out);
+/* Put a number into `waiting`. */
+int trackers_await(Trackers *self, uint32_t number);
+
+#endif
