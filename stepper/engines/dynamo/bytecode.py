@@ -34,6 +34,7 @@ class CodeBook:
     def __init__(self) -> None:
         self._codes: dict[int, tuple[CodeType, Code]] = {}
         self._traced: dict[int, tuple[Any, Code]] = {}
+        self._lookups: dict[tuple[object, ...], Code] = {}
         self._count = 0
         self._store: Callable[[Code], None] = lambda code: None
 
@@ -72,13 +73,29 @@ class CodeBook:
             self._traced[key] = entry
         return entry[1]
 
-    def _make(self, code: CodeType, instructions: tuple[Instruction, ...]) -> Code:
+    def lookup(
+        self, code: CodeType, name: str, qualname: str, checks: tuple[Instruction, ...]
+    ) -> Code:
+        """A program of guards, for calls of a code object."""
+        key = (code.co_filename, code.co_firstlineno, qualname, checks)
+        found = self._lookups.get(key)
+        if found is None:
+            found = self._lookups[key] = self._make(code, checks, name, qualname)
+        return found
+
+    def _make(
+        self,
+        code: CodeType,
+        instructions: tuple[Instruction, ...],
+        name: str = "",
+        qualname: str = "",
+    ) -> Code:
         self._count += 1
         first, source = _source(code)
         made = Code(
             id=self._count,
-            name=code.co_name,
-            qualname=code.co_qualname,
+            name=name or code.co_name,
+            qualname=qualname or code.co_qualname,
             filename=code.co_filename,
             first_line=code.co_firstlineno,
             instructions=instructions,
