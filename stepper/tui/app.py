@@ -9,7 +9,6 @@ panes that can be seen. Nothing polls, except for a light timer while the record
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Iterable
 from typing import ClassVar
@@ -31,6 +30,7 @@ from stepper.model.control import BreakpointChanged, Hello, Notice, Running, Sto
 from stepper.model.stepping import Motion
 from stepper.model.trace import EventKind
 from stepper.recording.errors import RecordingError
+from stepper.tui.collector import Collector
 from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import EventScreen, Leaving, QuitScreen
@@ -44,7 +44,7 @@ from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
-from stepper.tui.workarounds import PromptKeys
+from stepper.tui.workarounds import PromptKeys, QuietScreen, keep_strips_free_of_cycles
 
 _TICK = 0.1
 """Seconds between two looks at a recording that this session's program writes."""
@@ -89,6 +89,7 @@ class StepperApp(PromptKeys[int]):
             at: moment of a recording to begin at; None: the first, or the newest when the program
                 that wrote it did not end in order.
         """
+        keep_strips_free_of_cycles()
         super().__init__()
         self.session = session
         self.cursor = Cursor(session)
@@ -106,10 +107,14 @@ class StepperApp(PromptKeys[int]):
         self._timer: Timer | None = None
         self._last_interrupt = 0.0
         self._banner_hidden = False
+        self._collector = Collector()
         self._following = False
         """Whether each newer moment of a growing recording is shown as it comes."""
         if theme:
             self.theme = theme
+
+    def get_default_screen(self) -> Screen[None]:
+        return QuietScreen(id="_default")
 
     def compose(self) -> ComposeResult:
         yield self._header
@@ -127,10 +132,10 @@ class StepperApp(PromptKeys[int]):
         self._set_timer()
 
     def on_ready(self) -> None:
-        # What stands now stays: the collector need not walk through it again, 60 ms in a key press.
-        gc.freeze()
+        self._collector.start()
 
     def on_unmount(self) -> None:
+        self._collector.stop()
         self._unsubscribe()
 
     def _arrived(self, event: SessionEvent) -> None:
@@ -157,6 +162,7 @@ class StepperApp(PromptKeys[int]):
 
     def renew(self) -> None:
         """Make a new picture of the place where the cursor is."""
+        self._collector.busy()
         session = self.session
         self.snapshot = Snapshot(
             session.recording,

@@ -24,6 +24,7 @@ from textual.strip import Strip
 
 from stepper.tui.palette import Palette, Row, printable
 from stepper.tui.prompt import Prompt
+from stepper.tui.themed import Themed
 from stepper.tui.workarounds import QuietScrollView
 
 _SEARCH_SLICE = 0.02
@@ -33,7 +34,7 @@ _SIDEWAYS = 8
 """Columns that a key scrolls sideways."""
 
 
-class Lines(QuietScrollView, can_focus=True):
+class Lines(QuietScrollView, Themed, can_focus=True):
     """A list of rows with a cursor. Give it rows with `show`; react to its messages."""
 
     DEFAULT_CSS = """
@@ -123,7 +124,6 @@ class Lines(QuietScrollView, can_focus=True):
         """Columns at the left that stay when the rest is scrolled sideways."""
         self._strips: LRUCache[int, tuple[Strip, Style]] = LRUCache(512)
         self._base: Style | None = None
-        self._palette: tuple[str, Palette] | None = None
 
     # What it shows
 
@@ -211,15 +211,6 @@ class Lines(QuietScrollView, can_focus=True):
         self.scroll_to(y=max(0, top), animate=False, immediate=True, force=True)
 
     # Drawing
-
-    @property
-    def palette(self) -> Palette:
-        """The styles of the theme in use."""
-        theme = self.app.current_theme
-        if self._palette is None or self._palette[0] != theme.name:
-            self._palette = (theme.name, Palette(theme))
-            self._forget()
-        return self._palette[1]
 
     def notify_style_update(self) -> None:
         self._forget()

@@ -16,6 +16,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.widgets import Input
 
 from stepper.model.trace import MomentId
@@ -96,6 +97,8 @@ class ListingPane(Pane):
         super().__init__()
         self.view = self.VIEWS[0] if self.VIEWS else ""
         self._places: Places | None = None
+        self._drawn_size: Size | None = None
+        """The size at the last drawing; a pane that comes to light again has it still."""
 
     def compose(self) -> ComposeResult:
         yield Caption(id=f"{self.id}-views")
@@ -203,7 +206,9 @@ class ListingPane(Pane):
 
     def on_resize(self, event: events.Resize) -> None:
         # Rows can be made for a width, and there are details only where there is room.
-        self.redraw()
+        if event.size != self._drawn_size:
+            self._drawn_size = event.size
+            self.redraw()
 
     # Details
 

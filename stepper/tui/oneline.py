@@ -8,12 +8,12 @@ from rich.segment import Segment
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
-from stepper.tui.palette import Palette, Span, printable
+from stepper.tui.palette import Span, printable
+from stepper.tui.themed import Themed
 
 
-class OneLine(Widget):
+class OneLine(Themed):
     """A line of spans; what does not fit is cut off at the right."""
 
     DEFAULT_CSS = "OneLine { height: 1; width: 1fr; }"
@@ -21,7 +21,6 @@ class OneLine(Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.spans: tuple[Span, ...] = ()
-        self._palette: tuple[str, Palette] | None = None
 
     def say(self, *spans: Span | str) -> None:
         """Show these spans."""
@@ -29,14 +28,6 @@ class OneLine(Widget):
         if given != self.spans:
             self.spans = given
             self.refresh()
-
-    @property
-    def palette(self) -> Palette:
-        """The styles of the theme in use."""
-        theme = self.app.current_theme
-        if self._palette is None or self._palette[0] != theme.name:
-            self._palette = (theme.name, Palette(theme))
-        return self._palette[1]
 
     def render_line(self, y: int) -> Strip:
         base = self.rich_style
@@ -105,12 +96,12 @@ class Tabs(OneLine):
             if here:
                 end = at
             self._ends.append((at, name))
-        self._left = 0
-        if end > width - 2:
-            self._left = min(start, end - width + 2)
+        left = min(start, end - width + 2) if end > width - 2 else 0
+        if left != self._left:
+            self._left = left
+            self.refresh()
         self.set_class(focused, "-focused")
         self.say(*spans)
-        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         if not self._left:

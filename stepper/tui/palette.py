@@ -113,7 +113,10 @@ def _style(look: _Look, variables: dict[str, str], ansi: bool) -> Style:
     if look.color == "muted" and ansi:
         style += Style(dim=True)
     elif look.color:
-        style += Style(color=_color(look.color, variables).rich_color)
+        color = _color(look.color, variables)
+        if not ansi:
+            color = _readable(color, variables)
+        style += Style(color=color.rich_color)
     if look.background.startswith("band") and ansi:
         # A terminal's own sixteen colours hold none that is safe under every foreground.
         style += Style(underline=True)
@@ -124,15 +127,51 @@ def _style(look: _Look, variables: dict[str, str], ansi: bool) -> Style:
     return style
 
 
+_BLENDS = {
+    "muted": ("foreground", 5.0),
+    "band": ("primary", 1.25),
+    "band-2": ("foreground", 1.2),
+    "block": ("primary", 1.6),
+}
+"""Colours between the background and another, as near to the background as this contrast allows.
+The contrasts are chosen so that what is muted can still be read where a row is marked."""
+
+
+_READABLE = 4.5
+"""The contrast from which text counts as readable."""
+
+
+def _blended(background: Color, towards: Color, contrast: float) -> Color:
+    """The first colour on the way that stands out so much; the end of the way if none does."""
+    steps = (background.blend(towards, percent / 100) for percent in range(5, 100, 5))
+    return next((step for step in steps if contrast_of(step, background) >= contrast), towards)
+
+
+def _readable(color: Color, variables: dict[str, str]) -> Color:
+    """A colour for text, nearer to the foreground's where it would hardly be seen."""
+    background, foreground = (_color(name, variables) for name in ("background", "foreground"))
+    steps = (color.blend(foreground, percent / 100) for percent in range(0, 100, 10))
+    return next((step for step in steps if contrast_of(step, background) >= _READABLE), foreground)
+
+
+def contrast_of(one: Color, other: Color) -> float:
+    """The contrast of two colours as WCAG defines it: 1 (alike) to 21."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(color: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+        for part in color.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
 def _color(name: str, variables: dict[str, str]) -> Color:
-    if name == "muted":
-        return _color("background", variables).blend(_color("foreground", variables), 0.6)
-    if name == "band":
-        return _color("background", variables).blend(_color("primary", variables), 0.25)
-    if name == "band-2":
-        return _color("background", variables).blend(_color("foreground", variables), 0.12)
-    if name == "block":
-        return _color("background", variables).blend(_color("primary", variables), 0.45)
+    if name in _BLENDS:
+        towards, contrast = _BLENDS[name]
+        return _blended(_color("background", variables), _color(towards, variables), contrast)
     # `text-…` are the variables that are made to be read on the background.
     for variable in (f"text-{name}", name):
         try:

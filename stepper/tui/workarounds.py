@@ -8,13 +8,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TypeVar
 
+from rich.style import Style
 from textual import events
 from textual.app import App
 from textual.geometry import Size
 from textual.layout import Layout
+from textual.reactive import Reactive
+from textual.screen import Screen
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -68,6 +74,16 @@ class QuietScrollView(ScrollView):
             self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True, force=True)
 
 
+class QuietScreen(Screen[None]):
+    """A screen that is not painted anew, all of it, when the keyboard goes to another widget.
+
+    `focused` is a reactive that asks for that; the two widgets concerned ask for themselves
+    already. Can go when `Screen.focused` stops asking.
+    """
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+
+
 class PromptKeys(App[ResultT]):
     """An application in which a key acts before the next one is handed out.
 
@@ -114,6 +130,29 @@ async def _settled(widget: Widget) -> None:
         # A widget that goes away takes no more messages.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(done.wait(), _PATIENCE)
+
+
+@cache
+def keep_strips_free_of_cycles() -> None:
+    """Have strips not hold themselves.
+
+    A strip that is asked for the whole of itself is its own answer, and remembers it. So each line
+    that was ever drawn is garbage that only the collector can free, 600 kB a picture, and walking
+    through it takes longer than drawing. Can go when `Strip` stops keeping such answers.
+    """
+    divide, crop_extend = Strip.divide, Strip.crop_extend
+
+    def divide_lightly(self: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
+        inside = [cut for cut in cuts if cut <= self.cell_length]
+        return [self] if inside == [self.cell_length] else divide(self, inside)
+
+    def crop_extend_lightly(self: Strip, start: int, end: int, style: Style | None) -> Strip:
+        if start == 0 and end == self.cell_length:
+            return self
+        return crop_extend(self, start, end, style)
+
+    Strip.divide = divide_lightly  # type: ignore[method-assign]
+    Strip.crop_extend = crop_extend_lightly  # type: ignore[method-assign]
 
 
 def draw_on_stdout() -> None:

@@ -6,9 +6,11 @@ import time
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.color import Color
+from textual.theme import BUILTIN_THEMES
 
 from stepper.tui.lines import Lines
-from stepper.tui.palette import Row, row
+from stepper.tui.palette import ROLES, Palette, Row, contrast_of, row
 from stepper.tui.tree_lines import Branch, TreeLines
 from tests.tui.screen import plain, until
 
@@ -144,9 +146,43 @@ async def test_every_role_has_a_style_in_every_theme(theme: str) -> None:
     app = ListApp(Lines())
     async with app.run_test(size=(60, 40)) as pilot:
         app.theme = theme
-        from stepper.tui.palette import ROLES
-
         names = list(ROLES)
         app.lines.show(len(names), lambda i: row((names[i], names[i]), role="current"))
         await pilot.pause()
         assert [line.rstrip() for line in plain(app)][: len(names)] == names
+
+
+@pytest.mark.parametrize(
+    "theme", [name for name, theme in BUILTIN_THEMES.items() if not theme.ansi]
+)
+def test_text_can_be_read_in_every_theme_also_on_marked_rows(theme: str) -> None:
+    palette = Palette(BUILTIN_THEMES[theme])
+    background = Color.parse(BUILTIN_THEMES[theme].to_color_system().generate()["background"])
+    grounds = {"": (background, 4.4)}
+    for role, least in (("current", 3.3), ("cursor", 2.6)):
+        marked = palette[role].bgcolor
+        assert marked is not None
+        grounds[role] = (Color.from_rich_color(marked), least)
+        assert contrast_of(grounds[role][0], background) > 1.2, f"{role} is not to be seen"
+    for role, look in ROLES.items():
+        color = palette[role].color
+        if look.color and color is not None:
+            for ground, (behind, least) in grounds.items():
+                found = contrast_of(Color.from_rich_color(color), behind)
+                assert found >= least, f"{role} on {ground or 'the background'}: {found:.1f}"
+
+
+async def test_another_theme_is_drawn_at_once() -> None:
+    app = ListApp(Lines())
+    async with app.run_test(size=(20, 3)) as pilot:
+        app.lines.show(1, lambda _: row(("text", "keyword")))
+        await pilot.pause()
+
+        def color() -> object:
+            style = next(iter(app.lines.render_line(0))).style
+            return style and style.color
+
+        before = color()
+        app.theme = "gruvbox"
+        await pilot.pause()
+        assert color() != before

@@ -20,14 +20,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from stepper.client.text import attempt_name, short_name
 from stepper.model.trace import EventKind, MomentId
 from stepper.recording.reader import Recording
-from stepper.tui.palette import Palette, Span, printable
+from stepper.tui.palette import Span, printable
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Snapshot
+from stepper.tui.themed import Themed
 from stepper.tui.timeline_model import MARKS, Run, Timeline, Window
 
 _GUTTER = 9
@@ -50,7 +50,7 @@ class _Line(NamedTuple):
     depth: int | None = None
 
 
-class TimelineView(Widget, can_focus=True):
+class TimelineView(Themed, can_focus=True):
     """Draws a window of the timeline."""
 
     DEFAULT_CSS = """
@@ -93,7 +93,6 @@ class TimelineView(Widget, can_focus=True):
         self._rows: dict[int, list[Span]] = {}
         self._here: dict[int, int] = {}
         """The frame of each depth at the current moment."""
-        self._palette: tuple[str, Palette] | None = None
 
     # What it shows
 
@@ -149,14 +148,6 @@ class TimelineView(Widget, can_focus=True):
         self.draw_anew()
 
     # Drawing
-
-    @property
-    def palette(self) -> Palette:
-        """The styles of the theme in use."""
-        theme = self.app.current_theme
-        if self._palette is None or self._palette[0] != theme.name:
-            self._palette = (theme.name, Palette(theme))
-        return self._palette[1]
 
     def _mark_rows(self) -> int:
         return len(MARKS) if self.size.height >= _TALL else 1
