@@ -241,6 +241,23 @@ def breakpoints_of(options: argparse.Namespace, config: Config) -> tuple[Breakpo
     return tuple(found)
 
 
+def theme_of(config: Config) -> str:
+    """The name of the theme that is configured; empty for the usual one.
+
+    Raises:
+        UsageError: there is no such theme.
+    """
+    if config.theme:
+        from textual.theme import BUILTIN_THEMES
+
+        if config.theme not in BUILTIN_THEMES:
+            known = ", ".join(sorted(BUILTIN_THEMES))
+            raise UsageError(
+                f"[tool.stepper]: there is no theme {config.theme!r}. It can be: {known}"
+            )
+    return config.theme
+
+
 def need_terminal(instead: str) -> None:
     """See that there is a terminal for the full-screen interface.
 

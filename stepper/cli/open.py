@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from stepper.cli.arguments import UsageError, config_here, need_terminal
+from stepper.cli.arguments import UsageError, config_here, need_terminal, theme_of
 
 
 def add_to(subparsers: Any) -> None:
@@ -33,10 +33,11 @@ def open_file(options: argparse.Namespace) -> int:
     except RecordingError as error:
         raise UsageError(str(error)) from None
     try:
+        theme = theme_of(config)
         need_terminal(f"stepper console {options.file}")
 
         from stepper.tui.running import run as run_screen
 
-        return run_screen(session, theme=config.theme, at=options.at)
+        return run_screen(session, theme=theme, at=options.at)
     finally:
         session.close()

@@ -13,6 +13,7 @@ from stepper.cli.arguments import (
     config_here,
     launch_spec,
     need_terminal,
+    theme_of,
 )
 
 
@@ -39,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
     config = config_here()
     spec = launch_spec(options, config)
+    theme = theme_of(config)
     need_terminal("stepper console, or stepper record")
     cols, rows = shutil.get_terminal_size()
     spec = msgspec.structs.replace(spec, stop_at_entry=not spec.breakpoints, rows=rows, cols=cols)
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         from stepper.tui.running import run as run_screen
 
-        code = run_screen(session, theme=config.theme)
+        code = run_screen(session, theme=theme)
         status = session.exit_status
     finally:
         session.close()

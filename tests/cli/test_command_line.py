@@ -241,3 +241,15 @@ def test_a_wrong_breakpoint_in_the_configuration_is_a_usage_error(
     result = stepper("console", "-c", "pass")
     assert result.returncode == 2
     assert "[tool.stepper] break: 'what' is no breakpoint" in result.stderr
+
+
+@pytest.mark.parametrize("command", [["run", "-c", "pass"], ["open", "sample.stepper"]])
+def test_an_unknown_theme_is_a_usage_error(
+    stepper: Run, tmp_path: Path, command: list[str]
+) -> None:
+    sample_recording(str(tmp_path / "sample.stepper"))
+    (tmp_path / "pyproject.toml").write_text("[tool.stepper]\ntheme = 'bright'\n")
+    result = stepper(*command)
+    assert result.returncode == 2
+    assert "[tool.stepper]: there is no theme 'bright'. It can be: ansi-dark, " in result.stderr
+    assert len(result.stderr.splitlines()) == 1
