@@ -29,6 +29,7 @@ class PlayedSession(Session):
         self.asked: list[tuple[str, int | None]] = []
         self.typed: list[str] = []
         self.sizes: list[tuple[int, int]] = []
+        self.unanswered: list[Future[Response]] = []
         self.alive = True
 
     @property
@@ -42,7 +43,9 @@ class PlayedSession(Session):
     def evaluate(self, expression: str, frame: int | None = None) -> Future[Response]:
         self.asked.append((expression, frame))
         future: Future[Response] = Future()
-        if expression == "boom":
+        if expression == "slow":
+            self.unanswered.append(future)
+        elif expression == "boom":
             future.set_result(Response(1, ok=False, text="NameError: name 'boom' is not defined"))
         else:
             future.set_result(Response(1, text="[1,\n 2]", printed="said aside\n"))
@@ -83,6 +86,17 @@ async def test_an_expression_is_evaluated_in_the_frame_that_is_looked_at(sample_
         assert session.asked == [("stack", app.snapshot.frame_state.frame)]
         await pilot.press(*"boom", "enter")
         await until(pilot, lambda: "NameError: name 'boom' is not defined" in text(app))
+
+
+async def test_an_answer_stands_under_its_question(sample_path: Path) -> None:
+    async with played(sample_path) as (app, session, pilot):
+        await pilot.press("e", *"slow", "enter", *"boom", "enter")
+        await until(pilot, lambda: "NameError" in text(app))
+        session.unanswered[0].set_result(Response(1, text="at last"))
+        await until(pilot, lambda: "at last" in text(app))
+        shown = text(app)
+        places = [shown.index(part) for part in (">>> slow", "at last", ">>> boom", "NameError")]
+        assert places == sorted(places)
 
 
 async def test_earlier_expressions_come_back(sample_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from concurrent.futures import Future
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -66,13 +65,16 @@ class ConsolePane(Pane):
     class Answered(Message):
         """The program has answered."""
 
-        def __init__(self, response: Response) -> None:
+        def __init__(self, exchange: list[Row], response: Response) -> None:
             super().__init__()
+            self.exchange = exchange
             self.response = response
 
     def __init__(self) -> None:
         super().__init__()
-        self._log: list[Row] = []
+        self._exchanges: list[list[Row]] = []
+        """Each question with what was answered: an answer stands under its question, also when
+        another question was asked meanwhile."""
 
     def compose(self) -> ComposeResult:
         yield Lines(empty="", id="console-lines")
@@ -98,7 +100,7 @@ class ConsolePane(Pane):
         hint = f"evaluates over {_NAMES}"
         why_not = _why_not(snapshot)
         self.query_one(ConsoleInput).placeholder = ">>>"
-        self.lines.show(len(self._log), self._log.__getitem__, empty=why_not or hint)
+        self._draw_log(empty=why_not or hint)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -108,35 +110,39 @@ class ConsolePane(Pane):
         field = self.query_one(ConsoleInput)
         field.remember(expression)
         field.value = ""
-        self._add((">>> ", "key"), expression)
+        exchange = [row((">>> ", "key"), expression)]
+        self._exchanges.append(exchange)
         snapshot = self.snapshot
         why_not = _why_not(snapshot) if snapshot else "there is no program yet"
         if snapshot is None or why_not:
-            self._add((why_not, "warning"))
+            exchange.append(row((why_not, "warning")))
+            self._draw_log(to_end=True)
             return
         frame = None
         if snapshot.at_stop:
             frame = snapshot.frame_state.frame if snapshot.frame_state else None
         elif snapshot.stopped is not None:
             text = f"evaluated where the program stands, at moment {snapshot.stopped.moment}"
-            self._add((f"{text}; you look at moment {snapshot.moment}", "dim"))
-        self._session.evaluate(expression, frame).add_done_callback(self._on_answer)
-
-    def _on_answer(self, future: Future[Response]) -> None:
-        # On the thread that reads the channel: only a message may cross over.
-        self.post_message(self.Answered(future.result()))
+            exchange.append(row((f"{text}; you look at moment {snapshot.moment}", "dim")))
+        self._draw_log(to_end=True)
+        # The answer comes on the thread that reads the channel: only a message may cross over.
+        self._session.evaluate(expression, frame).add_done_callback(
+            lambda future: self.post_message(self.Answered(exchange, future.result()))
+        )
 
     def on_console_pane_answered(self, message: Answered) -> None:
         response = message.response
-        for line in response.printed.splitlines():
-            self._add((line, "dim"))
-        for line in response.text.splitlines():
-            self._add((line, "" if response.ok else "error"))
+        message.exchange += [row((line, "dim")) for line in response.printed.splitlines()]
+        role = "" if response.ok else "error"
+        message.exchange += [row((line, role)) for line in response.text.splitlines()]
+        self._draw_log(to_end=True)
 
-    def _add(self, *spans: tuple[str, str] | str) -> None:
-        self._log.append(row(*spans))
-        del self._log[:-_KEPT_LINES]
-        self.lines.show(len(self._log), self._log.__getitem__, cursor=len(self._log) - 1)
+    def _draw_log(self, *, to_end: bool = False, empty: str | None = None) -> None:
+        rows = [row for exchange in self._exchanges for row in exchange]
+        while len(rows) > _KEPT_LINES and len(self._exchanges) > 1:
+            del rows[: len(self._exchanges.pop(0))]
+        cursor = len(rows) - 1 if to_end else None
+        self.lines.show(len(rows), rows.__getitem__, cursor=cursor, empty=empty)
 
 
 def _why_not(snapshot: Snapshot) -> str:
