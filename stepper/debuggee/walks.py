@@ -75,9 +75,11 @@ class Described(NamedTuple):
     """Its `items` are filled in from `children`."""
     children: tuple[tuple[str, Described], ...] = ()
     """What it holds, with labels like `[0]` or `.attr`; without cycles."""
+    kind: type | None = None
+    """Its exact type, when that is builtin or torch's own."""
 
 
-class _Known:
+class Known:
     """A value that is in view."""
 
     __slots__ = ("body", "children", "described", "number", "users")
@@ -86,7 +88,7 @@ class _Known:
         self.number = number
         self.described: Described | None = None
         self.body = 0
-        self.children: tuple[_Known, ...] = ()
+        self.children: tuple[Known, ...] = ()
         self.users = 0
         """In how many places it stands."""
 
@@ -95,8 +97,8 @@ class WalkFrame:
     """A frame of a walk, as it was at its newest moment."""
 
     __slots__ = (
-        "blocks", "call_moment", "code", "depth", "id", "ip", "last_moment", "local_ids", "locals",
-        "parent", "stack", "stack_ids", "walk",
+        "blocks", "call_moment", "code", "depth", "id", "ip", "last_moment", "locals", "parent",
+        "stack", "walk",
     )  # fmt: skip
 
     def __init__(self, walk: Walk, code: Code, parent: WalkFrame | None) -> None:
@@ -109,10 +111,8 @@ class WalkFrame:
         self.ip = 0
         self.call_moment: MomentId | None = None
         self.last_moment: MomentId = 0
-        self.stack: list[_Known] = []
-        self.stack_ids: list[ValueId] = []
-        self.locals: dict[str, _Known] = {}
-        self.local_ids: dict[str, ValueId] = {}
+        self.stack: list[Known] = []
+        self.locals: dict[str, Known] = {}
         self.blocks: Sequence[Block] = ()
 
     @property
@@ -227,12 +227,13 @@ class Walk:
         self._subject = Subject(name=code.qualname or code.name)
         self._began = time.monotonic()
         self._stood_before = recorder.judge.stood
-        self._known: dict[Hashable, _Known] = {}
+        self._known: dict[Hashable, Known] = {}
         self._count = 0
-        self._keyframe_due = 0
+        self.keyframe_due = 0
         self._last = 0
-        self._fresh: list[tuple[ValueId, int]] = []
-        self._left: list[_Known] = []
+        self.fresh: list[tuple[ValueId, int]] = []
+        """Descriptions to go into the next delta: (value, body)."""
+        self._left: list[Known] = []
         """Values that have been taken out of others."""
         self._frame: WalkFrame | None = None
         """Of its newest moment."""
@@ -300,7 +301,7 @@ class Walk:
     def leave(self, frame: WalkFrame) -> None:
         """The frame ends, by return or by exception."""
         with self._walks.turn:
-            self._drop([*frame.stack, *frame.locals.values()])
+            self.drop([*frame.stack, *frame.locals.values()])
             frame.stack, frame.locals = [], {}
             if frame.id and not self.muted:
                 self._recorder.store_frame_end(frame.id, frame.last_moment)
@@ -384,17 +385,6 @@ class Walk:
         first = self.record.first_moment
         return trace.Attempt(self.attempt, self.record.id, 1, first, last_moment, "")
 
-    def _write_frame(self, frame: WalkFrame) -> None:
-        if frame.parent is not None and not frame.parent.id:
-            self._write_frame(frame.parent)
-        frame.id = self._recorder.store_frame(
-            self.attempt,
-            frame.parent.id if frame.parent is not None else None,
-            frame.depth,
-            frame.code,
-            frame.call_moment,
-        )
-
     def _tell(
         self,
         frame: WalkFrame,
@@ -403,50 +393,69 @@ class Walk:
         blocks: Sequence[Block],
     ) -> None:
         """Write a moment: what changed in the frame since its newest one."""
-        recorder = self._recorder
-        if not self.record.id:
-            self._write()
         if not frame.id:
-            self._write_frame(frame)
-        fresh = self._fresh
-        known_stack = [self._know(each) for each in stack]
-        known_locals = {name: self._know(each) for name, each in locals.items()}
-        self._take([*known_stack, *known_locals.values()])
-        self._drop([*frame.stack, *frame.locals.values(), *self._left])
+            self.begin_frame(frame)
+        known_stack = [self.know(each) for each in stack]
+        known_locals = {name: self.know(each) for name, each in locals.items()}
+        self.take([*known_stack, *known_locals.values()])
+        self.drop([*frame.stack, *frame.locals.values(), *self._left])
         self._left.clear()
-        frame.stack, frame.locals = known_stack, known_locals
 
-        ids = [each.number for each in known_stack]
-        before = frame.stack_ids
         keep = 0
-        for new, old in zip(ids, before):  # noqa: B905 - the common prefix
-            if new != old:
+        for new, old in zip(known_stack, frame.stack):  # noqa: B905 - the common prefix
+            if new is not old:
                 break
             keep += 1
-        changed = keep != len(ids) or keep != len(before)
-        local_ids = {name: each.number for name, each in known_locals.items()}
+        changed = keep != len(known_stack) or keep != len(frame.stack)
         changes: dict[str, int] | None = None
-        if local_ids != frame.local_ids:
+        if known_locals != frame.locals:
+            before = frame.locals
             changes = {
-                name: id for name, id in local_ids.items() if frame.local_ids.get(name) != id
+                name: known.number
+                for name, known in known_locals.items()
+                if before.get(name) is not known
             }
-            changes.update((name, 0) for name in frame.local_ids.keys() - local_ids.keys())
+            changes.update((name, 0) for name in before.keys() - known_locals.keys())
+        frame.stack, frame.locals = known_stack, known_locals
         rows = None
         if blocks is not frame.blocks and blocks != frame.blocks:
             rows = list(blocks)
-            frame.blocks = blocks
-        frame.stack_ids, frame.local_ids = ids, local_ids
-
+        frame.blocks = blocks
         delta: bytes | None = None
         if rows is not None:
-            delta = _encode((keep, ids[keep:], changes, fresh, rows))
-        elif changed or changes or fresh:
-            delta = _encode((keep, ids[keep:], changes, fresh))
-        fresh.clear()
+            delta = _encode((keep, self._numbers(frame, keep), changes, self.fresh, rows))
+        elif changed or changes or self.fresh:
+            delta = _encode((keep, self._numbers(frame, keep), changes, self.fresh))
+        self.tell(frame, delta)
+
+    @staticmethod
+    def _numbers(frame: WalkFrame, keep: int) -> list[ValueId]:
+        return [known.number for known in frame.stack[keep:]]
+
+    def begin_frame(self, frame: WalkFrame) -> None:
+        """Write a frame's row, before its first moment, and those of what it belongs to."""
+        if not self.record.id:
+            self._write()
+        if frame.parent is not None and not frame.parent.id:
+            self.begin_frame(frame.parent)
+        frame.id = self._recorder.store_frame(
+            self.attempt,
+            frame.parent.id if frame.parent is not None else None,
+            frame.depth,
+            frame.code,
+            frame.call_moment,
+        )
+
+    def tell(self, frame: WalkFrame, delta: bytes | None) -> None:
+        """A moment of a frame that is up to date: `delta` is what has just changed in it, with all
+        that is `fresh`."""
+        self.fresh.clear()
+        recorder = self._recorder
         number = recorder.moment + 1
-        keyframe = self._keyframe(frame) if number >= self._keyframe_due else None
-        if keyframe is not None:
-            self._keyframe_due = number + KEYFRAME_EVERY
+        keyframe = None
+        if number >= self.keyframe_due:
+            keyframe = self._keyframe(frame)
+            self.keyframe_due = number + KEYFRAME_EVERY
         self._last = frame.last_moment = recorder.tell_moment(frame.id, frame.ip, delta, keyframe)
         self.moments += 1
 
@@ -456,9 +465,15 @@ class Walk:
         current: WalkFrame | None = frame
         while current is not None:
             frames.append(
-                (current.id, current.ip, current.stack_ids, current.local_ids,
-                 list(current.blocks), "")
-            )  # fmt: skip
+                (
+                    current.id,
+                    current.ip,
+                    self._numbers(current, 0),
+                    {name: known.number for name, known in current.locals.items()},
+                    list(current.blocks),
+                    "",
+                )
+            )
             waiting = [*current.stack, *current.locals.values()]
             while waiting:
                 known = waiting.pop()
@@ -471,20 +486,19 @@ class Walk:
 
     # Which values are in view
 
-    def _know(self, described: Described) -> _Known:
+    def know(self, described: Described) -> Known:
         """The value of a description, which is told when it is new."""
         known = self._known.get(described.key)
         if known is None:
             self._count += 1
-            known = self._known[described.key] = _Known(self._count)
+            known = self._known[described.key] = Known(self._count)
         elif known.described is described:
             return known
-        first = known.described is None
-        known.described = described
+        before, known.described = known.described, described
         value = described.value
         if described.children or known.children:
-            children = tuple(self._know(child) for _, child in described.children)
-            self._take(children)
+            children = tuple(self.know(child) for _, child in described.children)
+            self.take(children)
             self._left += known.children
             known.children = children
             items = tuple(
@@ -492,20 +506,23 @@ class Walk:
                 for (label, _), child in zip(described.children, children, strict=True)
             )
             value = msgspec.structs.replace(value, items=items)
+        elif before is not None and before.value == value:
+            return known
         body = self._walks.body(value, self._recorder.store_value)
-        if first or body != known.body:
+        if before is None or body != known.body:
             known.body = body
-            self._fresh.append((known.number, body))
+            self.fresh.append((known.number, body))
         return known
 
-    def _take(self, values: Sequence[_Known]) -> None:
+    def take(self, values: Sequence[Known]) -> None:
+        """These values stand in one place more."""
         for known in values:
             known.users += 1
 
-    def _drop(self, values: Sequence[_Known]) -> None:
-        """Forget the values that now stand nowhere."""
+    def drop(self, values: Sequence[Known]) -> None:
+        """These values stand in one place less; forget those that now stand nowhere."""
         for known in values:
             known.users -= 1
             if known.users == 0 and known.described is not None:
                 self._known.pop(known.described.key, None)
-                self._drop(known.children)
+                self.drop(known.children)
