@@ -25,6 +25,7 @@ from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.describe import Describer, callable_name, plain_text
 from stepper.engines.dynamo.graph_breaks import BreakTracker
+from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.probes import Probe
 from stepper.engines.dynamo.underway import Compiling, underway
@@ -61,6 +62,7 @@ class DynamoEngine:
         self._failed: LiveTranslation | None = None
         self._breaks = BreakTracker()
         self._codes = bytecode.CodeBook()
+        self._lookups = LookupWatcher(self._codes, _program_stack)
 
     # --- the face
 
@@ -81,6 +83,7 @@ class DynamoEngine:
             changes = self._safely(self._on_change)
             for point in versions.change_points():
                 self._probes.append(Probe(versions.resolve(point), point.parameters, changes))
+            self._lookups.install(observer, self._safely)
             self._join_underway(sys._getframe(1), compile_code)
         except Exception:
             self.uninstall()
@@ -100,6 +103,7 @@ class DynamoEngine:
         """See `Engine.uninstall`."""
         if not self._probes:
             return
+        self._lookups.uninstall()
         for probe in self._probes:
             probe.remove()
         self._probes.clear()

@@ -144,6 +144,17 @@ _CONTAINERS = {
     "UserDefinedObjectVariable",
 }
 
+# What a cache lookup is heard by. Put in after the engine's own probes of the same functions, so
+# heard before them.
+_LOOKUP_POINTS = {
+    "missed": ProbePoint(
+        "torch._dynamo.convert_frame", "_compile", ("code", "locals", "globals", "compiler_fn")
+    ),
+    "entry_made": ProbePoint(
+        "torch._dynamo.types", "GuardedCode.__init__", ("code", "guard_manager")
+    ),
+}
+
 RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.run", ())
 """The symbolic interpreter's loop: while it is on the Python stack, its translator is at work."""
 
@@ -184,6 +195,11 @@ def probe_points() -> dict[str, ProbePoint]:
         )
     points = _POINTS | _OVERRIDES.get(version, {})
     return {meaning: point for meaning, point in points.items() if point is not None}
+
+
+def lookup_points() -> dict[str, ProbePoint]:
+    """The functions to watch for lookups in the cache, by what their call means."""
+    return _LOOKUP_POINTS
 
 
 def told_late() -> frozenset[type]:
@@ -235,6 +251,12 @@ def source_name(source: Any) -> str:
     except NotImplementedError:
         return ""
     return name if type(name) is str else str(name())
+
+
+def current_region() -> tuple[int, bool]:
+    """The isolated region of this thread's calls, -1 for everybody's; and whether there are any."""
+    ask = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_isolate_recompiles_id", None)
+    return (int(ask()), True) if ask is not None else (-1, False)
 
 
 # -- the cache ---------------------------------------------------------------------------------

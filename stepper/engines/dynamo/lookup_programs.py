@@ -1,0 +1,228 @@
+"""The programs that lookups are: the entries of a code in their order, the guards of an entry in
+theirs.
+
+A lookup changes the order for the next one: an entry that matched moves to the front, and in an
+entry's tree what failed moves ahead of what did not. What can be read of Dynamo when a lookup is
+over is therefore the order of the *next* one. So the order is remembered from one lookup to the
+next. Where it is not known (entries that were there before anybody looked), what is there now is
+shown; only the places of what is tried before the first failure can be others then.
+
+Names of objects that guards know by identity are remembered too, from when the entry was made or
+hit: an id says nothing to a person, and when the guard fails the object may be gone.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from types import CodeType
+from typing import Any, NamedTuple
+
+from stepper.engines.dynamo.bytecode import CodeBook
+from stepper.engines.dynamo.cache import backend_name, entries_of
+from stepper.engines.dynamo.guard_tree import Check, GuardTree
+from stepper.engines.dynamo.lookup_words import MAX_TEXT, checks_text, expected_text
+from stepper.engines.dynamo.versions import region_of
+from stepper.model.cache import GuardRow, Origin
+from stepper.model.program import Code, Instruction
+
+HIT = "HIT"
+MISS = "MISS"
+ENTRY = "ENTRY"
+PRECOMPILED = "PRECOMPILED"
+REGION = "REGION"
+BACKEND = "BACKEND"
+INVALID = "INVALID"
+
+EVERYBODY = -1
+"""The region of everybody."""
+
+Key = tuple[str, str, tuple[str, ...]]
+_LINE = re.compile(r"^(?P<file>.*?) ?:(?P<line>\d+) in ")
+
+
+class Candidate:
+    """An entry that a lookup may try. Holds Dynamo's objects: to be dropped with the lookup."""
+
+    def __init__(self, origin: Origin, entry: Any, memory: Memory) -> None:
+        self.wrapper: Any = entry.guard_manager
+        self.precompiled = origin is Origin.PRECOMPILED
+        self.region = EVERYBODY if self.precompiled else region_of(entry)
+        self.backend: Any = None if self.precompiled else entry.backend
+        code = None if self.precompiled else entry.code
+        self.code: CodeType | None = code if type(code) is CodeType else None
+        self.memory = memory
+        self.label = "precompiled" if self.precompiled else str(entry.compile_id)
+        self.tree: GuardTree | None = None
+        self.checks: list[Check] = []
+        self.names: dict[Key, str] = memory.names
+
+    @property
+    def valid(self) -> bool:
+        """Whether its guards can pass at all: what it depends on has not died."""
+        return getattr(self.wrapper, "root", None) is not None
+
+    def read(self) -> None:
+        """Read its guards, in the order in which this lookup tried them."""
+        self.tree = GuardTree(self.wrapper)
+        found = {key_of(check.row): check for check in self.tree.checks}
+        order = self.memory.order
+        if order is not None and len(found) == len(self.tree.checks) and set(order) == set(found):
+            self.checks = [found[key] for key in order]
+        else:
+            self.checks = list(self.tree.checks)
+            self.remember()
+
+    def remember(self) -> None:
+        """Remember the order in which the next lookup will try its guards."""
+        tree = GuardTree(self.wrapper) if self.valid else None
+        self.memory.order = [key_of(check.row) for check in tree.checks] if tree else None
+
+    def expected(self, row: GuardRow) -> str:
+        """What a guard of its wants, by name."""
+        return expected_text(row, self.names.get(key_of(row), ""))
+
+
+class Memory:
+    """What is remembered of an entry from one lookup to the next; holds nothing of the program."""
+
+    __slots__ = ("names", "order", "place")
+
+    def __init__(self, place: int) -> None:
+        self.order: list[Key] | None = None
+        self.names: dict[Key, str] = {}
+        self.place = place
+        """Entries that were met earlier have lower numbers."""
+
+
+class Order(NamedTuple):
+    """What is remembered of a code: its entries by their address, as the next lookup tries them."""
+
+    ref: weakref.ref[CodeType]
+    keys: list[int]
+
+
+class Programs:
+    """Makes lookups into code objects, and remembers orders."""
+
+    def __init__(self, codes: CodeBook) -> None:
+        self._codes = codes
+        self._memories: dict[int, tuple[weakref.ref[Any], Memory]] = {}
+        self._orders: dict[int, Order] = {}
+        self._count = 0
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._memories.clear()
+        self._orders.clear()
+
+    # -- entries -----------------------------------------------------------------------------
+
+    def candidates(self, code: CodeType) -> list[Candidate]:
+        """The entries of a code, in the order in which the lookup tried them that is just over."""
+        entries = entries_of(code)
+        for _, entry in reversed(entries):  # where nobody saw them made: the newest stand first
+            self.memory(entry.guard_manager)
+        found = {
+            id(entry.guard_manager): Candidate(origin, entry, self.memory(entry.guard_manager))
+            for origin, entry in entries
+        }
+        known = self._orders.get(id(code))
+        if known is None or known.ref() is not code:
+            return list(found.values())
+        before = [key for key in known.keys if key in found]
+        new = [key for key in found if key not in known.keys]
+        # A new entry goes to the front of its region's list; the winner may have moved since.
+        new.sort(key=lambda key: found[key].memory.place, reverse=True)
+        ordered = [found[key] for key in (*new, *before)]
+        ordered.sort(key=lambda each: (not each.precompiled, each.region == EVERYBODY, each.region))
+        return ordered
+
+    def note_order(self, code: CodeType) -> None:
+        """Remember in which order the next lookup of a code will try its entries."""
+        keys = [id(entry.guard_manager) for _, entry in entries_of(code)]
+        address = id(code)
+        self._orders[address] = Order(weakref.ref(code, lambda _: self._drop(address)), keys)
+
+    def _drop(self, address: int) -> None:
+        self._orders.pop(address, None)
+
+    def memory(self, wrapper: Any) -> Memory:
+        """What is remembered of the entry whose guard manager that is."""
+        address = id(wrapper)
+        known = self._memories.get(address)
+        if known is not None and known[0]() is wrapper:
+            return known[1]
+        self._count += 1
+        memory = Memory(self._count)
+        try:
+            reference = weakref.ref(wrapper, lambda _: self._memories.pop(address, None))
+        except TypeError:
+            return memory
+        self._memories[address] = (reference, memory)
+        return memory
+
+    # -- code objects ------------------------------------------------------------------------
+
+    def of_entries(self, code: CodeType, candidates: list[Candidate], regions: bool) -> Code:
+        """A lookup as a whole: a row for each region and entry, then how it can end."""
+        rows: list[tuple[str, str, int | None]] = []
+        region: int | None = None
+        for each in candidates:
+            if regions and not each.precompiled and each.region != region:
+                region = each.region
+                rows.append((REGION, region_name(region), None))
+            rows.append((PRECOMPILED if each.precompiled else ENTRY, entry_text(each), None))
+        rows.append((MISS, "no entry matches", None))
+        rows.append((HIT, "run the code of the entry that matches", None))
+        return self._codes.lookup(code, code.co_name, code.co_qualname, _instructions(rows))
+
+    def of_guards(self, code: CodeType, candidate: Candidate) -> Code:
+        """One entry: a row for each of its checks."""
+        rows: list[tuple[str, str, int | None]] = []
+        if not candidate.valid:
+            rows.append((INVALID, "an object that it depends on has died", None))
+        if not candidate.precompiled:
+            rows.append((BACKEND, backend_name(candidate.backend), None))
+        rows += [
+            (check.row.kind, checks_text(check.row, candidate.expected(check.row)),
+             user_line(check.row, code))
+            for check in candidate.checks
+        ]  # fmt: skip
+        name = f"guards of {candidate.label}"
+        return self._codes.lookup(code, name, name, _instructions(rows))
+
+
+def key_of(row: GuardRow) -> Key:
+    """What tells a guard from the others of its entry, whatever its place."""
+    return row.kind, row.source, row.code
+
+
+def entry_text(candidate: Candidate) -> str:
+    """An entry in a line."""
+    return "" if candidate.precompiled else candidate.label
+
+
+def region_name(region: int) -> str:
+    """A region in words."""
+    return "of everybody" if region == EVERYBODY else f"{region}"
+
+
+def user_line(row: GuardRow, code: CodeType) -> int | None:
+    """The line that caused a guard, when it is one of the function's file."""
+    match = _LINE.match(row.user_line)
+    if match is None or not code.co_filename.endswith(match["file"].removeprefix("...")):
+        return None
+    return int(match["line"])
+
+
+def _instructions(rows: list[tuple[str, str, int | None]]) -> tuple[Instruction, ...]:
+    return tuple(
+        Instruction(
+            index=index,
+            opname=opname,
+            argrepr=text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…",
+            line=line,
+        )
+        for index, (opname, text, line) in enumerate(rows)
+    )

@@ -1,0 +1,401 @@
+"""Lookups: each call of a compiled function looks for a cache entry whose guards pass.
+
+Dynamo does this in C and tells nobody, so it is known from what follows. A *miss* is followed by a
+compilation, whose first Python function gets the call's locals. A *hit* is followed by the run of
+the entry's transformed code, which begins with the very arguments that the guards have seen
+(`hits` hears of it). At both points nothing of the program has run since, so the lookup can be told
+then: entry by entry and guard by guard, in the order in which they were tried (`lookup_programs`),
+each value and each verdict looked at once more without disturbing anything (`quiet`).
+
+The verdicts are Dynamo's. Of an entry that matched, every guard has passed. Of one that did not,
+the first guard that fails when it is asked again is the one that failed; when none does (all that
+can be asked passes), it is among those that cannot be asked, and that is what is said.
+
+A lookup is a walk of two levels: the entries, and for each the guards. So *next* goes from entry to
+entry, *step* from guard to guard.
+
+When nobody asked for lookups, hits are counted and that is all.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
+from torch._dynamo.eval_frame import innermost_backend
+
+from stepper._C import frame_locals
+from stepper.debuggee.controller import thread_name
+from stepper.debuggee.engine import Subject
+from stepper.debuggee.recorder import Recorder
+from stepper.debuggee.walks import Walk, WalkFrame
+from stepper.engines.dynamo import bytecode, versions
+from stepper.engines.dynamo.cache import backend_name
+from stepper.engines.dynamo.hits import Hits
+from stepper.engines.dynamo.lookup_programs import (
+    EVERYBODY,
+    HIT,
+    Candidate,
+    Programs,
+    key_of,
+    region_name,
+)
+from stepper.engines.dynamo.lookup_words import (
+    differences,
+    entry_told,
+    note,
+    time_text,
+    told,
+)
+from stepper.engines.dynamo.probes import Probe
+from stepper.engines.dynamo.quiet import Answer, Loud, Missing, Quiet, words
+from stepper.model.cache import Verdict
+from stepper.model.program import PythonFrame
+from stepper.model.trace import EventKind, Outcome, Phase
+
+_EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
+_GUARDED_BY_IDENTITY = frozenset({"ID_MATCH"})
+_IDENTICAL_ONLY: Any = object.__eq__
+
+Stack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
+
+
+class _Tried(NamedTuple):
+    """An entry and what its checks said."""
+
+    candidate: Candidate
+    answers: list[Answer]
+    """As many as were run."""
+    verdicts: list[Verdict]
+    backend: Verdict
+    matches: bool
+    fails_at: int | None
+    """Which check failed; None: all passed, or it is not known which."""
+    nanoseconds: int
+
+
+class _Call(NamedTuple):
+    """A call of a compiled function; to be dropped with the lookup."""
+
+    code: CodeType
+    f_locals: dict[str, Any]
+    f_globals: dict[str, Any]
+    backend: Any
+    """None: only the cache is used, whoever compiled what is in it."""
+    winner: CodeType | None
+    python_stack: tuple[PythonFrame, ...]
+
+
+class LookupWatcher:
+    """Tells lookups to the recorder."""
+
+    def __init__(self, codes: bytecode.CodeBook, program_stack: Stack) -> None:
+        self._programs = Programs(codes)
+        self._program_stack = program_stack
+        self._probes: list[Probe] = []
+        self._recorder: Recorder
+        self._hits: Hits | None = None
+        self._originals: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType]]] = {}
+
+    def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
+        """Begin to listen. After the engine's own probes: a lookup comes before its compilation."""
+        self._recorder = recorder
+        for meaning, point in versions.lookup_points().items():
+            hook = safely(getattr(self, f"_on_{meaning}"))
+            self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
+        self._hits = Hits(safely(self._on_hit), self._wanted)
+
+    def uninstall(self) -> None:
+        """Listen no more; before the engine's own probes go."""
+        while self._probes:
+            self._probes.pop().remove()
+        if self._hits is not None:
+            self._hits.close()
+        self._programs.clear()
+        self._originals.clear()
+
+    def count_of(self, transformed: CodeType) -> int | None:
+        """How many calls an entry's code has served; None when nobody counted."""
+        return self._hits.count_of(transformed) if self._hits is not None else None
+
+    @property
+    def trouble(self) -> str:
+        """Why hits cannot be told here; empty when they can."""
+        return self._hits.trouble if self._hits is not None else ""
+
+    def _wanted(self) -> bool:
+        recorder = self._recorder
+        return Phase.LOOKUP in recorder.walks.asked or any(map(recorder.judge.wants, _EVENTS))
+
+    # -- what is heard -----------------------------------------------------------------------
+
+    def _on_missed(
+        self, code: CodeType, locals: dict[str, Any], globals: dict[str, Any], compiler_fn: Any
+    ) -> None:
+        if self._wanted():
+            # This hook, its safety net, `_compile`.
+            stack = self._program_stack(_caller(2))
+            backend = innermost_backend(compiler_fn)
+            self._tell(_Call(code, locals, globals, backend, None, stack))
+
+    def _on_entry_made(self, code: CodeType, guard_manager: Any) -> None:
+        compiling = _enclosing(_caller(2), self._compile_name)
+        if compiling is None:
+            return
+        names = compiling.f_locals
+        original = names.get("code")
+        if type(original) is not CodeType:
+            return
+        address = id(code)
+        self._originals[address] = (
+            weakref.ref(code, lambda _: self._originals.pop(address, None)),
+            weakref.ref(original),
+        )
+        if self._hits is not None:
+            self._hits.watch(code)
+        if self._wanted():
+            memory = self._programs.memory(guard_manager)
+            quiet = Quiet(names.get("locals") or {}, names.get("globals") or {})
+            self._learn_names(memory.names, guard_manager, quiet)
+
+    _compile_name = versions.probe_points()["translation_begins"].qualname
+
+    def _on_hit(self, transformed: CodeType, frame: FrameType) -> None:
+        known = self._originals.get(id(transformed))
+        original = known[1]() if known is not None and known[0]() is transformed else None
+        if original is None:
+            return
+        f_locals = frame_locals(frame)
+        stack = self._program_stack(frame.f_back)
+        callback = torch._C._dynamo.eval_frame.get_eval_frame_callback()
+        backend = innermost_backend(callback) if callable(callback) else None
+        self._tell(_Call(original, f_locals, frame.f_globals, backend, transformed, stack))
+
+    # -- what is told ------------------------------------------------------------------------
+
+    def _tell(self, call: _Call) -> None:
+        candidates = self._programs.candidates(call.code)
+        region, regions = versions.current_region()
+        candidates = [
+            each
+            for each in candidates
+            if each.precompiled or each.region in (region, EVERYBODY) or call.winner is each.code
+        ]
+        code = self._programs.of_entries(call.code, candidates, regions)
+        walk = self._recorder.begin_walk(
+            Phase.LOOKUP,
+            code,
+            name=call.code.co_qualname,
+            thread=thread_name(),
+            python_stack=call.python_stack,
+            resume_of=bytecode.resumed_function(call.code),
+            names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
+        )
+        try:
+            frame = walk.enter(code)
+            self._walk(walk, frame, call, candidates)
+        finally:
+            self._programs.note_order(call.code)
+            if walk.record.outcome is Outcome.RUNNING:
+                walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
+
+    def _walk(self, walk: Walk, frame: WalkFrame, call: _Call, candidates: list[Candidate]) -> None:
+        quiet = Quiet(call.f_locals, call.f_globals)
+        rows = iter(frame.code.instructions)
+        reasons: list[str] = []
+        executed = 0
+        winner: _Tried | None = None
+        region: int | None = None
+        for each in candidates:
+            row = next(rows)
+            if row.opname == "REGION":
+                region = each.region
+                walk.moment(frame, row.index, locals=_region_told(region))
+                row = next(rows)
+            tried = self._try(each, call, quiet)
+            executed += len(tried.answers)
+            walk.moment(frame, row.index, locals=_entry_told(tried))
+            self._walk_entry(walk, frame, call, tried)
+            if not tried.matches:
+                reasons.append(_reason(tried))
+                continue
+            winner = tried
+            break
+        end = next(row for row in rows if row.opname == ("MISS" if winner is None else HIT))
+        if winner is not None:
+            summary = f"{winner.candidate.label}, {executed} guards run"
+            walk.moment(frame, end.index, locals=entry_told({"entry": summary}))
+            walk.occurred(EventKind.HIT, f"{call.code.co_qualname}: {summary}")
+            self._learn_names(winner.candidate.names, winner.candidate.wrapper, quiet)
+            walk.leave(frame)
+            walk.end(Outcome.HIT, summary)
+        else:
+            why = "; ".join(reasons) or "nothing is compiled for this code yet"
+            walk.moment(frame, end.index, locals=entry_told({"because": why}))
+            walk.leave(frame)
+            walk.end(Outcome.MISS, why)
+
+    def _walk_entry(self, walk: Walk, parent: WalkFrame, call: _Call, tried: _Tried) -> None:
+        code = self._programs.of_guards(call.code, tried.candidate)
+        frame = walk.enter(code, parent)
+        offset = len(code.instructions) - len(tried.candidate.checks)
+        for row in code.instructions[:offset]:
+            if row.opname == "BACKEND":
+                walk.moment(frame, row.index, locals=_backend_told(tried, call))
+                if tried.backend is Verdict.FAIL:
+                    self._failed(walk, call, tried, "BACKEND", "", "another backend")
+            else:
+                walk.moment(frame, row.index, locals=entry_told({"verdict": "FAIL"}))
+                self._failed(walk, call, tried, "INVALID", "", row.argrepr)
+        for index, (answer, verdict) in enumerate(zip(tried.answers, tried.verdicts, strict=True)):
+            check = tried.candidate.checks[index]
+            expected = tried.candidate.expected(check.row)
+            walk.moment(frame, offset + index, locals=told(check, answer, verdict, expected))
+            if verdict is Verdict.FAIL:
+                found = ", ".join(map(str, differences(check.row, answer, expected)))
+                text = found or answer.why or "; ".join(check.row.code)
+                self._failed(walk, call, tried, check.row.kind, check.row.source, text)
+        walk.leave(frame)
+
+    def _failed(
+        self, walk: Walk, call: _Call, tried: _Tried, kind: str, source: str, text: str
+    ) -> None:
+        label = tried.candidate.label
+        walk.occurred(
+            EventKind.GUARD_FAIL,
+            f"{' '.join(filter(None, (kind, source)))} of {label}: {text}",
+            subject=Subject(kind=kind, source=source, name=call.code.co_qualname),
+        )
+
+    # -- what the checks say -----------------------------------------------------------------
+
+    def _try(self, candidate: Candidate, call: _Call, quiet: Quiet) -> _Tried:
+        matches = call.winner is not None and candidate.code is call.winner
+        backend = _same_backend(candidate, call.backend)
+        if matches:
+            backend = Verdict.PASS
+        if not candidate.valid or backend is Verdict.FAIL:
+            return _Tried(candidate, [], [], backend, False, None, 0)
+        candidate.read()
+        answers: list[Answer] = []
+        verdicts: list[Verdict] = []
+        fails_at = None
+        scope = _scope(candidate.wrapper)
+        for index, check in enumerate(candidate.checks):
+            answer = quiet.ask(check, scope)
+            answers.append(answer)
+            verdicts.append(Verdict.PASS if matches else answer.verdict)
+            if not matches and answer.verdict is Verdict.FAIL:
+                fails_at = index
+                break
+        spent = sum(answer.nanoseconds or 0 for answer in answers)
+        unknown = [at for at, verdict in enumerate(verdicts) if verdict is Verdict.UNKNOWN]
+        if not matches and fails_at is None and len(unknown) == 1 and backend is Verdict.PASS:
+            fails_at = unknown[0]
+            verdicts[fails_at] = Verdict.FAIL
+            del answers[fails_at + 1 :], verdicts[fails_at + 1 :]
+        if not matches and candidate.tree is not None:
+            candidate.remember()  # what failed moves ahead
+        return _Tried(candidate, answers, verdicts, backend, matches, fails_at, spent)
+
+    def _learn_names(self, names: dict[Any, str], wrapper: Any, quiet: Quiet) -> None:
+        """What the objects are called that an entry's guards know by identity: now they are there,
+        since the guards pass."""
+        if names or getattr(wrapper, "root", None) is None:
+            return
+        from stepper.engines.dynamo.guard_tree import GuardTree
+
+        for check in GuardTree(wrapper).checks:
+            if check.row.kind in _GUARDED_BY_IDENTITY:
+                try:
+                    names[key_of(check.row)] = words(quiet.reach(check.row.source))
+                except (Missing, Loud):
+                    continue
+
+
+def _same_backend(candidate: Candidate, backend: Any) -> Verdict:
+    """Whether an entry is of the call's backend, as Dynamo compares them."""
+    ours = candidate.backend
+    if candidate.precompiled or backend is None or ours is backend:
+        return Verdict.PASS
+    kind = type(ours)
+    if kind is not type(backend):
+        return Verdict.FAIL
+    if getattr(kind, "__eq__", None) is _IDENTICAL_ONLY:
+        return Verdict.FAIL
+    if kind.__module__.partition(".")[0] == "torch":
+        return Verdict.PASS if ours == backend else Verdict.FAIL
+    return Verdict.UNKNOWN
+
+
+def _scope(wrapper: Any) -> dict[str, Any]:
+    """The names that the words of an entry's guards use besides L and G."""
+    return {**(wrapper.closure_vars or {}), **(wrapper.global_scope or {})}
+
+
+def _reason(tried: _Tried) -> str:
+    label = tried.candidate.label
+    if not tried.candidate.valid:
+        return f"{label}: an object that it depends on has died"
+    if tried.backend is Verdict.FAIL:
+        return f"{label}: another backend"
+    if tried.fails_at is None:
+        hidden = [
+            tried.candidate.checks[at].row
+            for at, verdict in enumerate(tried.verdicts)
+            if verdict is Verdict.UNKNOWN
+        ]
+        names = ", ".join(f"{row.kind} {row.source}".strip() for row in hidden[:3])
+        return f"{label}: one that cannot be asked again" + (f" ({names})" if names else "")
+    row = tried.candidate.checks[tried.fails_at].row
+    answer = tried.answers[tried.fails_at]
+    found = ", ".join(map(str, differences(row, answer, tried.candidate.expected(row))))
+    what = f"{row.kind} {row.source}".strip()
+    return f"{label}: {what}: {found or answer.why or '; '.join(row.code)}"
+
+
+def _entry_told(tried: _Tried) -> dict[str, Any]:
+    checks = len(tried.candidate.checks)
+    parts: dict[str, Any] = {"entry": tried.candidate.label}
+    if tried.backend is not Verdict.FAIL and tried.candidate.valid:
+        parts["guards"] = f"{len(tried.answers)} of {checks} run"
+        parts["time"] = time_text(tried.nanoseconds)
+    parts["verdict"] = "match" if tried.matches else f"no match: {_reason(tried)}"
+    return entry_told(parts)
+
+
+def _region_told(region: int) -> dict[str, Any]:
+    return entry_told({"region": region_name(region), "verdict": "pass"})
+
+
+def _backend_told(tried: _Tried, call: _Call) -> dict[str, Any]:
+    expected = backend_name(tried.candidate.backend)
+    actual = "any: only the cache is used" if call.backend is None else backend_name(call.backend)
+    if tried.backend is Verdict.FAIL and actual == expected:
+        actual = f"another {actual}"
+    verdict = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL"}.get(tried.backend, "unknown")
+    found = {
+        "expected": note("expected", expected),
+        "actual": note("actual", actual),
+        "verdict": note("verdict", verdict),
+    }
+    if tried.backend is Verdict.FAIL:
+        found["differs"] = note("differs", f"backend {expected} ≠ {actual}")
+    return found
+
+
+def _caller(above: int) -> FrameType | None:
+    return sys._getframe(above + 1)
+
+
+def _enclosing(frame: FrameType | None, name: str) -> FrameType | None:
+    """The innermost frame of a function of Dynamo's, from `frame` outwards."""
+    while frame is not None:
+        if frame.f_code.co_name == name and bytecode.is_torch_internal(frame.f_code.co_filename):
+            return frame
+        frame = frame.f_back
+    return None

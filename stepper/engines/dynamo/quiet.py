@@ -1,0 +1,423 @@
+"""Asking guards again for the record, without running anybody's code.
+
+A lookup has run its guards already, in C. To show it, each value is looked at once more and each
+leaf asked once more, and that must change nothing: a property of the user's would run twice, a
+guard that compares several values keeps state from call to call, and a guard that is checked as
+Dynamo checks it counts its failures and moves ahead in the order.
+
+So a value is reached by reading its source expression here, step by step, as `L['self'].x[0]` says:
+dictionaries, sequences and slots by what their builtin types do, attributes without properties and
+`__getattr__` (nn.Module's own is known). And a leaf is asked alone where it reads C data only. All
+else is `UNKNOWN`, which is no loss in most lookups: what failed is then known by elimination, and
+in a lookup that hit all guards have passed.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import types
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+import torch
+
+from stepper.engines.dynamo.describe import is_plain, plain_text
+from stepper.engines.dynamo.guard_tree import Check
+from stepper.model.cache import Verdict
+
+MAX_KEYS = 1000
+"""A dictionary with more keys is not searched for a key whose comparison could run code."""
+
+_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_class_dict: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
+_is_subclass = type.__subclasscheck__
+
+_C_DESCRIPTORS = (
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+)
+_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
+_MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+
+_READS_C_DATA = frozenset(
+    {
+        "TYPE_MATCH", "ID_MATCH", "NONE_MATCH", "NOT_NONE", "TRUE_MATCH", "FALSE_MATCH",
+        "GLOBAL_STATE", "TORCH_FUNCTION_MODE_STACK", "DEFAULT_DEVICE", "DUAL_LEVEL_MATCH",
+        "DICT_VERSION", "DICT_LENGTH", "FLOAT_IS_NAN", "COMPLEX_IS_NAN", "TUPLE_ITERATOR_LEN",
+        "RANGE_ITERATOR_MATCH", "FAKE_SCRIPT_TYPE_MATCH",
+    }
+)  # fmt: skip
+"""Leaves that look at nothing that could be the program's code."""
+_ABOUT_CONTAINERS = frozenset({"LENGTH_CHECK", "DICT_CONTAINS", "SET_CONTAINS"})
+_ABOUT_TENSORS = frozenset(
+    {
+        "TENSOR_MATCH", "DISPATCH_KEY_SET_MATCH", "NO_HASATTR", "DYNAMIC_INDICES",
+        "DIMENSION_DYNAMIC_MARKING_GUARD",
+    }
+)  # fmt: skip
+_CONTAINERS = frozenset(
+    {list, tuple, dict, set, frozenset, collections.OrderedDict, collections.defaultdict,
+     collections.deque, str, bytes, range}
+)  # fmt: skip
+
+
+class Loud(Exception):
+    """Going on could run code of the program."""
+
+
+class Missing(Exception):
+    """There is no such value, so the guard fails; the message says what is missing."""
+
+
+class Answer(NamedTuple):
+    """What came of asking a guard again."""
+
+    verdict: Verdict
+    value: object = None
+    reached: bool = False
+    """Whether `value` is the value that it looks at."""
+    why: str = ""
+    """Why it could not be asked, or reached."""
+    nanoseconds: int | None = None
+
+
+class Quiet:
+    """The values of one call, and what guards say of them. Holds them; to be dropped after use."""
+
+    def __init__(self, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> None:
+        self._roots: dict[str, Any] = {"L": f_locals, "G": f_globals}
+        self._locals = f_locals
+        self._reached: dict[str, Any] = {}
+
+    def reach(self, source: str) -> Any:
+        """The value of a guard's source expression.
+
+        Raises:
+            Missing: there is none.
+            Loud: only the program's own code could tell.
+        """
+        found = self._reached.get(source, self)
+        if found is self:
+            with torch._C.DisableTorchFunctionSubclass():
+                found = self._reached[source] = self._walk(_parsed(source))
+        return found
+
+    def ask(self, check: Check, scope: dict[str, Any]) -> Answer:
+        """Ask one guard. `scope`: the names that its words can speak of besides L and G."""
+        row = check.row
+        value: Any = self._locals
+        reached = False
+        if row.source:
+            try:
+                value, reached = self.reach(row.source), True
+            except Missing as error:
+                return Answer(Verdict.FAIL, why=str(error))
+            except Loud as error:
+                return Answer(Verdict.UNKNOWN, why=str(error))
+        try:
+            if row.relational or row.kind == "LAMBDA_GUARD":
+                return self._ask_words(check, scope, value, reached)
+            if check.leaf is None:
+                kind, size = check.expected_type
+                passed = type(value) is kind and (size is None or len(value) == size)
+                return Answer(_verdict(passed), value, reached)
+            if not _harmless(row.kind, row.code, value):
+                why = "asking it again could run code of the program"
+                return Answer(Verdict.UNKNOWN, value, reached, why)
+            if row.depth == 0:
+                return self._call(check.leaf, value, reached)
+            with torch._C.DisableTorchFunctionSubclass():  # as Dynamo does below the root
+                return self._call(check.leaf, value, reached)
+        except Exception as error:  # torch's own, in a leaf: Dynamo would take it for a miss
+            return Answer(
+                Verdict.UNKNOWN, value, reached, f"asking it again: {type(error).__name__}"
+            )
+
+    @staticmethod
+    def _call(leaf: Any, value: Any, reached: bool) -> Answer:
+        began = perf_counter_ns()
+        passed = bool(leaf(value))
+        return Answer(_verdict(passed), value, reached, "", perf_counter_ns() - began)
+
+    def _ask_words(self, check: Check, scope: dict[str, Any], value: Any, reached: bool) -> Answer:
+        """A guard over several values, or a function of Dynamo's."""
+        row = check.row
+        if row.kind == "NO_TENSOR_ALIASING":
+            seen: dict[int, str] = {}
+            for source in _aliasing_sources(row.code):
+                try:
+                    other = seen.setdefault(id(self.reach(source)), source)
+                except (Missing, Loud):
+                    continue
+                if other is not source:
+                    why = f"{source} is the same tensor as {other}"
+                    return Answer(Verdict.FAIL, value, reached, why)
+            return Answer(Verdict.PASS, value, reached)
+        if row.kind == "OBJECT_ALIASING":
+            sides = [part.strip() for part in (row.code[0] if row.code else "").split(" is ")]
+            if len(sides) == 2:
+                try:
+                    same = self.reach(sides[0]) is self.reach(sides[1])
+                except (Missing, Loud) as error:
+                    return Answer(Verdict.UNKNOWN, value, reached, str(error))
+                return Answer(_verdict(same), value, reached)
+            return Answer(Verdict.UNKNOWN, value, reached, "it compares several values")
+        if row.kind == "LAMBDA_GUARD" and row.depth == 0:
+            return self._call(check.leaf, value, reached)  # hooks and the like: torch's own state
+        # Shapes, in words that Dynamo itself evaluates to say why it compiles again.
+        if row.source or not all(map(_about_shapes, row.code)):
+            return Answer(Verdict.UNKNOWN, value, reached, "a function of the compiler decides it")
+        names = {**scope, **self._roots}
+        failing = []
+        with torch._C.DisableTorchFunctionSubclass():
+            for part in row.code:
+                began = perf_counter_ns()
+                if not eval(_compiled(part), names):
+                    failing.append(part)
+                    break
+        spent = perf_counter_ns() - began if row.code else None
+        return Answer(_verdict(not failing), None, False, "; ".join(failing), spent)
+
+    # -- reading an expression ---------------------------------------------------------------
+
+    def _walk(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Name(id=name) if name in self._roots:
+                return self._roots[name]
+            case ast.Attribute(value=inner, attr=name):
+                return attribute(self._walk(inner), name)
+            case ast.Subscript(value=inner, slice=index):
+                return element(self._walk(inner), _constant(index))
+            case ast.Call(func=ast.Name(id="type"), args=[inner], keywords=[]):
+                return type(self._walk(inner))
+            case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
+                return self._listed(inner)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr=method), args=args):
+                return self._of_dict(method, args)
+            case ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[], keywords=[]):
+                value = self._walk(inner)
+                if type(value) in _TENSORS:
+                    return value.size()
+        raise Loud("reading it could run code of the program")
+
+    def _listed(self, node: ast.expr) -> list[Any]:
+        value = self._walk(node)
+        if type(value) in _CONTAINERS:
+            return list(value)
+        raise Loud("reading it could run code of the program")
+
+    def _of_dict(self, method: str, args: list[ast.expr]) -> Any:
+        values = [self._walk(arg) if index == 0 else arg for index, arg in enumerate(args)]
+        if values and isinstance(values[0], dict) and _inherits(values[0], dict, "__iter__"):
+            if method == "keys" and len(values) == 1:
+                return list(dict.keys(values[0]))
+            if method == "__getitem__" and len(values) == 2:
+                return element(values[0], _constant(values[1]))
+        raise Loud("reading it could run code of the program")
+
+
+def attribute(value: Any, name: str) -> Any:
+    """An attribute, where getting it is a matter of C data.
+
+    Raises:
+        Missing: there is none.
+        Loud: a property, a `__getattr__` or another descriptor would decide.
+    """
+    kind = type(value)
+    if kind is types.ModuleType:
+        names = object.__getattribute__(value, "__dict__")
+        if name in names:
+            return names[name]
+        if "__getattr__" in names:
+            raise Loud(f"module {plain_text(value)} decides for itself what .{name} is")
+        raise Missing(f"{plain_text(value)} has no attribute {name!r}")
+    if _is_subclass(type, kind):
+        return _class_attribute(value, name)
+    found = _in_classes(kind, name)
+    if found is not _NONE and type(found) in _C_DESCRIPTORS:
+        try:
+            return found.__get__(value, kind)
+        except AttributeError:
+            raise Missing(f"it has no attribute {name!r}") from None
+    if _in_classes(kind, "__getattribute__") is not object.__getattribute__:
+        raise Loud(f"{plain_text(kind)} decides for itself what its attributes are")
+    if found is not _NONE and _in_classes(type(found), "__set__") is not _NONE:
+        raise Loud(f".{name} is a {plain_text(type(found))}")
+    own = _instance_dict(value, kind)
+    if own is not None and name in own:
+        return own[name]
+    if found is not _NONE:
+        if type(found) is types.FunctionType:
+            return types.MethodType(found, value)
+        if _in_classes(type(found), "__get__") is not _NONE:
+            raise Loud(f".{name} is a {plain_text(type(found))}")
+        return found
+    getter = _in_classes(kind, "__getattr__")
+    if getter is _NONE:
+        raise Missing(f"{plain_text(kind)} has no attribute {name!r}")
+    if getter is torch.nn.Module.__getattr__ and own is not None:
+        for part in _MODULE_PARTS:
+            names = own.get(part)
+            if type(names) is dict and name in names:
+                return names[name]
+        raise Missing(f"{plain_text(kind)} has no attribute {name!r}")
+    raise Loud(f"{plain_text(kind)} decides for itself what .{name} is")
+
+
+def element(value: Any, key: Any) -> Any:
+    """An element by index or key, where getting it is a matter of C data; raises as `attribute`."""
+    kind = type(value)
+    for base in (dict, list, tuple, types.MappingProxyType, collections.deque, torch.Size):
+        if kind is base or (_is_subclass(base, kind) and _inherits(value, base, "__getitem__")):
+            break
+    else:
+        raise Loud(f"{plain_text(kind)} decides for itself what its elements are")
+    if base is dict and not _plainly_keyed(value):
+        raise Loud("its keys are compared by code of the program")
+    try:
+        if kind is collections.defaultdict and not dict.__contains__(value, key):
+            raise KeyError
+        return base.__getitem__(value, key)
+    except (KeyError, IndexError, TypeError):
+        what = "key" if base in (dict, types.MappingProxyType) else "element"
+        raise Missing(f"it has no {what} {plain_text(key)}") from None
+
+
+def words(value: object) -> str:
+    """A value in words; a member of an enumeration by its name."""
+    own = None
+    kind = type(value)
+    if not is_plain(kind):
+        try:
+            own = _instance_dict(value, kind)
+        except Loud:
+            own = None
+    name = own.get("_name_") if type(own) is dict else None
+    if type(name) is str and own is not None and "_value_" in own:
+        return f"{plain_text(kind)}.{name}"
+    return plain_text(value)
+
+
+_NONE = object()
+
+
+def _in_classes(kind: type, name: str) -> Any:
+    for base in _mro(kind):
+        found = _class_dict(base).get(name, _NONE)
+        if found is not _NONE:
+            return found
+    return _NONE
+
+
+def _inherits(value: Any, base: type, name: str) -> bool:
+    """Whether the value's class leaves a method as its builtin base has it."""
+    return _in_classes(type(value), name) is _class_dict(base).get(name, _NONE)
+
+
+def _instance_dict(value: Any, kind: type) -> dict[str, Any] | None:
+    descriptor = _in_classes(kind, "__dict__")
+    if descriptor is _NONE:
+        return None
+    if type(descriptor) is not types.GetSetDescriptorType:
+        raise Loud(f"{plain_text(kind)} decides for itself what its attributes are")
+    found = descriptor.__get__(value, kind)
+    return found if type(found) is dict else None
+
+
+def _class_attribute(value: type, name: str) -> Any:
+    if name in ("__mro__", "__dict__", "__name__", "__qualname__", "__bases__"):
+        return type.__dict__[name].__get__(value)
+    if _in_classes(type(value), name) is not _NONE and type(value) is not type:
+        raise Loud(f".{name} may be its metaclass's")
+    found = _in_classes(value, name)
+    if found is _NONE:
+        raise Missing(f"class {plain_text(value)} has no attribute {name!r}")
+    if type(found) is staticmethod:
+        return found.__func__
+    if type(found) not in (types.FunctionType, property) and (
+        _in_classes(type(found), "__get__") is not _NONE
+    ):
+        raise Loud(f".{name} is a {plain_text(type(found))}")
+    return found
+
+
+def _plainly_keyed(value: dict[Any, Any]) -> bool:
+    return len(value) <= MAX_KEYS and all(
+        type(key) is str or is_plain(type(key)) for key in dict.keys(value)
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _parsed(source: str) -> ast.expr:
+    try:
+        return ast.parse(source, mode="eval").body
+    except (SyntaxError, ValueError):  # some sources are words for people
+        return ast.Constant(None)
+
+
+@lru_cache(maxsize=10_000)
+def _compiled(expression: str) -> types.CodeType:
+    return compile(expression, "<guard>", "eval")
+
+
+def _constant(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        raise Loud("reading it could run code of the program") from None
+
+
+@lru_cache(maxsize=10_000)
+def _about_shapes(expression: str) -> bool:
+    """Whether words read sizes, strides and numbers only, of tensors among L and G."""
+    try:
+        tree = ast.parse(expression, mode="eval")
+    except SyntaxError:
+        return False
+    allowed = ("size", "stride", "storage_offset", "item")
+    return all(
+        isinstance(call.func, ast.Name)
+        or (isinstance(call.func, ast.Attribute) and call.func.attr in allowed)
+        or (isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name))
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+    )
+
+
+@lru_cache(maxsize=1000)
+def _aliasing_sources(code: tuple[str, ...]) -> tuple[str, ...]:
+    """The expressions of `check_no_aliasing(a, b)`."""
+    try:
+        call = ast.parse(code[0], mode="eval").body if code else None
+    except SyntaxError:
+        return ()
+    return tuple(map(ast.unparse, call.args)) if isinstance(call, ast.Call) else ()
+
+
+def _verdict(passed: bool) -> Verdict:
+    return Verdict.PASS if passed else Verdict.FAIL
+
+
+def _harmless(kind: str, code: tuple[str, ...], value: object) -> bool:
+    """Whether a leaf can be asked about a value without running code of the program."""
+    if kind in _READS_C_DATA:
+        return True
+    if kind in _ABOUT_CONTAINERS:
+        return type(value) in _CONTAINERS and (type(value) is not dict or _plainly_keyed(value))
+    if kind in _ABOUT_TENSORS:
+        return type(value) in _TENSORS or is_plain(type(value))
+    if kind == "EQUALS_MATCH":
+        return _plain_throughout(value)
+    return False
+
+
+def _plain_throughout(value: object, depth: int = 3) -> bool:
+    kind = type(value)
+    if is_plain(kind) or _is_subclass(type, kind) or kind is types.FunctionType:
+        return True
+    if kind in (tuple, list, frozenset, set) and depth:
+        return all(_plain_throughout(item, depth - 1) for item in value)  # type: ignore[attr-defined]
+    return False
