@@ -99,6 +99,8 @@ class CheckCache(_Message, frozen=True, tag="check-cache"):
     """What would stand between the parentheses of the call, e.g. `x, scale=2`, or
     `f_locals=EXPRESSION` for the locals themselves; empty: those of the call at which the program
     stands."""
+    backend: str = ""
+    """Name of the backend of the call; empty: any."""
     compare: bool = False
     """Run the winner and the original function, each on copies of the arguments."""
 

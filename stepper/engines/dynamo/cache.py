@@ -244,6 +244,9 @@ class CacheBook:
             present.add(entry.id)
             wrapper = item.guard_manager
             dead = isinstance(wrapper, DeletedGuardManagerWrapper)
+            if entry.draft is not None and not entry.draft.alive:
+                entry.change(position=position)
+                continue
             entry.change(
                 position=position,
                 state=EntryState.INVALID if dead else EntryState.VALID,
@@ -276,7 +279,12 @@ class CacheBook:
         return entry
 
     def evicted(self, entry: KnownEntry, reason: str) -> None:
-        """It is no longer in the cache."""
+        """It is no longer in the cache; what was made by hand is a draft again."""
+        if entry.draft is not None:
+            entry.draft.registered = False
+            if entry.draft.alive:
+                entry.change(state=EntryState.DRAFT, reason=reason, position=None)
+                return
         entry.change(state=EntryState.EVICTED, reason=reason, position=None)
         entry.bonds = []
         gone = [each for each in entry.code.entries if each.facts.state is EntryState.EVICTED]

@@ -15,7 +15,6 @@ itself: its `check_verbose` runs the same guards, and neither reorders nor count
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator
 from types import CodeType
@@ -185,31 +184,26 @@ class GuardTree:
     def ask(self, f_locals: dict[str, Any]) -> Iterator[GuardCheck]:
         """Ask every check, in order, whatever the ones before said. `verdict` comes first: it lets
         the leaves see the thread's present state."""
-        scope = {**self._scope, "L": f_locals}
         for check in self.checks:
-            if check.row.depth == 0:
-                yield self._ask(check, scope, f_locals)
-            else:  # as Dynamo does below the root
-                with torch._C.DisableTorchFunction():
-                    yield self._ask(check, scope, f_locals)
+            yield self.ask_one(check, f_locals)
 
-    def passes(self, check: Check, f_locals: dict[str, Any]) -> bool:
-        """Whether one check passes; a value that cannot be reached is a failure, as in a lookup."""
-        scope = {**self._scope, "L": f_locals}
-        with contextlib.nullcontext() if check.row.depth == 0 else torch._C.DisableTorchFunction():
-            return self._ask(check, scope, f_locals, brief=True).verdict is Verdict.PASS
+    def ask_one(self, check: Check, f_locals: dict[str, Any], *, brief: bool = False) -> GuardCheck:
+        """Ask one check; see `ask`. `brief`: only the verdict is of interest."""
+        if check.row.depth == 0:
+            return self._ask(check, f_locals, brief)
+        with torch._C.DisableTorchFunction():  # as Dynamo does below the root
+            return self._ask(check, f_locals, brief)
 
-    def _ask(
-        self, check: Check, scope: dict[str, Any], f_locals: dict[str, Any], *, brief: bool = False
-    ) -> GuardCheck:
+    def _ask(self, check: Check, f_locals: dict[str, Any], brief: bool) -> GuardCheck:
         row = check.row
+        scope = {"L": f_locals}
         try:
             if row.relational:
                 return self._ask_relation(row, scope)
             value = f_locals
             if check.reach is not None:
                 try:
-                    value = eval(check.reach, scope)
+                    value = eval(check.reach, self._scope, scope)
                 except Exception as error:
                     return GuardCheck(row.index, Verdict.UNREACHED, "", _brief_error(error))
             if check.leaf is None:
@@ -230,7 +224,7 @@ class GuardTree:
             seen: dict[int, str] = {}
             for source in self._unaliased:
                 try:
-                    value = eval(source, scope)
+                    value = eval(source, self._scope, scope)
                 except Exception:
                     continue  # another guard says so
                 if (other := seen.setdefault(id(value), source)) is not source:
@@ -240,7 +234,7 @@ class GuardTree:
             return GuardCheck(row.index, Verdict.PASS)
         if row.kind == "STORAGE_OVERLAPPING":
             return GuardCheck(row.index, Verdict.UNKNOWN)
-        failing = [part for part in row.code if not eval(part, scope)]
+        failing = [part for part in row.code if not eval(part, self._scope, scope)]
         verdict = Verdict.FAIL if failing else Verdict.PASS
         return GuardCheck(row.index, verdict, "", "; ".join(failing))
 

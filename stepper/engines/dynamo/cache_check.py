@@ -1,0 +1,173 @@
+"""Arguments against the cache: every entry's verdict, who wins, and what the winner computes.
+
+Asking changes nothing: no entry moves, nothing is counted, nothing is compiled. The guards run as
+they do in a lookup, on the arguments themselves; what is run is run on copies.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any
+
+import msgspec
+
+from stepper.debuggee.evaluator import describe_exception
+from stepper.engines.dynamo import arguments
+from stepper.engines.dynamo.cache import BOOK, CacheBook, CacheError, KnownEntry, locked
+from stepper.engines.dynamo.guard_tree import object_text
+from stepper.engines.dynamo.toolkit import Toolkit
+from stepper.model.cache import (
+    CacheCheck,
+    EntryCheck,
+    EntryState,
+    GuardCheck,
+    GuardRow,
+    Origin,
+    RunResult,
+)
+
+TOOLKIT = Toolkit(BOOK)
+"""The one of this process, as its book is."""
+
+
+def check(
+    code: CodeType,
+    f_locals: dict[str, Any],
+    *,
+    backend: str = "",
+    compare: bool = False,
+    book: CacheBook = BOOK,
+) -> CacheCheck:
+    """Run the locals of a call against all entries of a code.
+
+    Raises:
+        CacheError: another thread is compiling.
+    """
+    with locked():
+        known = book.look_at(code)
+        found: list[EntryCheck] = []
+        rows: dict[int, tuple[GuardRow, ...]] = {}
+        winner: KnownEntry | None = None
+        for entry in known.listed:
+            if entry.facts.state in (EntryState.NEW, EntryState.EVICTED):
+                continue
+            result, rows[entry.id] = _check_entry(book, entry, f_locals, backend)
+            if winner is None and result.matches and result.eligible:
+                winner = entry
+                result = msgspec.structs.replace(result, wins=True)
+            found.append(result)
+        comparison = None
+        if compare and winner is not None:
+            comparison = run(winner, f_locals, compare=True, book=book).comparison
+        return CacheCheck(
+            code=known.id,
+            arguments=tuple((name, object_text(value)) for name, value in f_locals.items()),
+            entries=tuple(found),
+            guards=rows,
+            winner=None if winner is None else winner.id,
+            comparison=comparison,
+        )
+
+
+def run(
+    entry: KnownEntry, f_locals: dict[str, Any], *, compare: bool = False, book: CacheBook = BOOK
+) -> RunResult:
+    """Run an entry by hand, whatever its guards say.
+
+    Raises:
+        CacheError: its code is gone.
+    """
+    result, error, comparison = execute(entry, f_locals, compare=compare, book=book)
+    text = object_text(result) if error is None else describe_exception(error)
+    return RunResult(entry.id, text, raised=error is not None, comparison=comparison)
+
+
+def execute(
+    entry: KnownEntry, f_locals: dict[str, Any], *, compare: bool = False, book: CacheBook = BOOK
+) -> tuple[Any, BaseException | None, Any]:
+    """The same, with the result itself, or the exception, and the comparison.
+
+    Raises:
+        CacheError: its code is gone.
+    """
+    _, transformed = book.parts(entry)
+    original = entry.code.ref()
+    if transformed is None or original is None:
+        raise CacheError(f"{entry.label} cannot be run: {entry.facts.reason or 'its code is gone'}")
+    f_globals = globals_of(entry, original, book)
+    code = transformed
+
+    def run_entry(local: dict[str, Any]) -> Any:
+        return arguments.call(code, f_globals, local, original)
+
+    def run_original(local: dict[str, Any]) -> Any:
+        return arguments.call(original, f_globals, local, original)
+
+    if compare:
+        comparison, result, error = arguments.compare(run_entry, run_original, f_locals)
+        return result, error, comparison
+    try:
+        return run_entry(f_locals), None, None
+    except Exception as error:
+        return None, error, None
+
+
+def globals_of(entry: KnownEntry, original: CodeType, book: CacheBook) -> dict[str, Any]:
+    """The globals that an entry's code runs with."""
+    wrapper, _ = book.parts(entry)
+    scope = wrapper.global_scope if wrapper is not None else None
+    found: dict[str, Any] = scope["G"] if scope else arguments.function_of(original).__globals__
+    return found
+
+
+def _check_entry(
+    book: CacheBook, entry: KnownEntry, f_locals: dict[str, Any], backend: str
+) -> tuple[EntryCheck, tuple[GuardRow, ...]]:
+    eligible, why = _eligible(entry, backend)
+    facts = entry.facts
+    if facts.state is EntryState.INVALID:
+        return EntryCheck(entry.id, False, eligible=False, reason=facts.reason), ()
+    try:
+        if entry.draft is not None:
+            passed, reason, checks = _check_draft(entry, f_locals)
+            return (
+                EntryCheck(
+                    entry.id, passed, eligible=eligible, reason=reason or why, checks=checks,
+                    executed=len(checks),
+                ),
+                entry.draft.rows,
+            )  # fmt: skip
+        tree = book.tree(entry)
+        result, checks = tree.run(f_locals)
+    except CacheError as error:
+        return EntryCheck(entry.id, False, eligible=False, reason=str(error)), ()
+    except Exception as error:
+        reason = f"a guard raised {describe_exception(error)}"
+        return EntryCheck(entry.id, False, eligible=eligible, reason=reason), ()
+    return (
+        EntryCheck(
+            entry.id, result.passed, eligible=eligible, reason=result.reason or why, checks=checks,
+            executed=result.executed,
+        ),
+        tree.rows,
+    )  # fmt: skip
+
+
+def _check_draft(
+    entry: KnownEntry, f_locals: dict[str, Any]
+) -> tuple[bool, str, tuple[GuardCheck, ...]]:
+    """One that was made by hand asks the guards of the entry that it was copied from."""
+    draft = entry.draft
+    result = draft.wrapper.root.check_verbose(f_locals)
+    checks = draft.ask(f_locals)
+    reason = "" if result.result else " ".join(str(part) for part in result.verbose_code_parts)
+    return bool(result.result), reason.partition("  # ")[0].strip(), checks
+
+
+def _eligible(entry: KnownEntry, backend: str) -> tuple[bool, str]:
+    facts = entry.facts
+    if facts.state is EntryState.DRAFT:
+        return False, "it is a draft: the compiler does not know it"
+    if facts.origin is Origin.COMPILED and backend and facts.backend != backend:
+        return False, f"it is of the backend {facts.backend}"
+    return True, ""
