@@ -130,7 +130,7 @@ class _Progress:
         for text in dict.fromkeys([*self._notices, *_written_notices(recording)]):
             print(f"stepper: {text}", file=sys.stderr)
         if recording is not None:
-            what = _counts(recording) if recording.newest else _NOTHING
+            what = _counts(recording) if recording.newest or self._notices else _NOTHING
             print(f"stepper: {what} → {recording.path}", file=sys.stderr)
         elif session.exit_status is not None:
             reason = session.exit_status.explanation or "the program made no recording"

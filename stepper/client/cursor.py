@@ -240,7 +240,13 @@ class Cursor:
         self.refresh()
         if stopped is None or stopped.moment == 0 or self.newest == 0:
             return self.to_newest()
-        return self._jumped(min(stopped.moment, self.newest), stopped.text)
+        if stopped.moment > self.newest:  # the disk is full
+            return self._jumped(
+                self.newest,
+                f"the program stands at moment {stopped.moment:,}, which could not be recorded: "
+                f"this is the last one that was",
+            )
+        return self._jumped(stopped.moment, stopped.text)
 
     def to_event(self, kinds: Iterable[EventKind], direction: int) -> Move:
         """Go to the next (+1) or previous (-1) event of some kinds."""

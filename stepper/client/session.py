@@ -373,4 +373,7 @@ def open_recording(path: str) -> Session:
     Raises:
         RecordingError: it is missing, foreign, corrupt, of a newer version or not readable.
     """
-    return Session(recording_path=path, recording=Recording.open(path))
+    session = Session(recording_path=path, recording=Recording.open(path))
+    if session.recording is not None and session.recording.ended is None and not session.growing:
+        session.recording.nobody_writes()
+    return session

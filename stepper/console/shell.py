@@ -284,7 +284,7 @@ class Shell:
     def _stopped(self, stopped: Stopped) -> None:
         before = self.cursor.position
         self.selected = -1
-        self.cursor.arrived()
+        arrived = self.cursor.arrived()
         reason = stopped.reason
         hit = next((b for b in self.session.breakpoints if b.id == stopped.breakpoint), None)
         if hit is not None:
@@ -293,6 +293,8 @@ class Shell:
             self.screen.say(f"stopped: {reason}", "bold")
         if stopped.text and (hit is None or stopped.text != str(hit)):
             self.screen.lines(f"  {line}" for line in stopped.text.strip().splitlines())
+        if stopped.moment > self.cursor.newest:
+            self.screen.say(arrived.text, "bold")
         self.screen.lines(stop_lines(self.cursor, before if stopped.reason == "step" else 0))
 
     def _over(self, ended: Ended) -> None:

@@ -55,6 +55,9 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
     FAILED = "failed"
     """An exception left the tracer and reached the program."""
+    CUT_OFF = "cut off"
+    """The recording ends before it does: the debugger was detached, the program killed, the disk
+    full. Never written: a recording that is over says `running` of these."""
     HIT = "hit"
     """A lookup found an entry."""
     MISS = "miss"

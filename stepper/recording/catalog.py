@@ -76,6 +76,11 @@ def unpacked(database: Database, decoder: msgspec.msgpack.Decoder[Record], body:
         raise damaged(database.path, str(error)) from error
 
 
+def _running(translations: dict[int, Translation]) -> list[int]:
+    """The ids of those that have not ended."""
+    return [t.id for t in translations.values() if t.outcome is Outcome.RUNNING]
+
+
 class Catalog:
     """The things of a recording that have names."""
 
@@ -93,6 +98,12 @@ class Catalog:
         self._code_decoder = msgspec.msgpack.Decoder(Code)
         self._translation_decoder = msgspec.msgpack.Decoder(Translation)
         self._stale = True
+        self._over = ""
+
+    def nobody_writes(self, why: str) -> None:
+        """The recording is over; what it says is running was cut off."""
+        self._over = why
+        self._stale = True
 
     def refresh(self) -> None:
         """Forget what may have changed."""
@@ -108,7 +119,7 @@ class Catalog:
     def _load(self) -> None:
         if not self._stale:
             return
-        running = [t.id for t in self._translations.values() if t.outcome is Outcome.RUNNING]
+        running = _running(self._translations)
         start = min(running, default=max(self._translations, default=-1) + 1)
         for id, body in self._database.query(
             tuple[int, bytes], "SELECT id, body FROM translation WHERE id >= ?", (start,)
@@ -124,6 +135,36 @@ class Catalog:
         ):
             self._attempts[row[0]] = Attempt(*row)
         self._stale = False
+        if self._over:
+            for id in _running(self._translations):
+                self._translations[id] = self._cut_off(self._translations[id])
+
+    def _cut_off(self, t: Translation) -> Translation:
+        """A translation whose end was not recorded, with what is known of it."""
+        attempts = [a.id for a in self._attempts.values() if a.translation == t.id]
+        last = max(attempts, default=0)
+        guards = ("guard", "withdrawn") if self._database.has("guard", "withdrawn") else ("guard",)
+        newest = self._database.one(
+            tuple[int], "SELECT first + count - 1 FROM moments ORDER BY first DESC LIMIT 1"
+        )
+        return msgspec.structs.replace(
+            t,
+            outcome=Outcome.CUT_OFF,
+            reason=t.reason or self._over,
+            attempts=len(attempts),
+            instructions=max(0, (newest or (0,))[0] - t.first_moment + 1),
+            guards=self._count(last, *guards),
+            nodes=self._count(last, "node"),
+            graph_breaks=sum(self._count(attempt, "graph_break") for attempt in attempts),
+        )
+
+    def _count(self, attempt: int, table: str, gone: str = "") -> int:
+        """How many rows an attempt has that are not gone."""
+        sql = f"SELECT count(*) FROM {table} WHERE attempt = ?"
+        found = self._database.one(
+            tuple[int], f"{sql} AND {gone} IS NULL" if gone else sql, (attempt,)
+        )
+        return found[0] if found else 0
 
     def _unknown(self, what: str, id: object) -> RecordingError:
         return RecordingError(f"{self._database.path} has no {what} {id}.")

@@ -41,6 +41,11 @@ from stepper.recording.state import StateBuilder
 from stepper.recording.walk import Walk
 
 _COUNTED_FRAMES = 64
+_WHY_CUT_OFF = {
+    "exit": "the program ended before it did",
+    "detached": "the debugger was detached",
+}
+"""Why a translation was cut off, by how the session ended."""
 
 
 class Recording:
@@ -100,6 +105,10 @@ class Recording:
         self._look()
         return True
 
+    def nobody_writes(self) -> None:
+        """Its program is gone without a word, so what seems to run was cut off."""
+        self._catalog.nobody_writes("the program was killed")
+
     def close(self) -> None:
         """Let go of the file. Harmless when already closed.
 
@@ -115,6 +124,8 @@ class Recording:
         if row is None:
             raise damaged(self.path, "it does not say what it is a recording of")
         facts, self.ended = row
+        if self.ended is not None:
+            self._catalog.nobody_writes(_WHY_CUT_OFF.get(self.ended, self.ended))
         self.facts = unpacked(self._database, msgspec.msgpack.Decoder(SessionFacts), facts)
         self.oldest, self.newest = self._moments.oldest, self._moments.newest
 

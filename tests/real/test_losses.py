@@ -4,6 +4,7 @@ it can be, and the program does what it would have done."""
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from stepper.recording.reader import Recording
 from tests.real.running import (
     COMPILED,
     ENDLESS,
+    SECONDS,
+    Outcome,
     console,
     environment,
     look,
@@ -204,6 +207,66 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path: Path) -> N
     facts = look(tmp_path / "run.stepper")
     assert facts.moments > 0
     assert facts.ended not in ("exit", None)
+
+
+TINY = """
+mkdir tiny && mount -t tmpfs -o size={size} tmpfs tiny || exit 77
+{command}
+status=$?
+cp tiny/* . 2>/dev/null
+exit $status
+"""
+"""Runs a command in a mount namespace of its own, where `tiny` is a very small file system."""
+
+
+def on_tiny_disk(directory: Path, size: str, *command: object) -> Outcome:
+    line = shlex.join([sys.executable, "-m", "stepper", *map(str, command)])
+    script = TINY.format(size=size, command=line)
+    try:
+        result = subprocess.run(
+            ["unshare", "-Urm", "sh", "-c", script],
+            cwd=directory, env=environment(directory), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=SECONDS,
+        )  # fmt: skip
+    except FileNotFoundError:
+        pytest.skip("there is no unshare command here")
+    if result.returncode == 77 or "unshare:" in result.stderr:
+        pytest.skip(f"no file system can be mounted here: {result.stderr.strip()}")
+    return Outcome(result.returncode, result.stdout, result.stderr)
+
+
+MANY = f"""{COMPILED}
+for n in range(2, 40):
+    torch._dynamo.reset()
+    f(torch.ones(n))
+print("done")
+"""
+
+
+@pytest.mark.parametrize(("size", "some"), [("8k", False), ("140k", False), ("500k", True)])
+def test_a_file_system_without_room_ends_the_recording_and_not_the_program(
+    tmp_path: Path, size: str, some: bool
+) -> None:
+    outcome = on_tiny_disk(tmp_path, size, "record", "-o", "tiny/run.stepper", "-c", MANY)
+    assert (outcome.status, outcome.out) == (0, "done\n")
+    assert "the disk is full" in outcome.err
+    if some:
+        assert "the recording ends here, the program goes on: " in outcome.err
+        facts = look(tmp_path / "run.stepper")
+        assert facts.moments > 0
+        assert "the disk is full" in str(facts.ended)
+
+
+def test_a_session_goes_on_where_nothing_can_be_recorded_any_more(tmp_path: Path) -> None:
+    commands = ("-x", "break f", "-x", "c", *("-x", "c") * 20, "-x", "p 6 * 7", "-x", "info")
+    outcome = on_tiny_disk(
+        tmp_path, "300k", "console", "-o", "tiny/run.stepper", *commands, "-c", MANY
+    )
+    assert "note: the recording ends here, the program goes on: " in outcome.out
+    beyond = outcome.out.partition("the recording ends here")[2]
+    assert "which could not be recorded: this is the last one that was" in beyond
+    assert "\n42\n" in beyond
+    assert look(tmp_path / "run.stepper").moments > 0
 
 
 def test_megabytes_of_output_are_all_there(tmp_path: Path) -> None:

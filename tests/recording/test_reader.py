@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stepper.client.session import open_recording
 from stepper.model.trace import EventKind, Outcome
 from stepper.model.value import Value
 from stepper.recording.diff import diff
@@ -93,6 +94,39 @@ def test_guard_is_there_until_dynamo_takes_it_back(tmp_path: Path) -> None:
     assert [g.withdrawn for g in recording.guards_installed(1)] == [2, None]
     found = diff(recording, 2, 3)
     assert [g.kind for g in found.guards_removed] == ["TYPE_MATCH"]
+    recording.close()
+
+
+@pytest.mark.parametrize(
+    ("ended", "why"),
+    [
+        ("detached", "the debugger was detached"),
+        ("r.stepper: the disk is full", "r.stepper: the disk is full"),
+    ],
+)
+def test_what_runs_when_the_recording_ends_is_cut_off(tmp_path: Path, ended: str, why: str) -> None:
+    tape = started(tmp_path)
+    tape.guard("TENSOR_MATCH", "L['x']")
+    tape.node("a", "call_function", "operator.add")
+    tape.step(1)
+    tape.step(2)
+    tape.writer.flush()
+    recording = Recording.open(tape.path)
+    assert recording.translation(1).outcome is Outcome.RUNNING
+    tape.writer.close(ended)
+    recording.refresh()
+    [cut] = recording.translations()
+    recording.close()
+    assert (cut.outcome, cut.reason) == (Outcome.CUT_OFF, why)
+    assert (cut.attempts, cut.instructions, cut.guards, cut.nodes) == (1, 3, 1, 1)
+
+
+def test_what_a_killed_program_had_begun_is_cut_off(tmp_path: Path) -> None:
+    tape = started(tmp_path)
+    tape.writer.flush()
+    recording = open_recording(tape.path).recording
+    assert recording is not None
+    assert [t.outcome for t in recording.translations()] == [Outcome.CUT_OFF]
     recording.close()
 
 

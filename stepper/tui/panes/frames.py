@@ -18,12 +18,14 @@ _OUTCOME_ROLES = {
     Outcome.SKIPPED: "dim",
     Outcome.FAILED: "error",
     Outcome.RUNNING: "changed",
+    Outcome.CUT_OFF: "dim",
 }
 _SIGNS = {
     Outcome.COMPILED: "✓",
     Outcome.SKIPPED: "–",
     Outcome.FAILED: "✗",
     Outcome.RUNNING: "…",
+    Outcome.CUT_OFF: "?",
 }
 
 
