@@ -4,9 +4,14 @@
    looks for what is known about the frame's code (code_state.c), and in most calls there is nothing:
    then it calls the evaluator that was there before, and has cost some nanoseconds. Otherwise
 
+   - the code's cache is looked through for an entry that holds for this call (code_cache.c);
+   - failing that, the thread's callback is asked for one, unless the code is to be skipped;
+   - the entry's code runs in the frame's place (frame_replace.c);
    - who watches the code is told which code runs, when it begins and when it ends.
 
-   Only calls are seen. A generator is seen when it is called, not when it is resumed.
+   While a check or the callback runs, the thread has no callback, so that what they call is not
+   captured. Their errors: a check that raises has failed; what the callback raises, the call
+   raises. Of generators only the call is seen, and nothing else is run in their place.
 
    What a hook changes, even one that does nothing: calls between Python functions go through C. So
    a call takes C stack (c_stack.c says when there is too little left), and the thread's allowance
@@ -16,7 +21,10 @@
 #include "frame_hook.h"
 
 #include "c_stack.h"
+#include "cache.h"
 #include "code_state.h"
+#include "frame_arguments.h"
+#include "frame_arguments.h"
 #include "frame_replace.h"
 
 static PyInterpreterState *interpreter; /* the one that the hook is installed in */
@@ -26,6 +34,7 @@ static int installed;
 /* Told of the calls of watched codes; NULL: nobody is. */
 static PyObject *on_enter, *on_leave;
 static _Thread_local int observing; /* the observer is not told about its own calls */
+static _Thread_local Frame *entering; /* whose beginning it is being told */
 
 PyObject *
 run_frame(PyThreadState *tstate, Frame *frame, int throwflag)
@@ -55,27 +64,65 @@ tell(PyObject *callback, PyCodeObject *code, PyObject *watched, PyObject *third)
     error_restore(error);
 }
 
-static PyObject *
-run_watched(PyThreadState *tstate, Frame *frame, int throwflag, CodeState *state)
+static PyObject *watched_as(CodeState *state)
 {
-    /* The code and what is said about it may go while it runs or while the observer does. */
-    PyCodeObject *code = (PyCodeObject *)Py_NewRef(frame_code(frame));
-    PyObject *watched = Py_NewRef(state->watched);
-    PyObject *enter = Py_XNewRef(on_enter);
-    state->calls++;
-    if (enter != NULL) {
-        tell(enter, code, watched, NULL);
-        Py_DECREF(enter);
+    return state == NULL || observing ? NULL : state->watched;
+}
+
+/* --- choosing what runs --- */
+
+/* Asks the thread's callback for an entry. NULL: there is none, or an exception is set. */
+static CacheEntry *
+ask_callback(ThreadState *thread, Frame *frame, PyObject *locals)
+{
+    PyObject *args[] = {(PyObject *)frame_code(frame), (PyObject *)frame_function(frame), locals};
+    PyObject *callback = capture_pause();
+    PyObject *answer = PyObject_Vectorcall(callback, args, 3, NULL);
+    capture_resume(callback);
+    if (answer == NULL) {
+        return NULL;
     }
-    PyObject *result = run_frame(tstate, frame, throwflag);
-    PyObject *leave = Py_XNewRef(on_leave);
-    if (leave != NULL) {
-        tell(leave, code, watched, result == NULL ? Py_True : Py_False);
-        Py_DECREF(leave);
+    if (answer == Py_None) {
+        Py_DECREF(answer);
+        return NULL;
     }
-    Py_DECREF(watched);
-    Py_DECREF(code);
-    return result;
+    if (!is_entry(answer) || !entry_is_for((CacheEntry *)answer, frame_code(frame))) {
+        PyErr_SetString(PyExc_TypeError,
+                        "the frame callback returns a CacheEntry for the code it was given, "
+                        "or None");
+        Py_DECREF(answer);
+        return NULL;
+    }
+    (void)thread;
+    return (CacheEntry *)answer;
+}
+
+/* The entry that is to run in the frame's place, a new reference. NULL: the frame is to run as it
+   is, or an exception is set. */
+static CacheEntry *
+choose_entry(ThreadState *thread, CodeState *state, Frame *frame)
+{
+    CodeCache *cache = state == NULL ? NULL : state->cache;
+    int has_entries = cache != NULL && PyList_GET_SIZE(cache->entries) > 0;
+    int may_ask = thread->callback != Py_False && (state == NULL || state->skip == SKIP_NOTHING);
+    if (!has_entries && !may_ask) {
+        return NULL;
+    }
+    PyObject *locals = frame_arguments(frame);
+    if (locals == NULL) {
+        return NULL;
+    }
+    CacheEntry *entry = NULL;
+    if (has_entries) {
+        entry = code_cache_lookup(cache, locals, frame->f_globals, thread->backend);
+    }
+    if (entry == NULL && may_ask && !PyErr_Occurred()) {
+        entry = ask_callback(thread, frame, locals);
+    }
+    SavedError error = error_save();
+    Py_DECREF(locals);
+    error_restore(error);
+    return entry;
 }
 
 /* --- the evaluator --- */
@@ -88,21 +135,64 @@ refuse(PyThreadState *tstate, Frame *frame)
     return NULL;
 }
 
+/* Runs a frame as it is; if its code is marked so, with nothing captured of what it calls. */
 static PyObject *
-evaluate(PyThreadState *tstate, Frame *frame, int throwflag)
+run_unchanged(PyThreadState *tstate, Frame *frame, CodeState *state)
 {
-    /* The frames of generators are the generators': they are resumed, not called. */
-    if (frame->owner != FRAME_OWNED_BY_THREAD || throwflag) {
-        return run_frame(tstate, frame, throwflag);
+    if (state == NULL || state->skip != SKIP_RECURSIVE) {
+        return run_frame(tstate, frame, 0);
     }
-    if (!has_c_stack()) {
-        return refuse(tstate, frame);
+    PyObject *paused = capture_pause();
+    PyObject *result = run_frame(tstate, frame, 0);
+    capture_resume(paused);
+    return result;
+}
+
+static PyObject *
+run_chosen(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState *state,
+           CacheEntry *entry)
+{
+    if (entry == NULL || entry->code == frame_code(frame)) {
+        return run_unchanged(tstate, frame, state);
     }
-    CodeState *state = code_state(frame_code(frame));
-    if (state != NULL && state->watched != NULL && !observing) {
-        return run_watched(tstate, frame, throwflag, state);
+    return frame_run_code(tstate, thread, frame, entry->code);
+}
+
+/* Of a call that somebody has said something about. */
+static PyObject *
+evaluate_known(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState *state)
+{
+    /* The code, and with it what is known of it, may go while it runs or in the observer. */
+    PyCodeObject *code = (PyCodeObject *)Py_NewRef(frame_code(frame));
+    PyObject *result = NULL;
+    CacheEntry *entry = NULL;
+    if (thread != NULL && thread->direct == code) {
+        thread->direct = NULL;
     }
-    return run_frame(tstate, frame, throwflag);
+    else if (thread != NULL && thread->callback != NULL && code_can_be_replaced(code) &&
+             (state == NULL || state->skip < SKIP_FRAME)) {
+        entry = choose_entry(thread, state, frame);
+        if (entry == NULL && PyErr_Occurred()) {
+            frame_dispose(tstate, frame);
+            Py_DECREF(code);
+            return NULL;
+        }
+        state = code_state(code); /* the callback may have made it */
+    }
+    PyObject *watched = Py_XNewRef(watched_as(state));
+    if (watched == NULL && entry != NULL) {
+        watched = Py_XNewRef(watched_as(code_state(entry->code)));
+    }
+    if (watched == NULL) {
+        result = run_chosen(tstate, thread, frame, state, entry);
+    }
+    else {
+        PyCodeObject *runs = (PyCodeObject *)Py_NewRef(entry == NULL ? code : entry->code);
+        state = XXX;
+    }
+    Py_XDECREF(entry);
+    Py_DECREF(code);
+    return result;
 }
 
 /* --- the module --- */
@@ -157,6 +247,22 @@ set_observer(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 }
 
 static PyObject *
+entering_call(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
+{
+    if (entering == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "no watched code is being entered in this thread");
+        return NULL;
+    }
+    PyObject *globals = Py_NewRef(entering->f_globals);
+    PyObject *arguments = frame_arguments(entering);
+    if (arguments == NULL) {
+        Py_DECREF(globals);
+        return NULL;
+    }
+    return Py_BuildValue("NN", arguments, globals);
+}
+
+static PyObject *
 watch(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyCodeObject *code;
@@ -200,14 +306,27 @@ watched_calls(PyObject *Py_UNUSED(module), PyObject *code)
     return PyLong_FromUnsignedLongLong(state == NULL ? 0 : state->calls);
 }
 
+static PyObject *
+count_call(PyObject *Py_UNUSED(module), PyObject *code)
+{
+    CodeState *state = PyCode_Check(code) ? code_state((PyCodeObject *)code) : NULL;
+    if (state != NULL && state->watched != NULL) {
+        state->calls++;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"install_hook", install_hook, METH_NOARGS, PyDoc_STR("Be there when functions are called.")},
     {"remove_hook", remove_hook, METH_NOARGS, PyDoc_STR("Put the evaluator before it back.")},
     {"hook_installed", hook_installed, METH_NOARGS, PyDoc_STR("Whether the hook is installed.")},
     {"set_observer", (PyCFunction)(void (*)(void))set_observer, METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("Whom to tell about the calls of watched codes.")},
+    {"entering_call", entering_call, METH_NOARGS,
+     PyDoc_STR("What the code is called with that the observer is told about.")},
     {"watch", watch, METH_VARARGS, PyDoc_STR("Tell the observer about the calls of a code.")},
     {"unwatch", unwatch, METH_O, PyDoc_STR("Tell it no more.")},
+    {"count_call", count_call, METH_O, PyDoc_STR("Count a call that the hook does not see.")},
     {"watched_calls", watched_calls, METH_O, PyDoc_STR("How often a watched code was called.")},
     {NULL},
 };

@@ -82,6 +82,14 @@ def set_observer(
     skip their code, or it will compile them.
     """
 
+def entering_call() -> tuple[dict[str, Any], dict[str, Any]]:
+    """For use in `enter`: the arguments and free variables that the code begins with, by name, and
+    its globals.
+
+    Raises:
+        RuntimeError: it is not being called by `enter`.
+    """
+
 def watch(code: CodeType, tag: object = None) -> None:
     """Count the calls of this code object, and tell the observer about them.
 
@@ -89,6 +97,9 @@ def watch(code: CodeType, tag: object = None) -> None:
     """
 
 def unwatch(code: CodeType) -> None: ...
+def count_call(code: CodeType) -> None:
+    """Count a call of a watched code, for who hears of it without the hook being installed."""
+
 def watched_calls(code: CodeType) -> int:
     """How often it was called since it is watched, or was until it was unwatched."""
 
