@@ -112,6 +112,11 @@ class Controller:
         """Whether a front end is there to stop for."""
         return self._channel is not None and self._channel.alive
 
+    @property
+    def stands(self) -> bool:
+        """Whether this thread stands still; what it does now was asked for."""
+        return self._standing == _thread.get_ident()
+
     # -- what the recorder calls -----------------------------------------------------------------
 
     def at_moment(

@@ -417,6 +417,10 @@ class Recorder:
 
     occurred = _occurred
 
+    def commit(self) -> None:
+        """Make what was told visible to readers at once."""
+        self._writer.flush()
+
     def begin_walk(self, phase: Phase, code: Code, **facts: Any) -> Walk:
         """A lookup or an execution of `code` begins; see `Walk` for the facts."""
         return Walk(self, phase, code, **facts)
