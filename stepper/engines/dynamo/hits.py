@@ -1,9 +1,14 @@
 """Who hears that transformed code begins to run: that is what a cache hit looks like from outside.
 
 The first run of a transformed code belongs to the compilation that made it; each further one is a
-hit. From Python 3.12 on, `sys.monitoring` tells of the beginning of just these code objects and
-costs nothing anywhere else. On 3.11 there is no such thing; the frame hook of `stepper._C` hears of
-it while it is installed.
+hit.
+
+From Python 3.12 on, `sys.monitoring` tells of the beginning of just these code objects and costs
+nothing anywhere else. Python 3.11 has no such thing. There the frame hook of `stepper._C` tells, if
+lookups were asked for when the session began: it is felt by every call of the program, so it is not
+put in otherwise, and while Dynamo is active it cannot be. Without it hits are only counted, through
+the callback that torch has for a bytecode debugger (a C function, called for transformed code
+alone); a torch that lacks it leaves nobody to count.
 
 What is called here runs in the midst of the program, with Dynamo's evaluator active: it is marked
 so that Dynamo leaves it, and all that it calls, alone.
@@ -11,21 +16,29 @@ so that Dynamo leaves it, and all that it calls, alone.
 
 from __future__ import annotations
 
+import _thread
 import sys
 import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType
+from typing import Any, Protocol
 
-from torch._C._dynamo.eval_frame import (
-    _FrameAction,
-    _FrameExecStrategy,
-    set_code_exec_strategy,
-)
+from torch._C._dynamo import eval_frame
 
-Heard = Callable[[CodeType, FrameType], None]
+from stepper import _C
 
-_TOOL = "stepper"
-_NO_MONITORING = "hits are not told on Python 3.11 without sys.monitoring"
+
+class Heard(Protocol):
+    """Told of a hit: the transformed code, its arguments by name, its globals, and the frame that
+    made the call."""
+
+    def __call__(
+        self,
+        code: CodeType,
+        f_locals: dict[str, Any],
+        f_globals: dict[str, Any],
+        caller: FrameType | None,
+    ) -> None: ...
 
 
 class Hits:
@@ -34,70 +47,141 @@ class Hits:
     def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
         self._heard = heard
         self._wanted = wanted
-        self._starts: dict[int, int] = {}
-        self._refs: dict[int, weakref.ref[CodeType]] = {}
-        self._tool: int | None = None
+        self._watched: dict[int, weakref.ref[CodeType]] = {}
         self.trouble = ""
-        if sys.version_info >= (3, 12):
-            self._tool = _free_tool()
-            if self._tool is None:
-                self.trouble = "hits are not told: all tools of sys.monitoring are taken"
-            else:
-                _leave_alone(self._begins.__code__)
-                sys.monitoring.register_callback(
-                    self._tool, sys.monitoring.events.PY_START, self._begins
-                )
-        else:
-            self.trouble = _NO_MONITORING
+        """Why hits cannot be told, only counted at best; empty when they can."""
 
     def watch(self, code: CodeType) -> None:
         """Listen to a code from now on, that is about to run for the first time."""
-        if sys.version_info >= (3, 12) and self._tool is not None:
-            address = id(code)
-            self._refs[address] = weakref.ref(code, lambda _: self._forget(address))
-            self._starts[address] = 0
-            sys.monitoring.set_local_events(self._tool, code, sys.monitoring.events.PY_START)
+        address = id(code)
+        self._watched[address] = weakref.ref(code, lambda _: self._watched.pop(address, None))
+        _C.watch(code)
 
     def count_of(self, code: CodeType) -> int | None:
         """Hits of a transformed code; None when nobody counted."""
-        known = self._refs.get(id(code))
-        if known is None or known() is not code:
+        known = self._watched.get(id(code))
+        if known is None or known() is not code or not self._counts:
             return None
-        return max(0, self._starts[id(code)] - 1)
+        return max(0, _C.watched_calls(code) - 1)
+
+    @property
+    def _counts(self) -> bool:
+        return True
 
     def close(self) -> None:
         """Listen to nothing any more."""
-        if sys.version_info >= (3, 12) and self._tool is not None:
-            for reference in list(self._refs.values()):
-                if (code := reference()) is not None:
-                    sys.monitoring.set_local_events(self._tool, code, 0)
-            sys.monitoring.free_tool_id(self._tool)
+        for code in self._codes():
+            _C.unwatch(code)
+        self._watched.clear()
+
+    def _codes(self) -> list[CodeType]:
+        found = [reference() for reference in list(self._watched.values())]
+        return [code for code in found if code is not None]
+
+
+class MonitoredHits(Hits):
+    """Python 3.12 and later."""
+
+    def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
+        super().__init__(heard, wanted)
+        monitoring = self._monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+        self._event: int = monitoring.events.PY_START
+        self._tool: int | None = next(
+            (tool for tool in (4, 3) if monitoring.get_tool(tool) is None), None
+        )
+        if self._tool is None:
+            self.trouble = "all tools of sys.monitoring are taken by others"
+            return
+        leave_alone(self._begins.__code__)
+        monitoring.use_tool_id(self._tool, "stepper hits")
+        monitoring.register_callback(self._tool, self._event, self._begins)
+
+    def watch(self, code: CodeType) -> None:
+        super().watch(code)
+        if self._tool is not None:
+            self._monitoring.set_local_events(self._tool, code, self._event)
+
+    @property
+    def _counts(self) -> bool:
+        return self._tool is not None
+
+    def close(self) -> None:
+        if self._tool is not None:
+            for code in self._codes():
+                self._monitoring.set_local_events(self._tool, code, 0)
+            self._monitoring.register_callback(self._tool, self._event, None)
+            self._monitoring.free_tool_id(self._tool)
             self._tool = None
-        self._refs.clear()
-        self._starts.clear()
+        super().close()
 
     def _begins(self, code: CodeType, offset: int) -> None:
-        address = id(code)
-        starts = self._starts.get(address)
-        if starts is None:
-            return
-        self._starts[address] = starts + 1
-        if starts and self._wanted():
-            self._heard(code, sys._getframe(1))
-
-    def _forget(self, address: int) -> None:
-        self._refs.pop(address, None)
-        self._starts.pop(address, None)
+        first = _C.watched_calls(code) == 0
+        _C.count_call(code)
+        if not first and self._wanted():
+            frame = sys._getframe(1)
+            self._heard(code, _C.frame_locals(frame), frame.f_globals, frame.f_back)
 
 
-def _leave_alone(code: CodeType) -> None:
-    set_code_exec_strategy(code, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
+class HookedHits(Hits):
+    """Python 3.11, when hits are wanted from the beginning on."""
+
+    def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
+        super().__init__(heard, wanted)
+        leave_alone(self._begins.__code__)
+        _C.set_observer(self._begins)
+        _C.install_hook()
+
+    def close(self) -> None:
+        _C.set_observer(None)
+        super().close()
+        if eval_frame.get_eval_frame_callback() is None:  # else Dynamo's evaluator is over it
+            _C.remove_hook()
+
+    def _begins(self, code: CodeType, tag: object) -> None:
+        if _C.watched_calls(code) > 1 and id(code) in self._watched and self._wanted():
+            f_locals, f_globals = _C.entering_call()
+            try:
+                self._heard(code, f_locals, f_globals, sys._getframe(1))
+            except KeyboardInterrupt:  # no exception passes the hook
+                _thread.interrupt_main()
 
 
-def _free_tool() -> int | None:
-    """A tool of `sys.monitoring` that nobody uses, now ours; not one with a name of its own."""
-    for tool in (4, 3):
-        if sys.monitoring.get_tool(tool) is None:  # type: ignore[attr-defined,unused-ignore]
-            sys.monitoring.use_tool_id(tool, _TOOL)  # type: ignore[attr-defined,unused-ignore]
-            return tool
-    return None
+class CountedHits(Hits):
+    """Python 3.11 otherwise."""
+
+    def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
+        super().__init__(heard, wanted)
+        self.trouble = (
+            "on Python 3.11, hits are told when they are asked for before the program begins: "
+            "with --lookups, or a breakpoint on the command line"
+        )
+        get = getattr(eval_frame, "get_bytecode_debugger_callback", None)
+        self._mine = get is not None and get() is None
+        if self._mine:
+            eval_frame.set_bytecode_debugger_callback(_C.count_call)
+
+    @property
+    def _counts(self) -> bool:
+        return self._mine
+
+    def close(self) -> None:
+        if self._mine and eval_frame.get_bytecode_debugger_callback() is _C.count_call:
+            eval_frame.set_bytecode_debugger_callback(None)
+        self._mine = False
+        super().close()
+
+
+def listen(heard: Heard, wanted: Callable[[], bool]) -> Hits:
+    """What hears of hits here, best of all."""
+    if sys.version_info >= (3, 12):
+        return MonitoredHits(heard, wanted)
+    idle = eval_frame.get_eval_frame_callback() is None
+    return (HookedHits if wanted() and idle else CountedHits)(heard, wanted)
+
+
+def leave_alone(code: CodeType) -> None:
+    """Have Dynamo neither compile a function of ours nor what it calls."""
+    strategy = eval_frame._FrameExecStrategy(
+        eval_frame._FrameAction.SKIP, eval_frame._FrameAction.SKIP
+    )
+    eval_frame.set_code_exec_strategy(code, strategy)

@@ -28,14 +28,13 @@ from typing import Any, NamedTuple
 import torch
 from torch._dynamo.eval_frame import innermost_backend
 
-from stepper._C import frame_locals
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.engine import Subject
 from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import backend_name
-from stepper.engines.dynamo.hits import Hits
+from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import (
     EVERYBODY,
     HIT,
@@ -107,7 +106,7 @@ class LookupWatcher:
         for meaning, point in versions.lookup_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
             self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
-        self._hits = Hits(safely(self._on_hit), self._wanted)
+        self._hits = listen(safely(self._on_hit), self._wanted)
 
     def uninstall(self) -> None:
         """Listen no more; before the engine's own probes go."""
@@ -164,16 +163,21 @@ class LookupWatcher:
 
     _compile_name = versions.probe_points()["translation_begins"].qualname
 
-    def _on_hit(self, transformed: CodeType, frame: FrameType) -> None:
+    def _on_hit(
+        self,
+        transformed: CodeType,
+        f_locals: dict[str, Any],
+        f_globals: dict[str, Any],
+        caller: FrameType | None,
+    ) -> None:
         known = self._originals.get(id(transformed))
         original = known[1]() if known is not None and known[0]() is transformed else None
         if original is None:
             return
-        f_locals = frame_locals(frame)
-        stack = self._program_stack(frame.f_back)
+        stack = self._program_stack(caller)
         callback = torch._C._dynamo.eval_frame.get_eval_frame_callback()
         backend = innermost_backend(callback) if callable(callback) else None
-        self._tell(_Call(original, f_locals, frame.f_globals, backend, transformed, stack))
+        self._tell(_Call(original, f_locals, f_globals, backend, transformed, stack))
 
     # -- what is told ------------------------------------------------------------------------
 
