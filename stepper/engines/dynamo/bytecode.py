@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from stepper.engines.dynamo.calls import callees
 from stepper.engines.dynamo.describe import plain_text
 from stepper.model.program import Code, Instruction
 
@@ -83,6 +84,10 @@ class CodeBook:
             found = self._lookups[key] = self._make(code, checks, name, qualname)
         return found
 
+    def graph(self, code: CodeType, name: str, nodes: tuple[Instruction, ...]) -> Code:
+        """The Python function of a graph, whose instructions are nodes."""
+        return self._make(code, nodes, name, name)
+
     def _make(
         self,
         code: CodeType,
@@ -109,6 +114,7 @@ class CodeBook:
 def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
     listed = list(dis.get_instructions(code))
     index_of = {instruction.offset: index for index, instruction in enumerate(listed)}
+    called = callees(code)
     out = []
     for index, instruction in enumerate(listed):
         positions = instruction.positions
@@ -118,7 +124,7 @@ def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
                 index=index,
                 opname=instruction.opname,
                 arg=instruction.arg,
-                argrepr=_argument(code, instruction, jump),
+                argrepr=called.get(index) or _argument(code, instruction, jump),
                 offset=instruction.offset,
                 line=positions.lineno if positions is not None else None,
                 end_line=positions.end_lineno if positions is not None else None,

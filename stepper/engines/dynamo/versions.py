@@ -8,9 +8,12 @@ to us. A version that lacks a function, or has it with other parameters, gets a 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from types import CodeType
 from typing import Any, NamedTuple
 
 import torch
+import torch._dynamo.utils
 from torch._dynamo.variables.base import VariableTracker
 
 OLDEST = (2, 11)
@@ -257,6 +260,44 @@ def current_region() -> tuple[int, bool]:
     """The isolated region of this thread's calls, -1 for everybody's; and whether there are any."""
     ask = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_isolate_recompiles_id", None)
     return (int(ask()), True) if ask is not None else (-1, False)
+
+
+# -- executions --------------------------------------------------------------------------------
+
+
+def hear_of_runs(heard: Callable[[CodeType], None] | None) -> bool:
+    """Have Dynamo call `heard` whenever it is about to run transformed code; None: no more.
+
+    Torch has this for its own bytecode debugger. False: it has not, or the debugger is there.
+    """
+    dynamo = torch._C._dynamo.eval_frame
+    begin = getattr(dynamo, "set_bytecode_debugger_callback", None)
+    if begin is None:
+        return False
+    if heard is not None and dynamo.get_bytecode_debugger_callback() is not None:
+        return False
+    begin(heard)
+    return True
+
+
+def transformed_codes() -> list[tuple[CodeType, CodeType, str]]:
+    """What Dynamo has compiled so far: transformed code, original code, compile id."""
+    found = []
+    known = torch._dynamo.utils.orig_code_map
+    for reference in list(known.refs.values()):
+        code = reference()
+        original = None if code is None else known.get(code)
+        if code is not None and original is not None:
+            entries = torch._C._dynamo.eval_frame._debug_get_cache_entry_list(original)
+            ids = [str(entry.compile_id) for entry in entries if entry.code is code]
+            found.append((code, original, ids[0] if ids else ""))
+    return found
+
+
+def original_of(transformed: CodeType) -> CodeType | None:
+    """The code that a transformed code was made of."""
+    found = torch._dynamo.utils.orig_code_map.get(transformed)
+    return found if type(found) is CodeType else None
 
 
 # -- the cache ---------------------------------------------------------------------------------
