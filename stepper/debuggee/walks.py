@@ -428,6 +428,41 @@ class Walk:
             delta = _encode((keep, self._numbers(frame, keep), changes, self.fresh))
         self.tell(frame, delta)
 
+    def shift(
+        self,
+        frame: WalkFrame,
+        stack: list[Known],
+        locals: dict[str, Known],
+        keep: int,
+        changes: dict[str, ValueId] | None,
+        taken: Sequence[Known],
+        dropped: Sequence[Known],
+        blocks: Sequence[Block],
+    ) -> None:
+        """The same for somebody who knows what has changed: `keep` values of the stack, from the
+        bottom, are as they were, these locals have changed (0: deleted), these values stand in one
+        place more or less."""
+        for known in taken:
+            known.users += 1
+        if dropped or self._left:
+            self.drop([*dropped, *self._left])
+            self._left.clear()
+        push = [known.number for known in stack[keep:]]
+        moved = push or keep != len(frame.stack)
+        frame.stack, frame.locals = stack, locals
+        fresh = self.fresh
+        delta: bytes | None
+        if blocks is not frame.blocks:
+            frame.blocks = blocks
+            delta = _encode((keep, push, changes, fresh, blocks))
+        elif fresh:
+            delta = _encode((keep, push, changes, fresh))
+        elif changes:
+            delta = _encode((keep, push, changes))
+        else:
+            delta = _encode((keep, push)) if moved else None
+        self.tell(frame, delta)
+
     @staticmethod
     def _numbers(frame: WalkFrame, keep: int) -> list[ValueId]:
         return [known.number for known in frame.stack[keep:]]

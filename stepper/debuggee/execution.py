@@ -1,0 +1,434 @@
+"""Executions: transformed code on real values, one instruction a moment.
+
+The idea. The interpreter calls back before each instruction of the codes that are watched
+(`instruction_events`). At the first one of a frame a walk begins (`stepper.debuggee.walks`), at its
+end it ends; each instruction between is a moment. Stack and locals are read by `stepper._C`, which
+is never wrong about where a stack ends, and described at once; nothing of the program's is held
+from one event to the next. So a program's objects die when they would die without us.
+
+The cost. To look at every value before every instruction would take some ten microseconds for each.
+Most instructions only move values about (`effects`), so the values of the frame are followed
+without being looked at, and all of them are looked at again where code of the user's may have run:
+after a call, an attribute, an exception. What can be changed from outside the frame without any of
+that, a list in the hands of another thread, is shown as it was when it was looked at last.
+
+The graph. Where the engine knows the graph that transformed code calls, its nodes are followed
+likewise: the graph's own Python function runs as it would, and the beginning of each of its lines
+is a moment, in a frame whose instructions are the nodes. So nothing is computed twice.
+
+What is around it. All happens in the recorder's turn. A thread that has the turn already is at a
+stop, evaluating: what it executes then is nobody's business. Frames of one thread nest, so each
+thread has a stack of executions; a frame that ends tells it, also when an exception ends it.
+"""
+
+from __future__ import annotations
+
+from _thread import get_ident
+from types import CodeType, FrameType
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from stepper._C import NULL as NO_VALUE
+from stepper._C import frame_locals, value_stack
+from stepper.debuggee.controller import thread_name
+from stepper.debuggee.effects import (
+    CONST,
+    COPY,
+    DELETE,
+    LOAD,
+    MAKE,
+    NULL,
+    POP,
+    STORE,
+    SWAP,
+    TOPS_IF,
+    Operation,
+    Plan,
+    no_code_runs,
+)
+from stepper.debuggee.recorder import Recorder
+from stepper.debuggee.walks import Described, Known, Walk, WalkFrame
+from stepper.model.program import Code, PythonFrame
+from stepper.model.trace import Block, Outcome, Phase
+from stepper.model.value import Value, ValueId
+
+_NULL = Described("NULL", Value(cls="NULL", text="NULL"))
+"""An empty slot of a value stack."""
+_NEAR_THE_TOP = 2
+"""Slots, of those that an instruction may have left alone, that are looked at all the same: it may
+have put another value of the same address there."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Program(NamedTuple):
+    """Code that is stepped, as the engine knows it."""
+
+    code: Code
+    name: str
+    compile_id: str = ""
+    resume_of: str = ""
+
+
+class Graph(NamedTuple):
+    """The Python function of a graph, as the engine knows it."""
+
+    code: Code
+    """Its instructions are nodes."""
+    nodes: dict[int, int]
+    """Which of them a line of the function is."""
+    hidden: frozenset[str]
+    """Locals that are not shown."""
+
+
+class Knowledge(Protocol):
+    """The engine's side."""
+
+    frozen: frozenset[type]
+    """Exact types whose values are described once."""
+
+    def describe(self, value: object) -> Described: ...
+    def program(self, code: CodeType, frame: FrameType) -> Program | None:
+        """What a code is that begins to run; None: not to be followed."""
+
+    def graph(self, code: CodeType) -> Graph | None:
+        """The graph whose function a code is, if it is one."""
+
+    def python_stack(self, frame: FrameType) -> tuple[PythonFrame, ...]: ...
+    def break_down(self, error: Exception) -> None: ...
+
+
+class Execution:
+    """A frame of watched code that runs."""
+
+    __slots__ = ("at", "exact", "frame", "graph", "key", "plan", "walk")
+
+    def __init__(
+        self, key: int, walk: Walk, frame: WalkFrame, plan: Plan | None, graph: Graph | None = None
+    ) -> None:
+        self.key = key
+        """The address of the real frame; the frame itself is not held."""
+        self.plan = plan
+        self.graph = graph
+        """Either it runs transformed code or a graph's function."""
+        self.walk = walk
+        self.frame = frame
+        self.at = -1
+        """Index of its newest instruction."""
+        self.exact = False
+        """Whether `frame` holds what was there before that instruction."""
+
+
+class Executions:
+    """Follows the executions of all threads. The callbacks are for `instruction_events`."""
+
+    def __init__(self, recorder: Recorder, knowledge: Knowledge) -> None:
+        self._recorder = recorder
+        self._walks = recorder.walks
+        self._knowledge = knowledge
+        self._plans: dict[int, tuple[CodeType, Plan]] = {}
+        self.break_down = knowledge.break_down
+        self.running: dict[int, list[Execution]] = {}
+        """By thread, the innermost last."""
+
+    # What the interpreter calls
+
+    def step(self, real: FrameType, code: CodeType, offset: int) -> None:
+        """An instruction of a watched frame is about to run."""
+        if self._walks.busy:
+            return
+        stack = self.running.get(get_ident())
+        execution = stack[-1] if stack else None
+        if execution is None or execution.key != id(real):
+            arrived = self._arrive(real, code, offset)
+            if arrived is None:
+                return
+            execution = arrived
+        plan = execution.plan
+        at = None if plan is None else plan.index.get(offset)
+        if plan is None or at is None:
+            return
+        before, execution.at = execution.at, at
+        if execution.walk.idle:
+            execution.exact = False
+            return
+        execution.frame.ip = at
+        with self._walks.turn:
+            if (
+                execution.exact
+                and (at == before + 1 or at == plan.targets[before])
+                and not self._recorder.judge.alert
+                and (operations := plan.effects[before]) is not None
+                and self._follow(execution, real, operations, plan.names[before], plan.blocks[at])
+            ):
+                return
+            self._look(execution, real, plan, at)
+
+    def line(self, real: FrameType, code: CodeType, line: int) -> None:
+        """A line of a graph's function is about to run."""
+        if self._walks.busy:
+            return
+        stack = self.running.get(get_ident())
+        if not stack:
+            return
+        execution = stack[-1]
+        if execution.key != id(real):
+            graph = self._knowledge.graph(code)
+            if graph is None or execution.plan is None:
+                return
+            walk = execution.walk
+            frame = walk.enter(graph.code, execution.frame)
+            execution = Execution(id(real), walk, frame, None, graph)
+            stack.append(execution)
+        if execution.graph is None or execution.walk.idle:
+            return
+        at = execution.graph.nodes.get(line)
+        if at is not None:
+            self._look_at_node(execution, real, execution.graph, at)
+
+    def returned(self, real: FrameType, value: object) -> None:
+        """A watched frame returns."""
+        if self._walks.busy:
+            return
+        execution = self._leave(real)
+        if execution is not None:
+            described = "" if execution.walk.idle else self._knowledge.describe(value).value.brief
+            self._end(execution, Outcome.RETURNED, described)
+
+    def raised(self, real: FrameType, error: BaseException) -> None:
+        """An exception leaves a frame, which need not be watched."""
+        if self._walks.busy:
+            return
+        execution = self._leave(real)
+        if execution is not None:
+            self._end(execution, Outcome.RAISED, type(error).__name__)
+
+    # How it goes
+
+    def _arrive(self, real: FrameType, code: CodeType, offset: int) -> Execution | None:
+        """A frame's first instruction, or the first that we hear of."""
+        plan = self._plan(code)
+        at = plan.index.get(offset)
+        if at is None or at < plan.first:
+            return None  # a lookup that hit is told when the code begins
+        stack = self.running.setdefault(get_ident(), [])
+        self._forget_the_lost(stack, real)
+        program = self._knowledge.program(code, real)
+        if program is None:
+            return None
+        walk = self._recorder.begin_walk(
+            Phase.EXECUTE,
+            program.code,
+            name=program.name,
+            compile_id=program.compile_id,
+            resume_of=program.resume_of,
+            thread=thread_name(),
+            python_stack=self._knowledge.python_stack(real) if not stack else (),
+        )
+        execution = Execution(id(real), walk, walk.enter(program.code), plan)
+        stack.append(execution)
+        return execution
+
+    def _forget_the_lost(self, stack: list[Execution], real: FrameType) -> None:
+        """What has ended without telling is missing from the Python stack."""
+        around = set()
+        outer: FrameType | None = real.f_back
+        while outer is not None and stack:
+            around.add(id(outer))
+            outer = outer.f_back
+        while stack and stack[-1].key not in around:
+            self._end(stack.pop(), Outcome.RAISED, "")
+
+    def _plan(self, code: CodeType) -> Plan:
+        known = self._plans.get(id(code))
+        if known is None or known[0] is not code:
+            known = self._plans[id(code)] = (code, Plan(code, self._knowledge.describe))
+        return known[1]
+
+    def _leave(self, real: FrameType) -> Execution | None:
+        ident = get_ident()
+        stack = self.running.get(ident)
+        if not stack or stack[-1].key != id(real):
+            return None
+        execution = stack.pop()
+        if not stack:
+            del self.running[ident]
+        return execution
+
+    def _end(self, execution: Execution, outcome: Outcome, reason: str) -> None:
+        execution.walk.leave(execution.frame)
+        if execution.graph is None:
+            execution.walk.end(outcome, reason)
+
+    def _look(self, execution: Execution, real: FrameType, plan: Plan, at: int) -> None:
+        """Look at all values, and tell the moment."""
+        values = value_stack(real)
+        frame = execution.frame
+        describe = self._knowledge.describe
+        if values is None:
+            values = []
+        settled = 0
+        if execution.exact:
+            settled = min(len(frame.stack), len(values)) - _NEAR_THE_TOP
+        frozen = self._knowledge.frozen
+        stack: list[Described] = []
+        for position, value in enumerate(values):
+            if position < settled:
+                known = frame.stack[position].described
+                if known is not None and known.key == id(value) and known.kind in frozen:
+                    stack.append(known)
+                    continue
+            stack.append(_NULL if value is NO_VALUE else describe(value))
+        real_locals = frame_locals(real)
+        locals: dict[str, Described] = {}
+        for name, value in real_locals.items():
+            there = frame.locals.get(name) if execution.exact else None
+            if there is not None and name not in plan.cells:
+                known = there.described
+                if known is not None and known.key == id(value) and known.kind in frozen:
+                    locals[name] = known
+                    continue
+            locals[name] = describe(value)
+        execution.exact = self._recorder.everything
+        self._tell(execution, real, at, stack, locals, plan.blocks[at], values, real_locals)
+
+    def _look_at_node(self, execution: Execution, real: FrameType, graph: Graph, at: int) -> None:
+        """The values of a graph's nodes so far."""
+        describe = self._knowledge.describe
+        values = {
+            name: value for name, value in frame_locals(real).items() if name not in graph.hidden
+        }
+        locals = {name: describe(value) for name, value in values.items()}
+        execution.frame.ip = at
+        self._tell(execution, real, at, [], locals, (), [], values)
+
+    def _tell(
+        self,
+        execution: Execution,
+        real: FrameType,
+        at: int,
+        stack: list[Described],
+        locals: dict[str, Described],
+        blocks: tuple[Block, ...],
+        values: list[Any],
+        real_locals: dict[str, Any],
+    ) -> None:
+        """Tell a moment; what can be evaluated if the program stands still is there meanwhile."""
+        walk = execution.walk
+
+        def names(frame: int | None) -> dict[str, object]:
+            if frame is not None and frame != execution.frame.id:
+                raise LookupError("only the frame that runs can be looked into")
+            return {
+                **real_locals,
+                "globals": real.f_globals,
+                "stack": values,
+                "locals": real_locals,
+                "inst": execution.frame.code.instructions[at],
+            }
+
+        walk.names = names
+        try:
+            walk.moment(execution.frame, at, stack, locals, blocks)
+        finally:
+            walk.names = _no_names
+
+    def _follow(
+        self,
+        execution: Execution,
+        real: FrameType,
+        operations: tuple[Operation, ...],
+        opname: str,
+        blocks: tuple[Block, ...],
+    ) -> bool:
+        """Tell the moment after an instruction of which it is known what it does; False: it is not.
+
+        Nothing is changed before that is certain.
+        """
+        frame = execution.frame
+        stack = frame.stack.copy()
+        locals = frame.locals
+        keep = len(stack)
+        changes: dict[str, ValueId] | None = None
+        taken: list[Known] = []
+        dropped: list[Known] = []
+        for operation, argument, more in operations:
+            if operation == LOAD:
+                if (known := locals.get(argument)) is None:
+                    return False
+                stack.append(known)
+                taken.append(known)
+            elif operation == CONST:
+                known = execution.walk.know(argument)
+                stack.append(known)
+                taken.append(known)
+            elif operation == STORE:
+                known = stack.pop()
+                keep = min(keep, len(stack))
+                old = locals.get(argument)
+                if locals is frame.locals:
+                    locals = locals.copy()
+                if old is not None:
+                    dropped.append(old)
+                locals[argument] = known
+                changes = changes or {}
+                changes[argument] = known.number
+            elif operation == POP:
+                dropped.append(stack.pop())
+                keep = len(stack)
+            elif operation == COPY:
+                known = stack[-argument]
+                stack.append(known)
+                taken.append(known)
+            elif operation == SWAP:
+                stack[-1], stack[-argument] = stack[-argument], stack[-1]
+                keep = min(keep, len(stack) - argument)
+            elif operation == DELETE:
+                if argument not in locals:
+                    return False
+                locals = locals.copy()
+                dropped.append(locals.pop(argument))
+                changes = {argument: 0}
+            elif operation == NULL:
+                known = execution.walk.know(_NULL)
+                stack.append(known)
+                taken.append(known)
+            else:
+                base = len(stack) - argument
+                values = value_stack(real)
+                if base < 0 or values is None or len(values) != base + more:
+                    return False
+                dropped = stack[base:]
+                if operation == TOPS_IF and not no_code_runs(opname, dropped):
+                    return False
+                if operation != MAKE and self._may_have_died(dropped):
+                    return False
+                del stack[base:]
+                describe = self._knowledge.describe
+                for value in values[base:]:
+                    known = execution.walk.know(_NULL if value is NO_VALUE else describe(value))
+                    stack.append(known)
+                    taken.append(known)
+                keep = base
+                break
+        else:
+            if dropped and self._may_have_died(dropped):
+                return False
+        execution.walk.shift(frame, stack, locals, keep, changes, taken, dropped, blocks)
+        return True
+
+    def _may_have_died(self, dropped: list[Known]) -> bool:
+        """Whether one of the values that have just left a place may be gone, with all that its end
+        can lead to."""
+        frozen = self._knowledge.frozen
+        for known in dropped:
+            if known.users <= dropped.count(known):
+                described = known.described
+                if described is None or described.kind not in frozen:
+                    return True
+        return False
+
+
+def _no_names(frame: int | None) -> dict[str, object]:
+    return {}

@@ -1,0 +1,314 @@
+"""The interpreter's own events for code that is watched: each instruction, each line, each end.
+
+From 3.12 on `sys.monitoring` tells them for just those code objects (`Monitoring`); before,
+`sys.settrace` tells a thread about all calls, so it is on only while watched code runs (`Tracing`).
+Which of the two there is stands in `make_events`.
+
+Two debuggers, or a debugger and a coverage tool, would see each other and spoil each other's
+results. Whoever was there first stays: before anything is followed in a thread, `rival` looks for
+tracers, profilers and tools of `sys.monitoring`, and with one there we give way for good and say
+so. Our own tool has a number that the standard leaves free, since torch's own bytecode debugger
+takes the debugger's without asking.
+
+A callback is called in the midst of the program and would be seen by the compiler as part of it;
+what the engine does against that is `hide`, called with the code of each callback.
+"""
+
+from __future__ import annotations
+
+import sys
+from _thread import get_ident
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, Protocol
+
+from stepper._C import AtInstruction
+
+
+class Follower(Protocol):
+    """Who is told; see `stepper.debuggee.execution.Executions`."""
+
+    running: dict[int, list[Any]]
+
+    def step(self, real: FrameType, code: CodeType, offset: int) -> None: ...
+    def line(self, real: FrameType, code: CodeType, line: int) -> None: ...
+    def returned(self, real: FrameType, value: object) -> None: ...
+    def raised(self, real: FrameType, error: BaseException) -> None: ...
+    def break_down(self, error: Exception) -> None: ...
+
+
+_TOOL = "stepper"
+
+Hide = Callable[[CodeType], object]
+
+
+class Events(Protocol):
+    """What both kinds can do."""
+
+    def watch(self, code: CodeType, *, lines: bool = False) -> None:
+        """Tell each instruction of the code from now on, or only where each line begins."""
+
+    def about_to_run(self, code: CodeType) -> None:
+        """The compiler is about to run the code in this thread."""
+
+    def pause(self) -> None:
+        """The compiler begins its own work in this thread."""
+
+    def go_on(self) -> None:
+        """The compiler's work is done."""
+
+    def stop(self) -> None:
+        """Tell nothing any more."""
+
+
+def rival(ours: object) -> str:
+    """Who follows this thread's code besides us, in words; empty: nobody. `ours`: the trace
+    function that is our own."""
+    trace = sys.gettrace()
+    if trace is not None and trace is not ours:
+        return f"{_owner(trace)} (sys.settrace)"
+    profile = sys.getprofile()
+    if profile is not None:
+        return f"{_owner(profile)} (sys.setprofile)"
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None:
+        for tool in range(6):
+            name = monitoring.get_tool(tool)
+            if name is not None and name != _TOOL:
+                return f"{name} (sys.monitoring)"
+    return ""
+
+
+def _owner(function: object) -> str:
+    kind = type(function)
+    module = function.__module__ if hasattr(function, "__code__") else kind.__module__
+    return module if type(module) is str and module != "builtins" else kind.__name__
+
+
+class Monitoring:
+    """Through `sys.monitoring`."""
+
+    def __init__(self, follower: Follower, hide: Hide, notice: Callable[[str], None]) -> None:
+        self._follower = follower
+        self._hide = hide
+        self._notice = notice
+        self._tool: int | None = None
+        self._watched: list[CodeType] = []
+        self._stopped = False
+        self._lines: set[int] = set()
+
+    def watch(self, code: CodeType, *, lines: bool = False) -> None:
+        """See `Events.watch`."""
+        if self._stopped or not self._start():
+            return
+        events = sys.monitoring.events  # type: ignore[attr-defined]
+        kind = events.LINE if lines else events.INSTRUCTION
+        self._watched.append(code)
+        sys.monitoring.set_local_events(  # type: ignore[attr-defined]
+            self._tool, code, kind | events.PY_RETURN
+        )
+
+    def about_to_run(self, code: CodeType) -> None:
+        """See `Events.about_to_run`."""
+
+    def pause(self) -> None:
+        """See `Events.pause`."""
+
+    def go_on(self) -> None:
+        """See `Events.go_on`."""
+
+    def stop(self) -> None:
+        """See `Events.stop`."""
+        self._stopped = True
+        tool, self._tool = self._tool, None
+        if tool is None:
+            return
+        monitoring = sys.monitoring  # type: ignore[attr-defined]
+        for code in self._watched:
+            monitoring.set_local_events(tool, code, 0)
+        self._watched.clear()
+        monitoring.set_events(tool, 0)
+        for event in ("INSTRUCTION", "LINE", "PY_RETURN", "PY_UNWIND"):
+            monitoring.register_callback(tool, getattr(monitoring.events, event), None)
+        monitoring.free_tool_id(tool)
+
+    def _start(self) -> bool:
+        if self._tool is not None:
+            return True
+        monitoring = sys.monitoring  # type: ignore[attr-defined]
+        events = monitoring.events
+        found = rival(None)
+        free = next((tool for tool in (4, 3) if monitoring.get_tool(tool) is None), None)
+        if found or free is None:
+            self._give_way(found or "other tools (sys.monitoring)")
+            return False
+        self._tool = free
+        monitoring.use_tool_id(free, _TOOL)
+        register = monitoring.register_callback
+        register(free, events.INSTRUCTION, AtInstruction(self._callback(self._on_instruction())))
+        register(free, events.LINE, self._callback(self._on_line()))
+        register(free, events.PY_RETURN, self._callback(self._on_return()))
+        register(free, events.PY_UNWIND, self._callback(self._on_unwind()))
+        monitoring.set_events(free, events.PY_UNWIND)  # it cannot be had for single codes
+        return True
+
+    def _give_way(self, found: str) -> None:
+        self._notice(_GIVES_WAY.format(found))
+        self.stop()
+
+    def _callback(self, function: Callable[..., None]) -> Callable[..., None]:
+        self._hide(function.__code__)
+        return function
+
+    # The frame of the code is that of who calls the callback.
+
+    def _on_instruction(self) -> Callable[[CodeType, int], None]:
+        break_down = self._follower.break_down
+        step, frame_at = self._follower.step, sys._getframe
+
+        def on_instruction(code: CodeType, offset: int) -> None:
+            try:
+                step(frame_at(1), code, offset)
+            except Exception as error:
+                break_down(error)
+
+        return on_instruction
+
+    def _on_line(self) -> Callable[[CodeType, int], None]:
+        break_down = self._follower.break_down
+        line_begins, frame_at = self._follower.line, sys._getframe
+
+        def on_line(code: CodeType, line: int) -> None:
+            try:
+                line_begins(frame_at(1), code, line)
+            except Exception as error:
+                break_down(error)
+
+        return on_line
+
+    def _on_return(self) -> Callable[[CodeType, int, object], None]:
+        break_down = self._follower.break_down
+        returned, frame_at = self._follower.returned, sys._getframe
+
+        def on_return(code: CodeType, offset: int, value: object) -> None:
+            try:
+                returned(frame_at(1), value)
+            except Exception as error:
+                break_down(error)
+
+        return on_return
+
+    def _on_unwind(self) -> Callable[[CodeType, int, BaseException], None]:
+        break_down = self._follower.break_down
+        raised, frame_at = self._follower.raised, sys._getframe
+        running = self._follower.running
+
+        def on_unwind(code: CodeType, offset: int, error: BaseException) -> None:
+            if not running:
+                return
+            try:
+                raised(frame_at(1), error)
+            except Exception as defect:
+                break_down(defect)
+
+        return on_unwind
+
+
+class Tracing:
+    """Through `sys.settrace`, in each thread for as long as watched code runs in it."""
+
+    def __init__(self, follower: Follower, hide: Hide, notice: Callable[[str], None]) -> None:
+        self._follower = follower
+        self._notice = notice
+        self._stopped = False
+        self._watched: dict[int, tuple[CodeType, bool]] = {}
+        self._paused: set[int] = set()
+        self._trace, self._local = self._functions(hide)
+
+    def watch(self, code: CodeType, *, lines: bool = False) -> None:
+        """See `Events.watch`."""
+        if not self._stopped:
+            self._watched[id(code)] = (code, lines)
+
+    def about_to_run(self, code: CodeType) -> None:
+        """See `Events.about_to_run`."""
+        if self._stopped or id(code) not in self._watched or sys.gettrace() is self._trace:
+            return
+        found = rival(self._trace)
+        if found:
+            self._notice(_GIVES_WAY.format(found))
+            self.stop()
+        else:
+            sys.settrace(self._trace)
+
+    def pause(self) -> None:
+        """See `Events.pause`."""
+        if sys.gettrace() is self._trace:
+            sys.settrace(None)
+            self._paused.add(get_ident())
+
+    def go_on(self) -> None:
+        """See `Events.go_on`."""
+        if get_ident() in self._paused:
+            self._paused.discard(get_ident())
+            if not self._stopped and sys.gettrace() is None:
+                sys.settrace(self._trace)
+
+    def stop(self) -> None:
+        """See `Events.stop`."""
+        self._stopped = True
+        self._watched.clear()
+        if sys.gettrace() is self._trace:
+            sys.settrace(None)
+
+    def _functions(self, hide: Hide) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        follower, running, watched = self._follower, self._follower.running, self._watched
+        break_down = follower.break_down
+        raising: dict[int, BaseException] = {}
+
+        def trace(frame: FrameType, event: str, argument: Any) -> Any:
+            found = watched.get(id(frame.f_code))
+            if found is None or event != "call":
+                return None
+            _, lines = found
+            frame.f_trace_lines = lines
+            frame.f_trace_opcodes = not lines
+            return local
+
+        def local(frame: FrameType, event: str, argument: Any) -> Any:
+            try:
+                if event == "opcode":
+                    raising.pop(id(frame), None)
+                    follower.step(frame, frame.f_code, frame.f_lasti)
+                elif event == "line":
+                    raising.pop(id(frame), None)
+                    follower.line(frame, frame.f_code, frame.f_lineno)
+                elif event == "exception":
+                    raising[id(frame)] = argument[1]
+                elif event == "return":
+                    error = raising.pop(id(frame), None)
+                    if error is not None and argument is None:
+                        follower.raised(frame, error)
+                    else:
+                        follower.returned(frame, argument)
+                    if get_ident() not in running and sys.gettrace() is trace:
+                        sys.settrace(None)
+            except Exception as defect:
+                break_down(defect)
+            return local
+
+        hide(trace.__code__)
+        hide(local.__code__)
+        return trace, local
+
+
+_GIVES_WAY = (
+    "stepper does not follow transformed code as it runs (--execute): {} is at work in this "
+    "program, and the two would see each other. Run the program without it to see executions"
+)
+
+
+def make_events(follower: Follower, hide: Hide, notice: Callable[[str], None]) -> Events:
+    """The events of this Python."""
+    kind = Monitoring if hasattr(sys, "monitoring") else Tracing
+    return kind(follower, hide, notice)

@@ -1,0 +1,206 @@
+"""What a real value is, said without running anything of the user's and without keeping it.
+
+The rules are those of `describe` (exact types only, no property, method or `__repr__` of a user's
+object), with one thing more: real values are the program's own, so nothing here holds one. A
+description is data, and says by its `key` (the object's address) which values are the same object;
+that is true only as long as the object lives, see `stepper.debuggee.walks`.
+
+Containers show what they hold, two levels deep; of anything else the type is all that can be said
+without asking it. `frozen` marks what can neither change nor hold anything: one look is enough.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Callable, Hashable
+from itertools import islice
+from typing import Any
+
+import torch
+
+from stepper.debuggee.walks import Described
+from stepper.engines.dynamo.describe import callable_name, plain_text
+from stepper.engines.dynamo.tensors import tensor_meta
+from stepper.model.value import TensorMeta, Value
+
+MAX_ITEMS = 32
+"""Children shown of one container; its true length is recorded beside them."""
+DEPTH = 2
+"""Levels of containers that are looked into."""
+_MANY_KEPT = 20_000
+
+_type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+_is_subclass = type.__subclasscheck__
+
+_SEQUENCES = frozenset({tuple, list, torch.Size, collections.deque})
+_SLICED = frozenset({tuple, list, torch.Size})
+_SETS = frozenset({set, frozenset})
+_MAPPINGS = frozenset({dict, collections.OrderedDict, collections.defaultdict})
+_SLICES = (".start", ".stop", ".step")
+_FROZEN_CALLABLES = frozenset(
+    {types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.ModuleType}
+)
+
+FROZEN = frozenset(
+    {
+        type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
+        torch.dtype, torch.device, torch.layout, torch.memory_format, types.CodeType,
+        *_FROZEN_CALLABLES,
+    }
+)  # fmt: skip
+"""Exact types whose values, as they are described here, never change."""
+
+NULL = Described("NULL", Value(cls="NULL", text="NULL"))
+"""An empty slot of a value stack."""
+
+_tensors: dict[tuple[Any, ...], Value] = {}
+_types: dict[str, Value] = {}
+
+
+def describe(value: object) -> Described:
+    """What a value is now."""
+    return _inside(value, DEPTH)
+
+
+def tensor(value: Any) -> Value:
+    """The description of a tensor whose class is exactly `torch.Tensor` or `Parameter`."""
+    with torch._C.DisableTorchFunction():
+        layout = value.layout
+        key = (
+            type(value), value.dtype, value.shape, value.device, value.requires_grad, layout,
+            value.stride() if layout is torch.strided else None,
+        )  # fmt: skip
+    try:
+        return _tensors[key]
+    except (KeyError, TypeError):  # symbolic sizes have no hash
+        return _new_tensor(key)
+
+
+def _new_tensor(key: tuple[Any, ...]) -> Value:
+    kind, dtype, shape, device, requires_grad, layout, stride = key
+    meta = tensor_meta(dtype, shape, stride, device, requires_grad, layout, "")
+    made = Value(cls=_type_name(kind), type=_type_name(kind), text=_tensor_text(meta), tensor=meta)
+    if all(type(size) is int for size in shape):
+        if len(_tensors) >= _MANY_KEPT:
+            _tensors.clear()
+        _tensors[key] = made
+    return made
+
+
+def _tensor_text(meta: TensorMeta) -> str:
+    return meta.brief + (", requires_grad" if meta.requires_grad else "")
+
+
+def _frozen(value: Any, kind: type) -> Value:
+    name = _type_name(kind)
+    if kind in _FROZEN_CALLABLES:
+        return Value(cls=name, type=name, text=callable_name(value))
+    if kind is types.CodeType:
+        return Value(cls=name, type=name, text=f"<code {value.co_name}>")
+    text = plain_text(value)
+    return Value(cls=name, type=name, text=text, constant=text)
+
+
+def _inside(value: Any, depth: int) -> Described:
+    kind = type(value)
+    # A look-up would ask a metaclass of the user's for a hash, so those come first.
+    if type(kind) is not type:
+        if kind is torch.Tensor or kind is torch.nn.Parameter:
+            return Described(id(value), tensor(value), (), kind)
+        return Described(id(value), _other(value, kind))
+    if kind in FROZEN:
+        return Described(id(value), _frozen(value, kind), (), kind)
+    # Deeper down less of a container is shown: that is another description of the same object.
+    key = id(value) if depth == DEPTH else (id(value), depth)
+    if kind in _SEQUENCES or kind in _SETS:
+        return _sequence(key, value, kind, depth)
+    if kind in _MAPPINGS:
+        return _mapping(key, value, kind, depth)
+    if kind is slice:
+        pairs = tuple(zip(_SLICES, (value.start, value.stop, value.step), strict=True))
+        return _holding(key, kind, pairs, depth)
+    if kind is types.CellType:
+        try:
+            return _holding(key, kind, ((".cell_contents", value.cell_contents),), depth)
+        except ValueError:
+            return Described(key, Value(cls="cell", type="cell", text="empty cell"))
+    if kind is types.MethodType:
+        text = callable_name(value.__func__)
+        made = Value(cls="method", type="method", text=text)
+        return Described(key, made, (("self", Described(id(value.__self__), _brief(value))),))
+    return Described(key, _other(value, kind))
+
+
+def _brief(method: Any) -> Value:
+    receiver = method.__self__
+    return _other(receiver, type(receiver))
+
+
+def _sequence(key: Hashable, value: Any, kind: type, depth: int) -> Described:
+    length = len(value)
+    if depth == 0:
+        return Described(key, Value(cls=_type_name(kind), text=_count(kind, length)))
+    # A copy at once: another thread may change it.
+    items = value[:MAX_ITEMS] if kind in _SLICED else list(islice(value, MAX_ITEMS))
+    label = "[%d]" if kind in _SEQUENCES else "{%d}"
+    children = tuple([(label % at, _inside(item, depth - 1)) for at, item in enumerate(items)])
+    return _container(key, kind, children, length)
+
+
+def _mapping(key: Hashable, value: Any, kind: type, depth: int) -> Described:
+    length = len(value)
+    if depth == 0:
+        return Described(key, Value(cls=_type_name(kind), text=_count(kind, length)))
+    items = list(islice(dict.items(value), MAX_ITEMS))
+    children = tuple([(f"[{plain_text(name)}]", _inside(item, depth - 1)) for name, item in items])
+    return _container(key, kind, children, length)
+
+
+def _holding(key: Hashable, kind: type, pairs: Any, depth: int) -> Described:
+    if depth == 0:
+        return Described(key, Value(cls=_type_name(kind), type=_type_name(kind)))
+    children = tuple((label, _inside(item, depth - 1)) for label, item in pairs)
+    name = _type_name(kind)
+    inner = ", ".join(child.value.brief for _, child in children)
+    return Described(key, Value(cls=name, type=name, text=f"{name}({inner})"), children)
+
+
+def _container(
+    key: Hashable, kind: type, children: tuple[tuple[str, Described], ...], length: int
+) -> Described:
+    name = _type_name(kind)
+    inner = ", ".join([child.value.brief for _, child in children[:4]])
+    if length > 4:
+        inner += ", …"
+    opening, closing = _BRACKETS.get(kind, (f"{name}(", ")"))
+    if kind in _MAPPINGS:
+        inner = ", ".join([f"{label[1:-1]}: {child.value.brief}" for label, child in children[:4]])
+        inner += ", …" if length > 4 else ""
+    elif kind is tuple and length == 1:
+        inner += ","
+    value = Value(cls=name, type=name, text=f"{opening}{inner}{closing}"[:200], length=length)
+    return Described(key, value, children, kind)
+
+
+_BRACKETS: dict[type, tuple[str, str]] = {
+    tuple: ("(", ")"),
+    list: ("[", "]"),
+    dict: ("{", "}"),
+    set: ("{", "}"),
+}
+
+
+def _count(kind: type, length: int) -> str:
+    return f"{_type_name(kind)} of {length}"
+
+
+def _other(value: object, kind: type) -> Value:
+    """Of an object of any other type, only its type; of a class, its name."""
+    name = _type_name(kind)
+    if _is_subclass(type, kind):
+        return Value(cls=name, type=name, text=f"class {_type_name(value)}")  # type: ignore[arg-type]
+    known = _types.get(name)
+    if known is None:
+        known = _types[name] = Value(cls=name, type=name, text=f"<{name}>")
+    return known
