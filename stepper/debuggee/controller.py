@@ -55,6 +55,10 @@ _SPARE_RECURSION = 400
 """Calls that serving at a stop may need where the program itself has none left."""
 
 
+_BEFOREHAND = frozenset({EventKind.RECOMPILE, EventKind.EXECUTE})
+"""Occurrences that stop at the next moment."""
+
+
 class Ledger(Protocol):
     """Who writes down that the program stopped: the recorder."""
 
@@ -167,8 +171,8 @@ class Controller:
         hit = self._breakpoints.hit_by(kind, subject, self._names)
         if hit is None:
             return
-        if kind is EventKind.RECOMPILE:
-            # It is known before the first moment of the translation that it is about.
+        if kind in _BEFOREHAND:
+            # It is known before the first moment of what it is about.
             self._expected = (hit, text)
             self._update_alert()
         else:

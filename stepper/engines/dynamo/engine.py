@@ -24,6 +24,7 @@ from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.describe import Describer, callable_name, plain_text
+from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
@@ -63,6 +64,7 @@ class DynamoEngine:
         self._breaks = BreakTracker()
         self._codes = bytecode.CodeBook()
         self._lookups = LookupWatcher(self._codes, _program_stack)
+        self._executions = ExecutionWatcher(self._codes, _program_stack, self.break_down)
 
     # --- the face
 
@@ -84,6 +86,7 @@ class DynamoEngine:
             for point in versions.change_points():
                 self._probes.append(Probe(versions.resolve(point), point.parameters, changes))
             self._lookups.install(observer, self._safely)
+            self._executions.install(observer)
             self._join_underway(sys._getframe(1), compile_code)
         except Exception:
             self.uninstall()
@@ -104,6 +107,7 @@ class DynamoEngine:
         if not self._probes:
             return
         self._lookups.uninstall()
+        self._executions.uninstall()
         for probe in self._probes:
             probe.remove()
         self._probes.clear()
@@ -113,6 +117,8 @@ class DynamoEngine:
 
     def namespace(self, frame: int | None) -> dict[str, object]:
         """See `Engine.namespace`."""
+        if self._recorder.stepping is not None:
+            return self._recorder.stepping.namespace(frame)
         # At a graph break the frames have been left and the instruction has taken its operands: the
         # recorder has kept both as they were.
         mirror = self._recorder.current
@@ -183,6 +189,7 @@ class DynamoEngine:
 
     def _on_translation_begins(self, code: CodeType, cache_size: Any, compile_id: Any) -> None:
         # This hook, its safety net, then `_compile`.
+        self._executions.pause()
         self._begin(sys._getframe(2), code, cache_size, compile_id)
 
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
@@ -235,6 +242,7 @@ class DynamoEngine:
 
     def _on_compiled(self, code: CodeType, guard_manager: Any, compile_id: Any) -> None:
         now = self._now
+        self._executions.compiled(code, str(compile_id))
         if now is not None and now.translation.compile_id == str(compile_id):
             self._end(now, Outcome.COMPILED, transformed=self._codes.plain(code))
 
@@ -291,6 +299,7 @@ class DynamoEngine:
         self._contexts.pop()
         self._switch()
         self._breaks.clear()
+        self._executions.go_on()
         self._recorder.end_translation(
             now.translation, outcome, reason=reason, transformed=transformed
         )
