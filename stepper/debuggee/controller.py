@@ -121,6 +121,11 @@ class Controller:
         """Whether this thread stands still; what it does now was asked for."""
         return self._standing == _thread.get_ident()
 
+    @property
+    def stands_here(self) -> bool:
+        """Whether this thread stands still: what runs in it was asked for at the stop."""
+        return self._standing == _thread.get_ident()
+
     # -- what the recorder calls -----------------------------------------------------------------
 
     def at_moment(

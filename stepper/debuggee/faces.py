@@ -49,6 +49,9 @@ class Judge(Protocol):
     alert: bool
     stood: float
 
+    @property
+    def stands_here(self) -> bool: ...
+
     def at_moment(
         self, moment: int, frame: int, attempt: int, depth: int, code: Code, ip: int
     ) -> None: ...

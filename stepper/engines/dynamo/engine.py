@@ -74,11 +74,12 @@ class DynamoEngine:
         functions = {meaning: versions.resolve(point) for meaning, point in points.items()}
         self._recorder = observer
         self._codes.begin(observer.store_code)
+        self._executions.install(observer)
         compile_code = inspect.unwrap(functions["translation_begins"]).__code__
         try:
             for meaning, point in points.items():
                 if meaning == "step":  # on the hot path: the recorder's own, which is its own net
-                    hook = observer.step if observer.everything else observer.glance
+                    hook = self._step_hook()
                 else:
                     hook = self._safely(getattr(self, f"_on_{meaning}"))
                 self._probes.append(Probe(functions[meaning], point.parameters, hook))
@@ -86,7 +87,6 @@ class DynamoEngine:
             for point in versions.change_points():
                 self._probes.append(Probe(versions.resolve(point), point.parameters, changes))
             self._lookups.install(observer, self._safely)
-            self._executions.install(observer)
             self._join_underway(sys._getframe(1), compile_code)
         except Exception:
             self.uninstall()
@@ -155,8 +155,13 @@ class DynamoEngine:
         for index, probe in enumerate(self._probes):
             if probe.watches(function):
                 probe.remove()
-                self._probes[index] = Probe(function, point.parameters, self._recorder.step)
+                self._probes[index] = Probe(function, point.parameters, self._step_hook())
         self._report_all()
+
+    def _step_hook(self) -> Callable[..., None]:
+        recorder = self._recorder
+        hook = recorder.step if recorder.everything else recorder.glance
+        return recorder.walks.taking_turns(hook) if self._executions.wanted else hook
 
     def _report_all(self) -> None:
         """Report the guards and nodes that are there."""
@@ -479,10 +484,13 @@ class DynamoEngine:
     def _safely(self, hook: Callable[..., None]) -> Callable[..., None]:
         """The hook with a net under it: a defect of ours ends the watching and not the program."""
 
+        turn = self._recorder.walks.turn
+
         @functools.wraps(hook)
         def guarded(*arguments: Any) -> None:
             try:
-                hook(*arguments)
+                with turn:
+                    hook(*arguments)
             except KeyboardInterrupt:
                 raise
             except Exception as error:
