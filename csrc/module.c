@@ -8,7 +8,7 @@
 static int
 exec_module(PyObject *module)
 {
-    if (stepper_add_steps(module) < 0 || stepper_add_value_stack(module) < 0 ||
+    if (stepper_add_steps(module) < 0 || stepper_add_fields(module) < 0 || stepper_add_value_stack(module) < 0 ||
         stepper_add_frame_hook(module) < 0) {
         return -1;
     }

@@ -7,6 +7,7 @@
 #include <Python.h>
 
 int stepper_add_steps(PyObject *module);
+int stepper_add_fields(PyObject *module);
 int stepper_add_value_stack(PyObject *module);
 int stepper_add_frame_hook(PyObject *module);
 

@@ -25,6 +25,7 @@ from torch._dynamo.variables import ConstantVariable
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.misc import NullVariable
 
+from stepper._C import fields as fields_of
 from stepper.debuggee.faces import CONSTANT, LAZY, ORDINARY, Flavour
 from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text, tensor_meta
 from stepper.engines.dynamo.versions import source_name
@@ -36,7 +37,6 @@ MAX_ITEMS = 100
 MAX_TEXT = 200
 """Characters of a constant's text."""
 
-_dict_of = object.__getattribute__
 _type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
 _mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _is_subclass = type.__subclasscheck__
@@ -114,7 +114,7 @@ def callable_name(value: object) -> str:
     if _is_subclass(type, kind):
         return _type_name(value)  # type: ignore[arg-type]
     if kind is types.ModuleType:
-        name = _dict_of(value, "__dict__").get("__name__", "")
+        name = fields_of(value).get("__name__", "")
         return name if type(name) is str else ""
     return ""
 
@@ -142,12 +142,12 @@ class Describer:
     def describe(self, tracker: object, number: Number) -> int:
         """The id of the tracker's description now. `number` gives a child's number."""
         kind = type(tracker)
-        fields: dict[str, Any] = _dict_of(tracker, "__dict__")
+        fields: dict[str, Any] = fields_of(tracker)
         if self.flavours.get(kind) == LAZY:
             cache = fields["_cache"]
             if cache.vt is not None:
                 tracker = cache.vt
-                kind, fields = type(tracker), _dict_of(tracker, "__dict__")
+                kind, fields = type(tracker), fields_of(tracker)
             else:
                 self._lazy[id(cache)] = weakref.ref(tracker)
         function = self._functions.get(kind)
@@ -174,7 +174,7 @@ class Describer:
 
     def inner(self, tracker: object) -> object | None:
         """The real tracker behind a lazy one that has been realized."""
-        cache = _dict_of(tracker, "__dict__").get("_cache")
+        cache = fields_of(tracker).get("_cache")
         return None if cache is None else getattr(cache, "vt", None)
 
     def children_of(self, description: int) -> tuple[ValueId, ...]:
@@ -209,7 +209,7 @@ class Describer:
         children, and equal ones need not be told apart."""
         kind = type(tracker)
         if kind is ConstantVariable:
-            key = _constant(self, kind, _dict_of(tracker, "__dict__"))
+            key = _constant(self, kind, fields_of(tracker))
         else:
             key = (kind, None, None, "null")
         found = self._ids.get(key)
@@ -269,7 +269,7 @@ def _subclass_name(fields: dict[str, Any]) -> str:
 
 def _tensor(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
     size = fields.get("_size")
-    node = fields["proxy"].__dict__["node"]
+    node = fields_of(fields["proxy"])["node"]
     meta: object
     if type(size) is tuple or type(size) is torch.Size:
         meta = (
@@ -291,7 +291,7 @@ def _symbol(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[A
         *_head(fields),
         "symbol",
         symbol_text(fields.get("sym_num")),
-        fields["proxy"].__dict__["node"].name,
+        fields_of(fields["proxy"])["node"].name,
     )
 
 
@@ -344,11 +344,11 @@ def _set(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any,
 def _key_text(key: object) -> str:
     """The text of a dictionary key's tracker."""
     tracker = getattr(key, "vt", key)
-    fields = _dict_of(tracker, "__dict__")
+    fields = fields_of(tracker)
     if (cache := fields.get("_cache")) is not None:
         if (inner := getattr(cache, "vt", None)) is None:
             return plain_text(getattr(cache, "value", None))
-        tracker, fields = inner, _dict_of(inner, "__dict__")
+        tracker, fields = inner, fields_of(inner)
     for name in ("value", "fn"):
         if name in fields:
             return plain_text(fields[name])
