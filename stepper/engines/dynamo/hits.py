@@ -17,6 +17,7 @@ so that Dynamo leaves it, and all that it calls, alone.
 from __future__ import annotations
 
 import _thread
+import contextlib
 import sys
 import weakref
 from collections.abc import Callable
@@ -134,7 +135,7 @@ class HookedHits(Hits):
     def close(self) -> None:
         _C.set_observer(None)
         super().close()
-        if eval_frame.get_eval_frame_callback() is None:  # else Dynamo's evaluator is over it
+        with contextlib.suppress(RuntimeError):  # Dynamo's is over it: it stays, and does nothing
             _C.remove_hook()
 
     def _begins(self, code: CodeType, tag: object) -> None:
