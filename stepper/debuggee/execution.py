@@ -154,7 +154,7 @@ class Executions:
             execution.exact = False
             return
         execution.frame.ip = at
-        with self._walks.turn:
+        with self._walks.telling:
             if (
                 execution.exact
                 and (at == before + 1 or at == plan.targets[before])

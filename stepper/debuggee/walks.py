@@ -24,7 +24,7 @@ of *anybody's* have passed, so that a state is rebuilt in bounded time whatever 
 Threads. A translation is the business of one thread at a time, by Dynamo's compile lock. Walks are
 not: every operation takes the recorder's `turn`, and who hooks the translation takes it, too. It is
 kept while the program stands still, so the recording stays as the user sees it. What a thread does
-while it has the turn (an evaluation at a stop calls a compiled function) is no part of the
+while it tells a moment or stands still (an evaluation calls a compiled function) is no part of the
 program's life and is not recorded.
 
 Detail `stops`. Nothing is written before the first stop. A moment at which the program could stop
@@ -36,7 +36,7 @@ from __future__ import annotations
 import _thread
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -128,12 +128,36 @@ class WalkFrame:
         return self.walk.names(frame)
 
 
+class Telling:
+    """The turn, and the word that it is for a walk."""
+
+    __slots__ = ("_walks",)
+
+    def __init__(self, walks: Walks) -> None:
+        self._walks = walks
+
+    def __enter__(self) -> None:
+        self._walks.turn.acquire()
+        self._walks.tellers.append(self._walks.teller)
+        self._walks.teller = _thread.get_ident()
+
+    def __exit__(self, *error: object) -> None:
+        self._walks.teller = self._walks.tellers.pop()
+        self._walks.turn.release()
+
+
 class Walks:
     """What all walks of a session share."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.turn = _thread.RLock()
         """Whoever writes while walks are recorded has it."""
+        self.telling = Telling(self)
+        """To be entered for every operation of a walk."""
+        self.teller = 0
+        """The thread that has the turn to tell a moment of a walk, if any."""
+        self.tellers: list[int] = []
+        """Who was it before, for operations inside of others."""
         self.muted = False
         """Nothing is recorded any more."""
         self.asked: frozenset[Phase] = frozenset()
@@ -180,8 +204,18 @@ class Walks:
 
     @property
     def busy(self) -> bool:
-        """Whether this thread has the turn: what it does now is no part of the program's life."""
-        return self.turn._is_owned()  # type: ignore[attr-defined,no-any-return]
+        """Whether this thread tells a walk or stands still: what it does now is no part of the
+        program's life."""
+        return self.teller == _thread.get_ident() or self._recorder.judge.stands_here
+
+    def taking_turns(self, hook: Callable[..., None]) -> Callable[..., None]:
+        """A hook of a translation that takes the turn."""
+
+        def in_turn(*arguments: Any) -> None:
+            with self.turn:
+                hook(*arguments)
+
+        return in_turn
 
 
 class Walk:
@@ -241,7 +275,7 @@ class Walk:
             tuple[Sequence[Described], Mapping[str, Described], Sequence[Block]] | None
         ) = None
         if recorder.everything or recorder.judge.wants(_EVENTS[phase]):
-            with self._walks.turn:
+            with self._walks.telling:
                 if not self.muted:
                     self._announce()
 
@@ -280,7 +314,7 @@ class Walk:
         if self.idle:
             return
         recorder = self._recorder
-        with self._walks.turn:
+        with self._walks.telling:
             frame.ip = ip
             if recorder.everything:
                 self._tell(frame, stack, locals, blocks)
@@ -300,7 +334,7 @@ class Walk:
 
     def leave(self, frame: WalkFrame) -> None:
         """The frame ends, by return or by exception."""
-        with self._walks.turn:
+        with self._walks.telling:
             self.drop([*frame.stack, *frame.locals.values()])
             frame.stack, frame.locals = [], {}
             if frame.id and not self.muted:
@@ -317,7 +351,7 @@ class Walk:
             or not (recorder.everything or recorder.judge.wants(kind))
         ):
             return
-        with self._walks.turn:
+        with self._walks.telling:
             recorder.stepping = self._frame
             try:
                 recorder.occurred(kind, text, number, subject or self._subject)
@@ -328,7 +362,7 @@ class Walk:
         """The walk is over; its frames have been left."""
         if self.muted:
             return
-        with self._walks.turn:
+        with self._walks.telling:
             self.muted = True
             self._walks.ends(self)
             recorder = self._recorder

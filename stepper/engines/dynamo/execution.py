@@ -58,7 +58,7 @@ class ExecutionWatcher:
     def install(self, recorder: Recorder) -> None:
         """Begin, with what was compiled before if executions are recorded."""
         self._recorder = recorder
-        if self._wanted():
+        if self.wanted:
             self._begin()
 
     def uninstall(self) -> None:
@@ -70,10 +70,11 @@ class ExecutionWatcher:
             versions.hear_of_runs(None)
             self._hears_runs = False
 
-    def compiled(self, code: CodeType, original: CodeType, compile_id: str) -> None:
+    def compiled(self, code: CodeType, compile_id: str) -> None:
         """Dynamo has made a transformed code."""
-        if self._wanted() and self._begin():
-            self._watch(code, original, compile_id)
+        if self.wanted and self._begin():
+            original = versions.original_of(code)
+            self._watch(code, code if original is None else original, compile_id)
 
     def pause(self) -> None:
         """Dynamo begins to compile in this thread."""
@@ -85,7 +86,9 @@ class ExecutionWatcher:
         if self._events is not None:
             self._events.go_on()
 
-    def _wanted(self) -> bool:
+    @property
+    def wanted(self) -> bool:
+        """Whether executions are to be recorded."""
         recorder = self._recorder
         return Phase.EXECUTE in recorder.walks.asked or recorder.judge.wants(EventKind.EXECUTE)
 
