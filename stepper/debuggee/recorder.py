@@ -480,6 +480,11 @@ class Recorder:
         self._writer.flush()
         return moment
 
+    def note(self, text: str) -> None:
+        """Something the user should know of the watching, while it goes on."""
+        self.judge.notice(text)
+        self._writer.event(self.moment, EventKind.NOTE, text)
+
     def broke_down(self, error: BaseException) -> None:
         """The engine ran into a defect of its own and watches no more; the program goes on."""
         where = error.__traceback__

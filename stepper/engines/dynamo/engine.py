@@ -7,7 +7,8 @@ Dynamo's compile lock, in one thread at a time.
 
 Every hook here runs inside the compiler. It must not raise (`_safely` sees to that; a defect of
 ours ends the watching, not the program), except KeyboardInterrupt, by which the user ends the
-program at a stop.
+program at a stop. A program at its recursion limit, or out of memory, makes hooks fail that have no
+defect: what such a hook had to tell is lost, and the watching goes on.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class DynamoEngine:
         self._contexts: list[_Context] = []
         self._now: _Context | None = None
         self._failed: LiveTranslation | None = None
+        self._lost = ""
+        """What the program ran out of while a hook was at work, until that is told."""
         self._breaks = BreakTracker()
         self._codes = bytecode.CodeBook()
         self._lookups = LookupWatcher(self._codes, _program_stack)
@@ -198,14 +201,7 @@ class DynamoEngine:
         self._begin(sys._getframe(2), code, cache_size, compile_id)
 
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
-        running = _enclosing_calls(caller)
-        for left in reversed(self._contexts[running:]):
-            self._recorder.end_translation(
-                left.translation,
-                Outcome.FAILED,
-                reason=left.translation.record.reason or "an exception left it",
-            )
-        del self._contexts[running:]
+        self._end_left(_enclosing_calls(caller), "an exception left it")
         self._failed = None
         translation = self._recorder.begin_translation(
             compile_id=str(compile_id),
@@ -218,6 +214,21 @@ class DynamoEngine:
         )
         self._contexts.append(_Context(translation))
         self._switch()
+
+    def _end_left(self, running: int, reason: str) -> None:
+        """Of the translations only the outermost `running` still are."""
+        while len(self._contexts) > running:
+            left = self._contexts[-1]
+            self._end(left, Outcome.FAILED, reason=left.translation.record.reason or reason)
+
+    def _on_left(self, exc_type: type[BaseException] | None) -> None:
+        # Dynamo itself deals with exceptions; those that end a program pass it by.
+        if exc_type is None or issubclass(exc_type, Exception) or not self._contexts:
+            return
+        # This hook, its safety net, the context manager's `__exit__`, then who leaves it.
+        caller = sys._getframe(3)
+        if versions.is_compile(caller.f_code):
+            self._end_left(_enclosing_calls(caller), f"{exc_type.__name__} left it")
 
     def _on_attempt_begins(self, f_code: CodeType) -> None:
         now = self._now
@@ -253,7 +264,7 @@ class DynamoEngine:
 
     def _on_failed(self, error: BaseException, code: CodeType) -> None:
         now = self._now
-        if now is None:
+        if now is None or now.translation.code.id != self._codes.known(code):
             return
         text = _message(error)
         if now.attempt is not None and self._breaks.pending(error):
@@ -305,6 +316,9 @@ class DynamoEngine:
         self._switch()
         self._breaks.clear()
         self._executions.go_on()
+        if self._lost:
+            lost, self._lost = self._lost, ""
+            self._recorder.note(f"{lost}: some of what Dynamo did could not be followed")
         self._recorder.end_translation(
             now.translation, outcome, reason=reason, transformed=transformed
         )
@@ -316,16 +330,40 @@ class DynamoEngine:
         if now is None or now.attempt is None:
             return
         now.graph.begin(output)
+        callers = versions.interpreters(output)
+        if callers:
+            self._leave_to(now, callers[-1])
         parent = now.frame
         now.frame = self._recorder.steps.top = self._recorder.enter(
             now.attempt, tx, functools.partial(self._codes.traced, tx), parent
         )
         self._recorder.steps.graph_changed = now.graph.changed
 
-    def _on_frame_left(self) -> None:
+    def _on_frame_left(self, output: Any) -> None:
         now = self._now
         if now is None or now.frame is None or now.attempt is None:
             return
+        interpreters = versions.interpreters(output)
+        if not interpreters or not self._leave_to(now, interpreters[-1]):
+            return  # its beginning was lost
+        self._leave(now)
+
+    def _leave_to(self, now: _Context, tx: Any) -> bool:
+        """Make the frame of a translator the innermost; False when it was never entered.
+
+        It is, unless the end of an inner one was lost."""
+        frame = now.frame
+        while frame is not None and frame.key is not tx:
+            frame = frame.parent
+        if frame is None:
+            return False
+        while now.frame is not frame:
+            self._leave(now)
+        return True
+
+    def _leave(self, now: _Context) -> None:
+        assert now.frame is not None
+        assert now.attempt is not None
         now.graph.sync(self._recorder, now.attempt)
         if now.frame.parent is None:
             self._recorder.settle()
@@ -493,6 +531,10 @@ class DynamoEngine:
                     hook(*arguments)
             except KeyboardInterrupt:
                 raise
+            except RecursionError:  # nothing is called here: there may be no room for it
+                self._lost = "the program was at its recursion limit"
+            except MemoryError:
+                self._lost = "the program was out of memory"
             except Exception as error:
                 self.break_down(error)
 

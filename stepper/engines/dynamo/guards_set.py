@@ -57,7 +57,11 @@ class GuardsWatcher:
             if id(guard) not in live:  # a stop at an earlier one may have reported it
                 number = recorder.new_guard_id()
                 live[id(guard)] = (number, guard)
-                _report(recorder, attempt, number, guard)
+                try:
+                    _report(recorder, attempt, number, guard)
+                except (RecursionError, MemoryError):
+                    del live[id(guard)]  # the next look finds it again
+                    raise
 
 
 def _report(recorder: Recorder, attempt: LiveAttempt, number: int, guard: Any) -> None:

@@ -117,20 +117,23 @@ class GraphWatcher:
             self.guards.sync(recorder, attempt)
         if not recorder.wants(EventKind.NODE):
             return
-        self.changed = False
-        for node in self._removed:
+        # Each goes from its list when it has been told: at the program's recursion limit, or out of
+        # memory, any of this can fail, and is done the next time.
+        while self._removed:
+            node = self._removed[0]
             if node in self._inserted and self._is_unchanged(node):
                 del self._inserted[node]
             elif (record := self._known.pop(node, None)) is not None:
                 recorder.node_erased(record.id)
-        self._removed.clear()
+            del self._removed[0]
         # Beside a node that was moved away, a place means nothing: all of them go first.
         moved = [
             (node, old) for node in self._moved if (old := self._known.pop(node, None)) is not None
         ]
         self._moved.clear()
-        for node in self._inserted:
-            if self._is_ours(node.graph):
+        while self._inserted:
+            node = next(iter(self._inserted))
+            if node not in self._known and self._is_ours(node.graph):
                 name = self._graphs[id(node.graph)][1]
                 record = _record(
                     node,
@@ -142,12 +145,13 @@ class GraphWatcher:
                 )
                 self._known[node] = record
                 recorder.node(attempt, record, known=False)
-        self._inserted.clear()
+            self._inserted.pop(node, None)  # a stop at it may have told the rest
         for node, old in moved:
             self._move(node, old, recorder, attempt)
         for node in self._renamed:
             self._rename(node, recorder, attempt)
         self._renamed.clear()
+        self.changed = False
 
     def _move(self, node: Node, old: trace.Node, recorder: Recorder, attempt: LiveAttempt) -> None:
         """Report a node at its new place from now on."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 import torch._dynamo.utils
+from torch._dynamo import convert_frame
 from torch._dynamo.variables.base import VariableTracker
 
 OLDEST = (2, 11)
@@ -49,7 +50,7 @@ _POINTS: dict[str, ProbePoint] = {
     "frame_entered": ProbePoint(
         "torch._dynamo.output_graph", "OutputGraph.push_tx", ("self", "tx")
     ),
-    "frame_left": ProbePoint("torch._dynamo.output_graph", "OutputGraph.pop_tx", ()),
+    "frame_left": ProbePoint("torch._dynamo.output_graph", "OutputGraph.pop_tx", ("self",)),
     "graph_closing": ProbePoint("torch._dynamo.output_graph", "OutputGraph.compile_subgraph", ()),
     "graph_done": ProbePoint("torch._dynamo.output_graph", "OutputGraph.call_user_compiler", ()),
     "node_inserted": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.insert", ("node",)),
@@ -105,6 +106,7 @@ _POINTS: dict[str, ProbePoint] = {
     "metrics_known": ProbePoint(
         "torch._dynamo.metrics_context", "MetricsContext.update_outer", ("values",)
     ),
+    "left": ProbePoint("torch._dynamo.metrics_context", "MetricsContext.__exit__", ("exc_type",)),
     "compiled": ProbePoint(
         "torch._dynamo.types", "GuardedCode.__init__", ("code", "guard_manager", "compile_id")
     ),
@@ -203,6 +205,17 @@ def probe_points() -> dict[str, ProbePoint]:
 def lookup_points() -> dict[str, ProbePoint]:
     """The functions to watch for lookups in the cache, by what their call means."""
     return _LOOKUP_POINTS
+
+
+def is_compile(code: CodeType) -> bool:
+    """Whether a code object is that of `_compile`, with probes or without."""
+    return code.co_name == "_compile" and code.co_filename == convert_frame.__file__
+
+
+def interpreters(output: Any) -> list[Any]:
+    """The translators that are at work for an OutputGraph, the innermost last."""
+    found: list[Any] = output._current_tx
+    return found
 
 
 def told_late() -> frozenset[type]:

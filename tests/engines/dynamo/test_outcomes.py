@@ -14,9 +14,11 @@ from torch._dynamo.backends.debugging import eager
 from torch._dynamo.exc import FailOnRecompileLimitHit
 from torch._dynamo.utils import counters
 
+from stepper.debuggee.recorder import Recorder
 from stepper.model.trace import EventKind, Outcome
 from stepper.recording.reader import Recording
-from tests.engines.dynamo.watch import record
+from tests.engines.dynamo.audit import Auditor, lies
+from tests.engines.dynamo.watch import record, watching
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -242,6 +244,77 @@ def test_recursion_ends_as_deep_as_without(tmp_path: Path) -> None:
     assert "tensor([2.])" in alone[0]
     assert any("tensor" not in each for each in alone[0])
     assert watched == [alone]
+
+
+def _exhausted(recorder: Recorder, name: str, nth: int, error: type[Exception]) -> None:
+    """Let the `nth` call of one of the recorder's methods find the program at its limit."""
+    method, calls = getattr(recorder, name), 0
+
+    def limited(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == nth:
+            if error is RecursionError:
+                limited_for_ever()
+            raise error
+        return method(*arguments, **options)
+
+    def limited_for_ever() -> None:
+        limited_for_ever()
+
+    setattr(recorder, name, limited)
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError])
+@pytest.mark.parametrize("name", ["enter", "leave", "node", "guard", "settle", "begin_attempt"])
+def test_the_watching_outlives_the_limits_of_the_program(
+    tmp_path: Path, name: str, error: type[Exception]
+) -> None:
+    def inner(x: torch.Tensor, n: int) -> torch.Tensor:
+        return inner(x * 2, n - 1) if n else x
+
+    def outer(x: torch.Tensor, n: int) -> torch.Tensor:
+        return inner(x, n) + inner(x, 2)
+
+    compiled = torch.compile(outer, backend="eager")
+    torch._dynamo.reset()
+    with watching(tmp_path / "limits.stepper", recorder_class=Auditor) as watched:
+        _exhausted(watched.recorder, name, 1 if name == "begin_attempt" else 2, error)
+        assert compiled(torch.ones(2), 3).tolist() == [12.0, 12.0]
+        torch._dynamo.reset()
+        seen = watched.recorder.moment
+        assert compiled(torch.ones(2), 3).tolist() == [12.0, 12.0]
+    assert isinstance(watched.recorder, Auditor)
+    recording = Recording.open(str(watched.path))
+    notes = [event.text for event in recording.events(kinds={EventKind.NOTE})]
+    assert len(notes) <= 1  # what a step had to tell is told with the next one
+    assert not [text for text in notes if "could not be followed" not in text]
+    last = recording.translations()[-1]
+    assert last.outcome is Outcome.COMPILED
+    assert last.instructions > 50
+    truths = {at: truth for at, truth in watched.recorder.truths.items() if at > seen}
+    assert len(truths) > 50
+    assert not list(lies(recording, truths))
+    recording.close()
+
+
+def test_a_translation_that_ctrl_c_leaves_has_failed(tmp_path: Path) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    def impatient(graph: torch.fx.GraphModule, inputs: object) -> object:
+        raise KeyboardInterrupt
+
+    torch._dynamo.reset()
+    with watching(tmp_path / "left.stepper") as watched:
+        with pytest.raises(KeyboardInterrupt):
+            torch.compile(function, backend=impatient)(torch.ones(2))
+        recording = Recording.open(str(watched.path))
+        left = recording.translation(1)
+        recording.close()
+    assert (left.outcome, left.reason) == (Outcome.FAILED, "KeyboardInterrupt left it")
+    assert (left.attempts, left.nodes) == (1, 3)
+    assert left.instructions > 1
 
 
 def test_a_skipped_frame_says_why(tmp_path: Path) -> None:
