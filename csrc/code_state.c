@@ -7,6 +7,7 @@
 
 #include "code_state.h"
 
+#include "cache.h"
 #include "compat.h"
 #include "stack_depth.h"
 
@@ -31,6 +32,10 @@ free_state(void *extra)
     }
     PyMem_Free(state->depths);
     Py_XDECREF(state->watched);
+    if (state->cache != NULL) {
+        code_cache_orphan(state->cache);
+        Py_DECREF(state->cache);
+    }
     PyMem_Free(state);
 }
 

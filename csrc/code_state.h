@@ -5,6 +5,14 @@
 
 #include "module.h"
 
+/* What the hook is not to do for a code. */
+typedef enum {
+    SKIP_NOTHING,
+    SKIP_CAPTURE,   /* look into its cache, but do not ask what else to run */
+    SKIP_FRAME,     /* run it as it is, and see to what it calls */
+    SKIP_RECURSIVE, /* run it and all that it calls as they are */
+} SkipMark;
+
 typedef struct CodeState {
     struct CodeState *next, *previous; /* all of them, the newest first */
     PyCodeObject *code;                /* borrowed: it owns this */
@@ -14,6 +22,9 @@ typedef struct CodeState {
 
     PyObject *watched;        /* what the observer is told about its calls; NULL: not watched */
     unsigned long long calls; /* since it is watched */
+
+    SkipMark skip;
+    struct CodeCache *cache; /* NULL until somebody asks for it */
 } CodeState;
 
 int code_state_init(void);

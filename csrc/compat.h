@@ -165,4 +165,35 @@ error_restore(SavedError error)
 #endif
 }
 
+/* The exception that is set, as an object with its traceback; none is set after it. */
+static inline PyObject *
+error_take(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != NULL) {
+        (void)PyException_SetTraceback(value, traceback);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+/* What a weak reference refers to, or None; a new reference. */
+static inline PyObject *
+weak_target(PyObject *reference)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *target;
+    return PyWeakref_GetRef(reference, &target) == 1 ? target : Py_NewRef(Py_None);
+#else
+    return Py_NewRef(PyWeakref_GET_OBJECT(reference));
+#endif
+}
+
 #endif

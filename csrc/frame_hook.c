@@ -64,16 +64,17 @@ tell(PyObject *callback, PyCodeObject *code, PyObject *watched, PyObject *third)
     error_restore(error);
 }
 
-static PyObject *watched_as(CodeState *state)
+static int
+is_watched(CodeState *state)
 {
-    return state == NULL || observing ? NULL : state->watched;
+    return state != NULL && state->watched != NULL && !observing;
 }
 
 /* --- choosing what runs --- */
 
 /* Asks the thread's callback for an entry. NULL: there is none, or an exception is set. */
 static CacheEntry *
-ask_callback(ThreadState *thread, Frame *frame, PyObject *locals)
+ask_callback(Frame *frame, PyObject *locals)
 {
     PyObject *args[] = {(PyObject *)frame_code(frame), (PyObject *)frame_function(frame), locals};
     PyObject *callback = capture_pause();
@@ -93,7 +94,6 @@ ask_callback(ThreadState *thread, Frame *frame, PyObject *locals)
         Py_DECREF(answer);
         return NULL;
     }
-    (void)thread;
     return (CacheEntry *)answer;
 }
 
@@ -117,23 +117,13 @@ choose_entry(ThreadState *thread, CodeState *state, Frame *frame)
         entry = code_cache_lookup(cache, locals, frame->f_globals, thread->backend);
     }
     if (entry == NULL && may_ask && !PyErr_Occurred()) {
-        entry = ask_callback(thread, frame, locals);
+        entry = ask_callback(frame, locals);
     }
-    SavedError error = error_save();
     Py_DECREF(locals);
-    error_restore(error);
     return entry;
 }
 
 /* --- the evaluator --- */
-
-static PyObject *
-refuse(PyThreadState *tstate, Frame *frame)
-{
-    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: no C stack is left");
-    frame_dispose(tstate, frame);
-    return NULL;
-}
 
 /* Runs a frame as it is; if its code is marked so, with nothing captured of what it calls. */
 static PyObject *
@@ -158,41 +148,82 @@ run_chosen(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState *
     return frame_run_code(tstate, thread, frame, entry->code);
 }
 
-/* Of a call that somebody has said something about. */
+static PyObject *
+run_watched(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState *state,
+            CacheEntry *entry)
+{
+    PyCodeObject *runs = entry == NULL ? frame_code(frame) : entry->code;
+    CodeState *told = is_watched(state) ? state : code_state(runs);
+    PyObject *watched = Py_NewRef(told->watched);
+    told->calls++;
+    PyObject *enter = Py_XNewRef(on_enter);
+    if (enter != NULL) {
+        tell(enter, runs, watched, NULL);
+        Py_DECREF(enter);
+    }
+    PyObject *result = run_chosen(tstate, thread, frame, state, entry);
+    PyObject *leave = Py_XNewRef(on_leave);
+    if (leave != NULL) {
+        tell(leave, runs, watched, result == NULL ? Py_True : Py_False);
+        Py_DECREF(leave);
+    }
+    Py_DECREF(watched);
+    return result;
+}
+
+/* A call that somebody has said something about. */
 static PyObject *
 evaluate_known(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState *state)
 {
-    /* The code, and with it what is known of it, may go while it runs or in the observer. */
-    PyCodeObject *code = (PyCodeObject *)Py_NewRef(frame_code(frame));
-    PyObject *result = NULL;
-    CacheEntry *entry = NULL;
-    if (thread != NULL && thread->direct == code) {
+    if (thread != NULL && thread->direct == frame_code(frame)) {
+        /* A helper's frame: all that is to be said about its call has been. */
         thread->direct = NULL;
+        return run_frame(tstate, frame, 0);
     }
-    else if (thread != NULL && thread->callback != NULL && code_can_be_replaced(code) &&
+    /* The frame lets go of its code when it ends, and what is known of the code goes with it. */
+    PyCodeObject *code = (PyCodeObject *)Py_NewRef(frame_code(frame));
+    CacheEntry *entry = NULL;
+    PyObject *result = NULL;
+    if (thread != NULL && thread->callback != NULL && code_can_be_replaced(code) &&
              (state == NULL || state->skip < SKIP_FRAME)) {
         entry = choose_entry(thread, state, frame);
         if (entry == NULL && PyErr_Occurred()) {
             frame_dispose(tstate, frame);
-            Py_DECREF(code);
-            return NULL;
+            goto done;
         }
-        state = code_state(code); /* the callback may have made it */
+        state = code_state(code); /* there may be one now */
     }
-    PyObject *watched = Py_XNewRef(watched_as(state));
-    if (watched == NULL && entry != NULL) {
-        watched = Py_XNewRef(watched_as(code_state(entry->code)));
-    }
-    if (watched == NULL) {
-        result = run_chosen(tstate, thread, frame, state, entry);
+    if (is_watched(state) || (entry != NULL && is_watched(code_state(entry->code)))) {
+        result = run_watched(tstate, thread, frame, state, entry);
     }
     else {
-        PyCodeObject *runs = (PyCodeObject *)Py_NewRef(entry == NULL ? code : entry->code);
-        state = XXX;
+        result = run_chosen(tstate, thread, frame, state, entry);
     }
+done:
     Py_XDECREF(entry);
     Py_DECREF(code);
     return result;
+}
+
+static PyObject *
+evaluate(PyThreadState *tstate, Frame *frame, int throwflag)
+{
+    /* The frames of generators are the generators': they are resumed, not called. */
+    if (frame->owner != FRAME_OWNED_BY_THREAD || throwflag) {
+        return run_frame(tstate, frame, throwflag);
+    }
+    if (!has_c_stack()) {
+        PyErr_SetString(PyExc_RecursionError,
+                        "maximum recursion depth exceeded: no C stack is left");
+        frame_dispose(tstate, frame);
+        return NULL;
+    }
+    ThreadState *thread = thread_state();
+    CodeState *state = code_state(frame_code(frame));
+    if (state == NULL && (thread == NULL || thread->callback == NULL)) {
+        return run_frame(tstate, frame, 0);
+    }
+    return evaluate_known(tstate, thread, frame, state);
 }
 
 /* --- the module --- */
@@ -316,6 +347,84 @@ count_call(PyObject *Py_UNUSED(module), PyObject *code)
     Py_RETURN_NONE;
 }
 
+static PyObject *
+set_frame_callback(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *callback, *backend = Py_None;
+    if (!PyArg_ParseTuple(args, "O|O:set_frame_callback", &callback, &backend)) {
+        return NULL;
+    }
+    if (callback != Py_None && callback != Py_False && !PyCallable_Check(callback)) {
+        return PyErr_Format(PyExc_TypeError,
+                            "a frame callback is something to call, False or None, not %s",
+                            Py_TYPE(callback)->tp_name);
+    }
+    ThreadState *thread = thread_state_make();
+    if (thread == NULL) {
+        return NULL;
+    }
+    PyObject *before = PyTuple_Pack(2, thread->callback == NULL ? Py_None : thread->callback,
+                                    thread->backend == NULL ? Py_None : thread->backend);
+    if (before != NULL) {
+        Py_XSETREF(thread->callback, callback == Py_None ? NULL : Py_NewRef(callback));
+        Py_XSETREF(thread->backend, backend == Py_None ? NULL : Py_NewRef(backend));
+    }
+    return before;
+}
+
+static const char *const skip_names[] = {
+    [SKIP_CAPTURE] = "capture",
+    [SKIP_FRAME] = "frame",
+    [SKIP_RECURSIVE] = "recursive",
+};
+
+static PyObject *
+set_skip(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyCodeObject *code;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "O!z:set_skip", &PyCode_Type, &code, &name)) {
+        return NULL;
+    }
+    SkipMark mark = SKIP_NOTHING;
+    if (name != NULL) {
+        mark = SKIP_RECURSIVE;
+        while (mark != SKIP_NOTHING && strcmp(name, skip_names[mark]) != 0) {
+            mark--;
+        }
+        if (mark == SKIP_NOTHING) {
+            return PyErr_Format(PyExc_ValueError, "no skip mark is called '%s'", name);
+        }
+    }
+    CodeState *state = code_state_make(code);
+    if (state == NULL) {
+        return NULL;
+    }
+    state->skip = mark;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+get_skip(PyObject *Py_UNUSED(module), PyObject *code)
+{
+    if (!PyCode_Check(code)) {
+        return PyErr_Format(PyExc_TypeError, "get_skip() wants a code object, not %s",
+                            Py_TYPE(code)->tp_name);
+    }
+    CodeState *state = code_state((PyCodeObject *)code);
+    if (state == NULL || state->skip == SKIP_NOTHING) {
+        Py_RETURN_NONE;
+    }
+    return PyUnicode_FromString(skip_names[state->skip]);
+}
+
+static PyObject *
+force_helper(PyObject *Py_UNUSED(module), PyObject *flag)
+{
+    frame_force_helper = PyObject_IsTrue(flag) > 0;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"install_hook", install_hook, METH_NOARGS, PyDoc_STR("Be there when functions are called.")},
     {"remove_hook", remove_hook, METH_NOARGS, PyDoc_STR("Put the evaluator before it back.")},
@@ -328,6 +437,12 @@ static PyMethodDef functions[] = {
     {"unwatch", unwatch, METH_O, PyDoc_STR("Tell it no more.")},
     {"count_call", count_call, METH_O, PyDoc_STR("Count a call that the hook does not see.")},
     {"watched_calls", watched_calls, METH_O, PyDoc_STR("How often a watched code was called.")},
+    {"set_frame_callback", set_frame_callback, METH_VARARGS,
+     PyDoc_STR("Whom this thread asks what to run in place of a frame.")},
+    {"set_skip", set_skip, METH_VARARGS, PyDoc_STR("What is not to be done for a code.")},
+    {"get_skip", get_skip, METH_O, PyDoc_STR("The skip mark of a code, or None.")},
+    {"force_helper", force_helper, METH_O,
+     PyDoc_STR("For tests: never run other code in a frame itself.")},
     {NULL},
 };
 

@@ -4,9 +4,24 @@
 #define STEPPER_FRAME_REPLACE_H
 
 #include "compat.h"
+#include "thread_state.h"
+
+/* Whether calls of this code are function calls that other code can take over. */
+int code_can_be_replaced(PyCodeObject *code);
+
+/* Whether `code` can run in frames that were made for `original`. If not, an exception says why,
+   and the answer is -1. */
+int code_check_replacement(PyCodeObject *original, PyCodeObject *code);
+
+/* Runs the code, which was checked, in place of the frame's own. */
+PyObject *frame_run_code(PyThreadState *tstate, ThreadState *thread, Frame *frame,
+                         PyCodeObject *code);
 
 /* Lets go of a frame that has not started and will not, where that is the evaluator's duty. An
    exception that is set stays set. */
 void frame_dispose(PyThreadState *tstate, Frame *frame);
+
+/* For tests: whether never to run code in place. */
+extern int frame_force_helper;
 
 #endif

@@ -9,7 +9,8 @@ static int
 exec_module(PyObject *module)
 {
     if (stepper_add_steps(module) < 0 || stepper_add_fields(module) < 0 || stepper_add_value_stack(module) < 0 ||
-        stepper_add_frame_hook(module) < 0) {
+        stepper_add_frame_hook(module) < 0 || stepper_add_cache_entry(module) < 0 ||
+        stepper_add_code_cache(module) < 0 || stepper_add_lookup_report(module) < 0) {
         return -1;
     }
     return 0;

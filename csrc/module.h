@@ -10,5 +10,8 @@ int stepper_add_steps(PyObject *module);
 int stepper_add_fields(PyObject *module);
 int stepper_add_value_stack(PyObject *module);
 int stepper_add_frame_hook(PyObject *module);
+int stepper_add_cache_entry(PyObject *module);
+int stepper_add_code_cache(PyObject *module);
+int stepper_add_lookup_report(PyObject *module);
 
 #endif
