@@ -37,7 +37,8 @@ class Follower(Protocol):
     def break_down(self, error: Exception) -> None: ...
 
 
-_TOOL = "stepper"
+TOOL = "stepper"
+"""Name of all our tools: whoever has another name is somebody else."""
 
 Hide = Callable[[CodeType], object]
 
@@ -74,7 +75,7 @@ def rival(ours: object) -> str:
     if monitoring is not None:
         for tool in range(6):
             name = monitoring.get_tool(tool)
-            if name is not None and name != _TOOL:
+            if name is not None and name != TOOL:
                 return f"{name} (sys.monitoring)"
     return ""
 
@@ -143,7 +144,7 @@ class Monitoring:
             self._give_way(found or "other tools (sys.monitoring)")
             return False
         self._tool = free
-        monitoring.use_tool_id(free, _TOOL)
+        monitoring.use_tool_id(free, TOOL)
         register = monitoring.register_callback
         register(free, events.INSTRUCTION, AtInstruction(self._callback(self._on_instruction())))
         register(free, events.LINE, self._callback(self._on_line()))
