@@ -19,6 +19,7 @@ from stepper.model.trace import (
     Guard,
     Node,
     Outcome,
+    Phase,
     SideEffect,
     Translation,
 )
@@ -387,19 +388,28 @@ def graph_break_lines(graph_break: GraphBreak, cwd: str = "") -> list[str]:
 
 
 def translation_name(translation: Translation) -> str:
-    """`0/0 toy_example`."""
-    return f"{translation.compile_id or '-'} {short_name(translation.name)}"
+    """`0/0 toy_example`, `execute 0/0 toy_example`, `lookup toy_example`."""
+    return f"{walk_name(translation)} {short_name(translation.name)}"
+
+
+def walk_name(translation: Translation) -> str:
+    """`0/0`, `execute 0/0`, `lookup`: which phase, and of what."""
+    if translation.phase is Phase.TRANSLATE:
+        return translation.compile_id or "-"
+    return f"{translation.phase} {translation.compile_id}".rstrip()
 
 
 def attempt_name(attempt: Attempt, translation: Translation) -> str:
-    """`0/0 attempt 2`; the attempt is named only when there is more than one."""
-    name = translation.compile_id or "-"
+    """`0/0 attempt 2`, or `lookup`; the attempt is named only when there is more than one."""
+    name = walk_name(translation)
     several = attempt.number > 1 or translation.attempts > 1
     return f"{name} attempt {attempt.number}" if several else name
 
 
 def translation_summary(translation: Translation) -> str:
     """`compiled  2 attempts  31 instructions  4 guards  5 nodes  1 graph break  0.12 s`."""
+    if translation.phase is not Phase.TRANSLATE:
+        return _walk_summary(translation)
     parts = [
         str(translation.outcome),
         plural(translation.attempts, "attempt"),
@@ -413,4 +423,17 @@ def translation_summary(translation: Translation) -> str:
         parts.append(f"{translation.seconds:.2f} s")
     if translation.reason and translation.outcome is not Outcome.COMPILED:
         parts.append(clip(one_line(translation.reason), 80))
+    return "  ".join(parts)
+
+
+def _walk_summary(walk: Translation) -> str:
+    """`miss  12 checks  0/0: size 3 ≠ 4`, `returned  31 instructions  0.12 s`."""
+    noun = "check" if walk.phase is Phase.LOOKUP else "instruction"
+    parts = [str(walk.outcome)]
+    if walk.outcome is not Outcome.RUNNING:
+        parts.append(plural(walk.instructions, noun))
+    if walk.seconds is not None and walk.phase is Phase.EXECUTE:
+        parts.append(f"{walk.seconds:.2f} s")
+    if walk.reason:
+        parts.append(clip(one_line(walk.reason), 80))
     return "  ".join(parts)

@@ -17,6 +17,7 @@ from stepper.client.text import (
     table,
     translation_name,
     translation_summary,
+    walk_name,
 )
 from stepper.console.commands import CommandError, command, positive_number, take_direction
 from stepper.console.moving import event_kinds
@@ -34,7 +35,7 @@ _REASON = 80
 
 @command("frames", "translations", usage="[PATTERN]", group="Find")
 def frames(shell: Shell, argument: str) -> None:
-    """Every frame that was translated: compile id, outcome, attempts, sizes, time."""
+    """Every frame translated, looked up or executed: compile id, outcome, attempts, sizes, time."""
     current = shell.recording.translation_at(shell.cursor.position)
     rows = []
     for item in shell.recording.translations():
@@ -44,8 +45,8 @@ def frames(shell: Shell, argument: str) -> None:
         rows.append(
             (
                 mark,
-                item.compile_id or "-",
-                short_name(item.name),
+                walk_name(item),
+                "· " * item.level + short_name(item.name),
                 str(item.outcome),
                 str(item.first_moment),
                 *(str(n) for n in _sizes(item)),

@@ -29,8 +29,8 @@ from stepper.client.text import (
 )
 from stepper.console.commands import CommandError, command
 from stepper.console.paths import resolve
-from stepper.console.picture import WIDTH, local_changes, stack_changes, stop_lines
-from stepper.model.trace import FrameState, State
+from stepper.console.picture import WIDTH, check_lines, local_changes, stack_changes, stop_lines
+from stepper.model.trace import FrameState, Phase, State
 from stepper.model.value import ValueId
 
 if TYPE_CHECKING:
@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 _AROUND = 5
 _CHILDREN = 50
 _DEPTH = 2
+ROLES = {
+    Phase.TRANSLATE: ("translated", "inlined"),
+    Phase.LOOKUP: ("lookup", "entry"),
+    Phase.EXECUTE: ("executed", "called"),
+}
+"""What the outermost frame of a walk is, and what the others are."""
 
 
 @command("where", "w", "bt", group="Look")
@@ -60,7 +66,9 @@ def frame_lines(shell: Shell, frame: FrameState, mark: str) -> list[str]:
     record = recording.frame(frame.frame)
     code = recording.code(record.code)
     instruction = code.instructions[frame.ip]
-    role = "translated" if record.depth == 0 else f"inlined {record.depth}"
+    attempt = recording.attempt(record.attempt)
+    outermost, inner = ROLES[recording.translation(attempt.translation).phase]
+    role = outermost if record.depth == 0 else f"{inner} {record.depth}"
     place = location(code, instruction.line, recording.facts.cwd)
     lines = [
         f"{mark} {place} in {short_name(code.label)}  ({role}, {instruction_text(instruction)})"
@@ -143,6 +151,9 @@ def locals_(shell: Shell, argument: str) -> None:
     """The symbolic locals; +, ~ and - mark what the last instruction changed."""
     old, previous = _before(shell)
     state, frame = shell.state, shell.frame
+    if shell.recording.translation(state.translation).phase is Phase.LOOKUP:
+        shell.screen.lines(check_lines(state))
+        return
     if old is None or previous is None:
         lines = [f"  {n} = {value_line(state.values.get(v))}" for n, v in frame.locals.items()]
     else:

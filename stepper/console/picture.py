@@ -10,14 +10,17 @@ from stepper.client.text import (
     clip,
     guard_line,
     instruction_line,
+    instruction_text,
     location,
     node_line,
+    one_line,
     plural,
     side_effect_line,
     source_line,
+    tensor_line,
     value_line,
 )
-from stepper.model.trace import FrameState, State
+from stepper.model.trace import FrameState, Phase, State
 from stepper.model.value import Value, ValueId
 
 WIDTH = 110
@@ -53,10 +56,25 @@ def stop_lines(cursor: Cursor, before: int = 0) -> list[str]:
     source = source_line(code, line)
     if source:
         lines.append(f"{line:>6}  {source}")
+    if translation.phase is Phase.LOOKUP:
+        lines.append(f"  -->  {instruction_text(instruction)}")
+        return lines + check_lines(state)
     lines.append(f"  -->  {instruction_line(instruction).strip()}")
     lines += changes(cursor, before)
     lines += stack_top(state)
     return lines
+
+
+def check_lines(state: State) -> list[str]:
+    """What a lookup says of the check at which it is."""
+    found = [(name, state.values.get(value)) for name, value in state.top.locals.items()]
+    width = max((len(name) for name, _ in found), default=0)
+    return [
+        f"    {name:<{width}}  "
+        + clip((tensor_line(value.tensor) if value.tensor else one_line(value.brief)), WIDTH)
+        for name, value in found
+        if value is not None
+    ]
 
 
 def stack_top(state: State, limit: int = _STACK) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 
 from stepper.client.names import brief_function
-from stepper.model.trace import SessionFacts
+from stepper.model.trace import Phase, SessionFacts
 from stepper.tui.palette import Span
 from stepper.tui.snapshot import Snapshot, Status
 
@@ -30,6 +30,8 @@ _STATUS_ROLES = {
     Status.RECORDING: "new",
 }
 
+
+_PHASE_ROLES = {Phase.LOOKUP: "source bold", Phase.EXECUTE: "tensor bold"}
 
 _WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 """Options of the interpreter whose value is an argument of its own."""
@@ -62,7 +64,11 @@ def header(snapshot: Snapshot, name: str) -> list[Span]:
     spans.append((f" moment {snapshot.moment:,}/{snapshot.newest:,} ", "bold"))
     translation, attempt = snapshot.translation, snapshot.attempt
     if translation is not None and attempt is not None:
-        spans.append((f" {translation.compile_id or 'no id'} ", ""))
+        if translation.phase is not Phase.TRANSLATE:
+            spans.append((f" {translation.phase} ", _PHASE_ROLES[translation.phase]))
+        if translation.compile_id or translation.phase is Phase.TRANSLATE:
+            spans.append((f" {translation.compile_id or 'no id'} ", ""))
+    if translation is not None and attempt is not None and translation.phase is Phase.TRANSLATE:
         of = f"/{snapshot.attempts}" if snapshot.attempts > 1 else ""
         spans.append((f" attempt {attempt.number}{of} ", "dim"))
     if snapshot.stopped is not None:

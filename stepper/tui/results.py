@@ -23,7 +23,15 @@ from stepper.client.text import (
     short_name,
 )
 from stepper.model.program import Code, Instruction
-from stepper.model.trace import Attempt, Guard, MomentId, Node, Outcome, Translation
+from stepper.model.trace import (
+    Attempt,
+    Guard,
+    MomentId,
+    Node,
+    Outcome,
+    Phase,
+    Translation,
+)
 from stepper.recording.diff import AttemptDiff, compare_attempts
 from stepper.recording.reader import Recording
 from stepper.tui.highlight import python_spans
@@ -86,9 +94,7 @@ def _half(width: int) -> int:
     return max(10, (width - 5) // 2)
 
 
-def side_by_side(
-    pair: Pair, original: Code, transformed: Code, width: int, current: int | None
-) -> Row:
+def side_by_side(pair: Pair, original: Code, transformed: Code, width: int, current: bool) -> Row:
     """A row of the two codes.
 
     Args:
@@ -96,10 +102,9 @@ def side_by_side(
         original: the code on the left.
         transformed: the code on the right.
         width: columns there are.
-        current: index of the original instruction that is next, if any.
+        current: whether the next instruction stands on it.
     """
     half = _half(width)
-    here = pair.original is not None and pair.original == current
     left = _instruction(original, pair.original)[:half].ljust(half)
     right = _instruction(transformed, pair.transformed)[:half]
     if pair.original is None or pair.transformed is None:
@@ -109,11 +114,11 @@ def side_by_side(
         other = transformed.instructions[pair.transformed]
         sign = " " if _kind(one) == _kind(other) else "≠"
     return row(
-        ("▶ " if here else "  ", "key"),
+        ("▶ " if current else "  ", "key"),
         (left, "dim" if sign == "<" else ""),
         (f" {sign} ", "changed"),
         (right, "new" if sign == ">" else "changed" if sign == "≠" else ""),
-        role="current" if here else "",
+        role="current" if current else "",
     )
 
 
@@ -152,7 +157,7 @@ def graph_items(recording: Recording, translation: Translation, attempt: Attempt
 
 def so_far(recording: Recording, translation: Translation) -> Translation:
     """The translation; one that still runs with the counts that it has by now."""
-    if translation.outcome is not Outcome.RUNNING:
+    if translation.outcome is not Outcome.RUNNING or translation.phase is not Phase.TRANSLATE:
         return translation
     attempts = recording.attempts(translation.id)
     if not attempts:
@@ -166,6 +171,12 @@ def so_far(recording: Recording, translation: Translation) -> Translation:
         nodes=len(recording.nodes(None, attempt=newest.id)),
         graph_breaks=sum(len(recording.graph_breaks(attempt.id)) for attempt in attempts),
     )
+
+
+def lookup_items(walk: Translation, width: int) -> list[Item]:
+    """What came of a lookup."""
+    text = f"{walk.outcome}: {one_line(walk.reason)}" if walk.reason else str(walk.outcome)
+    return [Item((part,)) for part in _wrapped(text, width - 1)]
 
 
 def break_items(recording: Recording, attempts: list[Attempt], cwd: str, width: int) -> list[Item]:

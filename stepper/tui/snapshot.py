@@ -18,11 +18,14 @@ from stepper.model.stepping import Motion
 from stepper.model.trace import (
     Attempt,
     Event,
+    EventKind,
     Frame,
     FrameState,
     Guard,
     MomentId,
     Node,
+    Outcome,
+    Phase,
     SideEffect,
     State,
     Translation,
@@ -193,6 +196,55 @@ class Snapshot:
             return None
         return self.recording.translation(self.state.translation)
 
+    @property
+    def phase(self) -> Phase:
+        """The part of a call's life that the moment is part of."""
+        return self.translation.phase if self.translation else Phase.TRANSLATE
+
+    @cached_property
+    def maker(self) -> Translation | None:
+        """The translation whose guards, graph and codes are to be seen at this moment: the one that
+        it is part of, or for an execution the one that made what is executed. None for a lookup.
+        """
+        here = self.translation
+        if here is None or here.phase is Phase.TRANSLATE:
+            return here
+        if here.phase is Phase.LOOKUP or not here.compile_id or self.recording is None:
+            return None
+        made = (
+            each
+            for each in reversed(self.recording.translations())
+            if each.compile_id == here.compile_id
+            and each.phase is Phase.TRANSLATE
+            and each.outcome is Outcome.COMPILED
+        )
+        return next(made, None)
+
+    @cached_property
+    def _found_at(self) -> tuple[MomentId | None, int | None] | None:
+        """As of which moment (None: their end), and in which attempt (None: the moment's), guards
+        and nodes are to be seen; None: there are none.
+        """
+        if self.phase is Phase.TRANSLATE:
+            return (self.moment, None) if self.moment else None
+        if self.recording is None or self.maker is None:
+            return None
+        attempts = self.recording.attempts(self.maker.id)
+        return (None, attempts[-1].id) if attempts else None
+
+    @cached_property
+    def failed(self) -> frozenset[int]:
+        """In a lookup, the checks of the selected frame that have failed, by their position."""
+        if self.recording is None or self.frame is None or self.phase is not Phase.LOOKUP:
+            return frozenset()
+        events = self.recording.events(
+            kinds=(EventKind.GUARD_FAIL,),
+            after=self.frame.first_moment - 1,
+            before=self.moment + 1,
+        )
+        moments = [self.recording.moment(event.moment) for event in events]
+        return frozenset(moment.ip for moment in moments if moment.frame == self.frame.id)
+
     # What changed
 
     @cached_property
@@ -211,7 +263,9 @@ class Snapshot:
 
     @cached_property
     def before(self) -> State | None:
-        """The state at `previous`."""
+        """The state at `previous`; None in a lookup, where each check is about something else."""
+        if self.phase is Phase.LOOKUP:
+            return None
         return self.recording.state(self.previous) if self.recording and self.previous else None
 
     def is_new(self, moment: MomentId) -> bool:
@@ -274,7 +328,10 @@ class Snapshot:
     @cached_property
     def guards(self) -> list[Guard]:
         """The attempt's guards so far."""
-        return self.recording.guards(self.moment) if self.recording and self.moment else []
+        if self.recording is None or self._found_at is None:
+            return []
+        moment, attempt = self._found_at
+        return self.recording.guards(moment, attempt=attempt)
 
     @cached_property
     def guards_by_source(self) -> dict[str, list[Guard]]:
@@ -287,7 +344,10 @@ class Snapshot:
     @cached_property
     def nodes(self) -> list[Node]:
         """The FX graph as it is, in graph order."""
-        return self.recording.nodes(self.moment) if self.recording and self.moment else []
+        if self.recording is None or self._found_at is None:
+            return []
+        moment, attempt = self._found_at
+        return self.recording.nodes(moment, attempt=attempt)
 
     @cached_property
     def nodes_by_name(self) -> dict[str, Node]:

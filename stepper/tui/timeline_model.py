@@ -5,6 +5,10 @@ columns. What is kept here are sorted lists of numbers: for each depth where fra
 for each kind of event where it happened. Frames of one depth follow each other (a frame ends
 before its next sibling begins), so the frames in a column are found by bisection, and a picture
 costs (columns x rows x log n) whatever the zoom, and nothing where nobody looks.
+
+Walks can lie inside of each other: transformed code calls a function, whose lookup, translation and
+execution are walks of their own. Their frames stand below the frame that led to them, and among the
+attempts the innermost is seen.
 """
 
 from __future__ import annotations
@@ -15,6 +19,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from stepper.model.trace import Attempt, EventKind, Frame, MomentId
+
+LOOKUP_MARKS = (EventKind.INVALIDATE, EventKind.GUARD_FAIL, EventKind.HIT)
+"""The kinds of event of the cache's that share a row of marks, the rarest first."""
 
 MARKS = (
     EventKind.GRAPH_BREAK,
@@ -57,6 +64,26 @@ class _Track:
         keep = bisect_left(self.firsts, first)
         del self.firsts[keep:], self.lasts[keep:], self.ids[keep:]
 
+    def put_inside(self, id: int, first: int, last: int | None) -> None:
+        """Add a span that may lie inside of an earlier one, which then goes on after it."""
+        at = bisect_right(self.firsts, first) - 1
+        if at < 0 or not self._reaches(at, first):
+            self.add(id, first, last)
+            return
+        outer, end = self.ids[at], self.lasts[at]
+        after = last is not None and (end is None or end > last)
+        self.lasts[at] = first - 1
+        pieces = [(id, first, last)]
+        if after and last is not None:
+            pieces.append((outer, last + 1, end))
+        if self.firsts[at] == first:
+            del self.firsts[at], self.lasts[at], self.ids[at]
+            at -= 1
+        for number, piece in enumerate(pieces, at + 1):
+            self.ids.insert(number, piece[0])
+            self.firsts.insert(number, piece[1])
+            self.lasts.insert(number, piece[2])
+
     def within(self, low: int, high: int) -> tuple[int, int] | None:
         """Id of the first span that touches [low, high), and how many do; None when none does."""
         end = bisect_left(self.firsts, high)
@@ -70,6 +97,21 @@ class _Track:
     def _reaches(self, index: int, moment: int) -> bool:
         last = self.lasts[index]
         return last is None or last >= moment
+
+
+class _Walk(NamedTuple):
+    top: int
+    frames: Sequence[Frame]
+
+    def depth_at(self, moment: MomentId) -> int:
+        """The depth of its innermost frame at a moment."""
+        inside = (
+            frame.depth
+            for frame in self.frames
+            if frame.first_moment <= moment
+            and (frame.last_moment is None or frame.last_moment >= moment)
+        )
+        return self.top + max(inside, default=0)
 
 
 class Window(NamedTuple):
@@ -127,6 +169,9 @@ class Timeline:
         self._attempts = _Track()
         self._depths: list[_Track] = []
         self._marks: dict[EventKind, Sequence[MomentId]] = {}
+        self._newest: dict[tuple[str, int], _Walk] = {}
+        """The newest walk of each thread and level."""
+        self._tops: dict[int, int] = {}
 
     @property
     def depth(self) -> int:
@@ -139,18 +184,43 @@ class Timeline:
         for track in self._depths:
             track.cut(moment)
 
-    def add_attempt(self, attempt: Attempt, frames: Iterable[Frame]) -> None:
-        """Add an attempt, later than all that were added before, with its frames."""
-        self._attempts.add(attempt.id, attempt.first_moment, attempt.last_moment)
-        for frame in sorted(frames, key=lambda frame: frame.first_moment):
-            while len(self._depths) <= frame.depth:
+    def add_attempt(
+        self, attempt: Attempt, frames: Iterable[Frame], *, thread: str = "", level: int = 0
+    ) -> None:
+        """Add an attempt that begins later than all that were added before, with its frames.
+
+        Args:
+            attempt: the attempt.
+            frames: its frames.
+            thread: name of the thread in which it was made.
+            level: how many walks of that thread it lies inside of.
+        """
+        frames = sorted(frames, key=lambda frame: frame.first_moment)
+        around = self._newest.get((thread, level - 1)) if level else None
+        top = around.depth_at(attempt.first_moment) + 1 if around else 0
+        self._newest[thread, level] = _Walk(top, frames)
+        self._tops[attempt.id] = top
+        self._attempts.put_inside(attempt.id, attempt.first_moment, attempt.last_moment)
+        for frame in frames:
+            depth = top + frame.depth
+            while len(self._depths) <= depth:
                 self._depths.append(_Track())
             last = frame.last_moment if frame.last_moment is not None else attempt.last_moment
-            self._depths[frame.depth].add(frame.id, frame.first_moment, last)
+            self._depths[depth].add(frame.id, frame.first_moment, last)
+
+    def top(self, attempt: int) -> int:
+        """The depth at which an attempt's outermost frame is drawn: 0 for what lies inside of
+        nothing.
+        """
+        return self._tops.get(attempt, 0)
 
     def set_marks(self, kind: EventKind, moments: Sequence[MomentId]) -> None:
         """Say at which moments, in order, the events of a kind happened; it is not copied."""
         self._marks[kind] = moments
+
+    def has_any(self, kinds: Iterable[EventKind]) -> bool:
+        """Whether anything of these kinds has happened."""
+        return any(self._marks.get(kind) for kind in kinds)
 
     def attempts(self, window: Window) -> list[Run]:
         """The attempts in a window."""

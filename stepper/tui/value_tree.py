@@ -11,7 +11,8 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from stepper.client.names import brief_node, brief_source
-from stepper.model.trace import Guard
+from stepper.client.text import tensor_line
+from stepper.model.trace import Guard, Phase
 from stepper.model.value import Item, Value, ValueId
 from stepper.tui.briefly import brief_row
 from stepper.tui.palette import Row, Span
@@ -34,6 +35,12 @@ def slot_branch(snapshot: Snapshot, slot: Slot, label: Span) -> Branch:
         return Branch(slot.label, partial(_gone, label, old))
     assert slot.value is not None
     was = old if slot.change is Change.CHANGED else None
+    if snapshot.phase is Phase.LOOKUP:
+        return Branch(
+            slot.label,
+            partial(_finding, label, value),
+            partial(_item_branches, snapshot, slot.value, value) if value.items else None,
+        )
     return _branch(snapshot, slot.label, label, slot.value, value, slot.change, was)
 
 
@@ -68,6 +75,21 @@ def _row(label: Span, value: Value, change: Change, was: Value | None) -> Row:
         spans += [("  ", ""), (value.source, "source")]
     spans.append((f"  {value.cls}", "dim"))
     return brief_row(*spans)
+
+
+def _finding(label: Span, value: Value) -> Row:
+    """A row of what a lookup says of a check: the verdict by sign, what differs by colour."""
+    name = label[0].strip()
+    if name == "verdict":
+        sign, role = _VERDICTS.get(value.text.lower(), ("?", "warning"))
+        return Row(((f"{sign} ", role), label, ("  ", ""), (value.text, role)))
+    text_role = "error" if name == "differs" else "tensor" if value.tensor is not None else ""
+    if value.tensor is not None:
+        return brief_row(("  ", ""), label, ("  ", ""), (tensor_line(value.tensor), text_role))
+    return brief_row(("  ", ""), label, ("  ", ""), (value.brief, text_role))
+
+
+_VERDICTS = {"pass": ("✓", "new"), "fail": ("✗", "error")}
 
 
 def _former(was: Value, value: Value) -> str:

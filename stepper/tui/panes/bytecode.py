@@ -1,4 +1,4 @@
-"""The bytecode of the function that is interpreted, one instruction a row."""
+"""The code that is stepped, one instruction a row: bytecode, or the checks of a lookup."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from textual.app import ComposeResult
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.matching import instruction_matches
 from stepper.model.program import Code, Instruction
+from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span
 from stepper.tui.pane import Pane
@@ -15,17 +16,23 @@ from stepper.tui.snapshot import Snapshot
 _GUTTER = 3
 """Columns in which a click toggles a breakpoint."""
 
+_TITLES = {Phase.TRANSLATE: "bytecode", Phase.LOOKUP: "checks", Phase.EXECUTE: "transformed"}
+
+_ENTRIES = frozenset({"ENTRY", "PRECOMPILED"})
+_HEADINGS = _ENTRIES | {"REGION", "HIT", "MISS"}
+"""Rows of a lookup that are no checks."""
+
 _WIDEST_NAME = 18
 """Columns that instruction names share; longer ones push their argument to the right."""
 
 
 class BytecodePane(Pane):
     """Instructions with offset, name and argument; `▶` is the next one, `»` one that is jumped to,
-    `×3` how often it was interpreted.
+    `×3` how often it was interpreted. Of a lookup the checks: `✓` has passed, `✗` has failed.
     """
 
     NAME = "bytecode"
-    HELP = "The function's bytecode: next instruction, jump targets, how often each was executed."
+    HELP = "The function's bytecode, or a lookup's checks: the next one, jump targets, how often."
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,6 +47,9 @@ class BytecodePane(Pane):
     def lines(self) -> Lines:
         """The list of instructions."""
         return self.query_one(Lines)
+
+    def title(self, snapshot: Snapshot) -> str:
+        return _TITLES[snapshot.phase]
 
     def show(self, snapshot: Snapshot) -> None:
         code = snapshot.code
@@ -60,6 +70,8 @@ class BytecodePane(Pane):
         assert code is not None
         here = code.instructions[index]
         current = index == snapshot.ip
+        if snapshot.phase is Phase.LOOKUP:
+            return self._draw_check(here, snapshot, current)
         times = snapshot.executed.get(index, 0)
         arrow = ("▶" if snapshot.innermost else "▷") if current else " "
         spans: list[Span] = [
@@ -77,6 +89,37 @@ class BytecodePane(Pane):
         if times:
             spans.append((f"  ×{times}", "executed"))
         return Row(tuple(spans), "current" if current else "")
+
+    def _draw_check(self, here: Instruction, snapshot: Snapshot, current: bool) -> Row:
+        passed = self._passed(here, snapshot)
+        failed = passed is False
+        sign, role = ("✗", "error") if failed else ("✓", "new") if passed else (" ", "")
+        return Row(
+            (
+                (("▶" if snapshot.innermost else "▷") if current else " ", "key"),
+                (f"{sign} ", role),
+                (f"{here.opname:<{self._width}} ", "error" if failed else "function"),
+                (argument(here), "error" if failed else ""),
+                (f"  line {here.line}" if here.line is not None else "", "dim"),
+            ),
+            "current" if current else "",
+        )
+
+    def _passed(self, here: Instruction, snapshot: Snapshot) -> bool | None:
+        """Whether a check has passed, as far as the lookup has gone; None: not known, or no check.
+        An entry has when no other was tried after it.
+        """
+        assert self._code is not None
+        if here.index in snapshot.failed:
+            return False
+        if here.opname not in _HEADINGS:
+            return True if snapshot.executed.get(here.index) else None
+        if here.opname not in _ENTRIES or here.index >= snapshot.ip:
+            return None
+        end = self._code.instructions[snapshot.ip]
+        later = self._code.instructions[here.index + 1 : end.index]
+        tried = any(each.opname in _ENTRIES and each.index in snapshot.executed for each in later)
+        return end.opname == "HIT" and not tried
 
     def breakpoint_here(self) -> Breakpoint | None:
         """A breakpoint at the cursor's instruction."""

@@ -8,10 +8,18 @@ from typing import NamedTuple
 from textual.app import ComposeResult
 
 from stepper.client.names import brief_function
+from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Snapshot, line_at
+
+_KINDS = {
+    Phase.TRANSLATE: ("translated", "inlined"),
+    Phase.LOOKUP: ("lookup", "entry"),
+    Phase.EXECUTE: ("executed", "called"),
+}
+"""What the outermost frame of a walk is, and what the others are."""
 
 
 class _Call(NamedTuple):
@@ -87,7 +95,7 @@ def _calls(snapshot: Snapshot) -> list[_Call]:
     calls: list[_Call] = []
     for index, frame_state in enumerate(state.frames):
         code = recording.code(recording.frame(frame_state.frame).code)
-        kind = "translated" if index == 0 else "inlined"
+        kind = _KINDS[snapshot.phase][index > 0]
         calls.append(_Call(index, kind, code.label, code.filename, line_at(code, frame_state.ip)))
     calls.reverse()
     if snapshot.translation:

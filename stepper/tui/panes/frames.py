@@ -1,4 +1,6 @@
-"""Every frame that Dynamo was asked to compile, and what became of it."""
+"""Every frame that Dynamo was asked to compile, every lookup and execution that was followed, and
+what became of each.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from stepper.client.text import clip, one_line, plural, short_name, short_path
-from stepper.model.trace import Outcome, Translation
+from stepper.model.trace import Outcome, Phase, Translation
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row, Span
@@ -19,6 +21,10 @@ _OUTCOME_ROLES = {
     Outcome.FAILED: "error",
     Outcome.RUNNING: "changed",
     Outcome.CUT_OFF: "dim",
+    Outcome.HIT: "executed",
+    Outcome.MISS: "warning",
+    Outcome.RETURNED: "executed",
+    Outcome.RAISED: "error",
 }
 _SIGNS = {
     Outcome.COMPILED: "✓",
@@ -26,21 +32,29 @@ _SIGNS = {
     Outcome.FAILED: "✗",
     Outcome.RUNNING: "…",
     Outcome.CUT_OFF: "?",
+    Outcome.HIT: "✓",
+    Outcome.MISS: "✗",
+    Outcome.RETURNED: "✓",
+    Outcome.RAISED: "✗",
 }
 
 
 class FramesPane(ListingPane):
-    """A row for each translation; `▶` is the one of the moment shown. Enter goes to its start."""
+    """A row for each translation, lookup and execution, under what led to it; `▶` is the one of the
+    moment shown. Enter goes to its start.
+    """
 
     NAME = "frames"
-    HELP = "Every frame that Dynamo was asked to compile: attempts, counts, time and outcome."
-    FILTER: ClassVar[str] = "part of a name, a compile id, an outcome, a file or a reason"
+    HELP = "Every frame compiled, looked up or executed: attempts, counts, time and outcome."
+    FILTER: ClassVar[str] = "part of a name, a compile id, a phase, an outcome, a file or a reason"
     EMPTY = "Dynamo has not been asked to compile anything yet"
 
     def __init__(self) -> None:
         super().__init__()
         self._translations: list[Translation] = []
         self._name_width = 0
+        self._phases = False
+        """Whether there is anything but translations."""
         self._here: int | None = None
         self._cwd = ""
 
@@ -62,10 +76,14 @@ class FramesPane(ListingPane):
         if here != self._here:
             self._here = here
             cursor = next((at for at, t in enumerate(self._translations) if t.id == here), None)
+        self._phases = any(t.phase is not Phase.TRANSLATE for t in known)
         names = (len(_name(t)) for t in self._translations)
         self._name_width = min(28, max(names, default=4))
         heads = "  attempts instr guards nodes breaks   time"
-        self.headings((f"  {'id':<6} {'name':<{self._name_width}} {'outcome':<10}{heads}", "dim"))
+        phases = f"{'phase':<10}" if self._phases else ""
+        self.headings(
+            (f"  {phases}{'id':<6} {'name':<{self._name_width}} {'outcome':<10}{heads}", "dim")
+        )
         empty = f"none of {len(known)} frames holds {self.filter!r}" if wanted else self.EMPTY
         self.list_rows(len(self._translations), cursor=cursor, empty=empty)
 
@@ -76,11 +94,11 @@ class FramesPane(ListingPane):
         seconds = f"{t.seconds:6.2f}s" if t.seconds is not None else "      –"
         spans: tuple[Span, ...] = (
             ("▶ " if here else "  ", "key"),
+            (f"{t.phase:<10}" if self._phases else "", _PHASE_ROLES[t.phase]),
             (f"{t.compile_id or '–':<6} ", "constant"),
             (f"{clip(_name(t), self._name_width):<{self._name_width}} ", "function"),
             (f"{_SIGNS[t.outcome]} {t.outcome:<8}", _OUTCOME_ROLES[t.outcome]),
-            (f"  {t.attempts:>8} {t.instructions:>5} {t.guards:>6} {t.nodes:>5} ", ""),
-            (f"{t.graph_breaks:>6} ", "warning" if t.graph_breaks else ""),
+            *_counts(t),
             (seconds, ""),
             (f"  {short_path(t.filename, self._cwd)}:{t.line}", "dim"),
             (f"  {one_line(reason)}" if reason else "", "warning"),
@@ -111,10 +129,26 @@ class FramesPane(ListingPane):
         self.go_to(t.first_moment, f"{t.compile_id or t.outcome} {short_name(t.name)}")
 
 
+_PHASE_ROLES = {Phase.TRANSLATE: "dim", Phase.LOOKUP: "source", Phase.EXECUTE: "tensor"}
+
+
+def _counts(t: Translation) -> tuple[Span, Span]:
+    if t.phase is not Phase.TRANSLATE:
+        return (f"  {'':>8} {t.instructions:>5} {'':>6} {'':>5} ", ""), (f"{'':>6} ", "")
+    return (
+        (f"  {t.attempts:>8} {t.instructions:>5} {t.guards:>6} {t.nodes:>5} ", ""),
+        (f"{t.graph_breaks:>6} ", "warning" if t.graph_breaks else ""),
+    )
+
+
 def _name(t: Translation) -> str:
+    return "· " * t.level + _own_name(t)
+
+
+def _own_name(t: Translation) -> str:
     return f"{short_name(t.resume_of)}, resumed" if t.resume_of else short_name(t.name)
 
 
 def _searched(t: Translation) -> str:
-    texts = (t.compile_id, t.name, t.outcome, t.filename, t.reason, t.recompile_reason)
+    texts = (t.phase, t.compile_id, t.name, t.outcome, t.filename, t.reason, t.recompile_reason)
     return " ".join(texts).lower()

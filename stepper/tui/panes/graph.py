@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from stepper.client.text import node_line
-from stepper.model.trace import Node
+from stepper.model.trace import Node, Phase
 from stepper.tui.graph_views import CodeView, DrawingView, GraphView, TableView
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
@@ -45,7 +45,9 @@ class GraphPane(ListingPane):
         self._graph = self._make_view(snapshot)
         self.headings(*self._graph.headings)
         new = [at for at, node in enumerate(self._made) if snapshot.is_new(node.moment)]
-        self.list_rows(len(self._graph), cursor=self._place_cursor(new, kept))
+        lookup = snapshot.phase is Phase.LOOKUP
+        empty = "a lookup makes no graph" if lookup else self.EMPTY
+        self.list_rows(len(self._graph), cursor=self._place_cursor(new, kept), empty=empty)
 
     def _make_view(self, snapshot: Snapshot) -> GraphView:
         def is_new(node: Node) -> bool:

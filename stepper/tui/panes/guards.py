@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from stepper.client.names import brief_source, clip_middle
 from stepper.client.text import guard_line, one_line, short_name
-from stepper.model.trace import Guard
+from stepper.model.trace import Guard, Phase
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row, Span
@@ -55,6 +55,8 @@ class GuardsPane(ListingPane):
             (f"  {'kind':<{self._kind}} {'source':<{self._source}} check · caused by", "dim")
         )
         empty = f"none of {len(guards)} guards holds {self.filter!r}" if wanted else self.EMPTY
+        if snapshot.phase is Phase.LOOKUP:
+            empty = "a lookup installs no guards: those that it checks are in pane 2"
         self.list_rows(len(self._guards), cursor=self._place_cursor(snapshot, kept), empty=empty)
 
     def _place_cursor(self, snapshot: Snapshot, kept: int | None) -> int | None:

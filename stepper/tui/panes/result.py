@@ -1,4 +1,6 @@
-"""The translation that the moment belongs to, as it ended."""
+"""The translation that the moment belongs to, as it ended; at a moment of an execution, the one
+that made what is executed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import ClassVar
 from stepper.client.names import brief_function
 from stepper.client.text import translation_summary
 from stepper.model.program import Code
-from stepper.model.trace import Attempt, Outcome, Translation
+from stepper.model.trace import Attempt, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
@@ -21,6 +23,7 @@ from stepper.tui.results import (
     break_items,
     graph_items,
     guard_items,
+    lookup_items,
     side_by_side,
     side_by_side_headings,
     so_far,
@@ -46,7 +49,7 @@ class ResultPane(ListingPane):
         return snapshot.translation, snapshot.newest, self._current(snapshot), self.size.width
 
     def show(self, snapshot: Snapshot) -> None:
-        recording, translation = snapshot.recording, snapshot.translation
+        recording, translation = snapshot.recording, snapshot.maker or snapshot.translation
         if recording is None or translation is None:
             self.list_rows(0, empty="there is no translation at this moment")
             return
@@ -56,8 +59,7 @@ class ResultPane(ListingPane):
         columns = None if self._codes is None else side_by_side_headings(self._code_width)
         self.headings((name, "title"), f"  {summary}", second=columns)
         if self._codes is not None:
-            current = self._current(snapshot)
-            cursor = next((at for at, p in enumerate(self._pairs) if p.original == current), None)
+            cursor = next((at for at, p in enumerate(self._pairs) if self._is_current(p)), None)
             self.list_rows(len(self._pairs), cursor=cursor)
         else:
             empty = self._nothing(translation)
@@ -72,7 +74,9 @@ class ResultPane(ListingPane):
             return False
         self._made_for = made_for
         self._items, self._pairs, self._codes = [], [], None
-        if self.view == "bytecode":
+        if translation.phase is Phase.LOOKUP:
+            self._items = lookup_items(translation, self.lines.size.width)
+        elif self.view == "bytecode":
             transformed = recording.transformed(translation.id)
             if transformed is not None:
                 self._codes = recording.code(translation.code), transformed
@@ -110,15 +114,21 @@ class ResultPane(ListingPane):
 
     @staticmethod
     def _current(snapshot: Snapshot) -> int | None:
-        """Index of the instruction at which the translated frame stands."""
+        """Index of the instruction at which the outermost frame stands."""
         return snapshot.state.frames[0].ip if snapshot.state and snapshot.state.frames else None
+
+    def _is_current(self, pair: Pair) -> bool:
+        """Whether the next instruction stands on a row."""
+        assert self.snapshot is not None
+        executed = self.snapshot.phase is Phase.EXECUTE
+        here = pair.transformed if executed else pair.original
+        return here is not None and here == self._current(self.snapshot)
 
     def draw_row(self, index: int) -> Row:
         if self._codes is None:
             return self._items[index].row()
-        assert self.snapshot is not None
-        current = self._current(self.snapshot)
-        return side_by_side(self._pairs[index], *self._codes, self._code_width, current)
+        pair = self._pairs[index]
+        return side_by_side(pair, *self._codes, self._code_width, self._is_current(pair))
 
     @property
     def _code_width(self) -> int:

@@ -5,12 +5,14 @@
     depth 1      ├block──────       ├block──────  ▒▒▒▒▒├mlp──
     marks    ▂▁  ▁ ▁▃▁ ▁▁▁ ▂   ✗↻▁  ▁ ▁▃▁ ▁▁▁ ▂▂▂▂▂▂▁▁ ▁▁▁   ▁
 
-`▒` is a place where many frames share a column: zoom in to tell them apart.
+Lookups and executions are spans among the attempts; `=` is a cache hit, `≠` a guard that failed,
+`†` an entry that became invalid. `▒` is a place where many frames share a column: zoom in to tell
+them apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -22,13 +24,13 @@ from textual.message import Message
 from textual.strip import Strip
 
 from stepper.client.text import attempt_name, short_name
-from stepper.model.trace import EventKind, MomentId
+from stepper.model.trace import EventKind, MomentId, Phase
 from stepper.recording.reader import Recording
 from stepper.tui.palette import Span, printable
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Snapshot
 from stepper.tui.themed import Themed
-from stepper.tui.timeline_model import MARKS, Run, Timeline, Window
+from stepper.tui.timeline_model import LOOKUP_MARKS, MARKS, Run, Timeline, Window
 
 _GUTTER = 9
 _BARS = "▁▂▃▄▅▆▇█"
@@ -36,7 +38,11 @@ _MANY = "▒"
 _SIGNS = {
     EventKind.GRAPH_BREAK: ("✗", "error"),
     EventKind.RESTART: ("↻", "warning"),
+    EventKind.INVALIDATE: ("†", "error"),
+    EventKind.GUARD_FAIL: ("≠", "warning"),
+    EventKind.HIT: ("=", "new"),
 }
+_PHASE_ROLES = {Phase.LOOKUP: " source", Phase.EXECUTE: " tensor"}
 _BAR_ROLES = {EventKind.INLINE: "function", EventKind.GUARD: "type", EventKind.NODE: "node"}
 _TALL = 8
 """Height from which each kind of mark has its own row."""
@@ -107,7 +113,8 @@ class TimelineView(Themed, can_focus=True):
         self.newest = newest
         self._here = {}
         if snapshot.state is not None and self._recording is not None:
-            self._here = {at: state.frame for at, state in enumerate(snapshot.state.frames)}
+            top = self.timeline.top(snapshot.state.attempt)
+            self._here = {at: state.frame for at, state in enumerate(snapshot.state.frames, top)}
         self._fit()
         self.draw_anew()
 
@@ -117,10 +124,12 @@ class TimelineView(Themed, can_focus=True):
         if self._settled < len(attempts):
             self.timeline.forget_from(attempts[self._settled].first_moment)
         for attempt in attempts[self._settled :]:
-            self.timeline.add_attempt(attempt, recording.frames(attempt.id))
+            walk = recording.translation(attempt.translation)
+            frames = recording.frames(attempt.id)
+            self.timeline.add_attempt(attempt, frames, thread=walk.thread, level=walk.level)
         while self._settled < len(attempts) and attempts[self._settled].last_moment is not None:
             self._settled += 1
-        for kind in MARKS:
+        for kind in (*MARKS, *LOOKUP_MARKS):
             self.timeline.set_marks(kind, recording.event_moments((kind,)))
 
     def _fit(self) -> None:
@@ -150,7 +159,9 @@ class TimelineView(Themed, can_focus=True):
     # Drawing
 
     def _mark_rows(self) -> int:
-        return len(MARKS) if self.size.height >= _TALL else 1
+        if self.size.height < _TALL:
+            return 1
+        return len(MARKS) + self.timeline.has_any(LOOKUP_MARKS)
 
     def _depth_rows(self) -> int:
         head = 1 if self.size.height > 2 else 0
@@ -169,6 +180,8 @@ class TimelineView(Themed, can_focus=True):
         else:
             names = {EventKind.GRAPH_BREAK: "breaks", EventKind.INLINE: "inlined"}
             lines += [_Line(names.get(kind, f"{kind}s"), kind=kind) for kind in MARKS]
+            if self.timeline.has_any(LOOKUP_MARKS):
+                lines.append(_Line("cache"))
         return lines
 
     def render_line(self, y: int) -> Strip:
@@ -205,11 +218,18 @@ class TimelineView(Themed, can_focus=True):
             runs = self.timeline.spans(line.depth, window)
             return self._span_row(runs, self._frame_name, self._here.get(line.depth))
         if line.title == "attempts":
-            return self._span_row(self.timeline.attempts(window), self._attempt_name, None)
+            runs = self.timeline.attempts(window)
+            return self._span_row(runs, self._attempt_name, None, self._attempt_role)
+        if line.title == "cache":
+            return self._signs([(" ", "")] * window.width, LOOKUP_MARKS, window)
         return self._draw_marks(window)
 
     def _span_row(
-        self, runs: list[Run], name: Callable[[int], str], here: int | None
+        self,
+        runs: list[Run],
+        name: Callable[[int], str],
+        here: int | None,
+        look: Callable[[int], str] = lambda _: "",
     ) -> list[Span]:
         spans: list[Span] = []
         at = 0
@@ -217,7 +237,8 @@ class TimelineView(Themed, can_focus=True):
             spans.append((" " * (run.first - at), ""))
             at = run.last
             width = run.last - run.first
-            role = f"span-{number % 2}" + (" bold" if run.id == here and run.number == 1 else "")
+            role = f"span-{number % 2}{look(run.id)}"
+            role += " bold" if run.id == here and run.number == 1 else ""
             if run.number > 1:
                 spans.append((_MANY * width, "dim"))
                 continue
@@ -237,6 +258,11 @@ class TimelineView(Themed, can_focus=True):
         name = attempt_name(known, translation).replace("attempt ", "#")
         return f"{name} {short_name(translation.name)}"
 
+    def _attempt_role(self, attempt: int) -> str:
+        assert self._recording is not None
+        walk = self._recording.translation(self._recording.attempt(attempt).translation)
+        return _PHASE_ROLES.get(walk.phase, "")
+
     def _draw_marks(self, window: Window) -> list[Span]:
         """All marks in one row: the rarest wins a column, guards and nodes are its height."""
         amounts = [
@@ -248,7 +274,12 @@ class TimelineView(Themed, can_focus=True):
             )
         ]
         spans: list[Span] = [(bar, "type") for bar in _bars(amounts)]
-        for kind in (EventKind.RESTART, EventKind.GRAPH_BREAK):
+        rare = (EventKind.GRAPH_BREAK, EventKind.RESTART, *LOOKUP_MARKS)
+        return self._signs(spans, rare, window)
+
+    def _signs(self, spans: list[Span], kinds: Sequence[EventKind], window: Window) -> list[Span]:
+        """Put the signs of some kinds over what a row shows; the first kind wins a column."""
+        for kind in reversed(kinds):
             for column, count in enumerate(self.timeline.counts(kind, window)):
                 if count:
                     spans[column] = _SIGNS[kind]

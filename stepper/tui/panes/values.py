@@ -1,4 +1,4 @@
-"""The symbolic stack and the symbolic locals, as trees of values."""
+"""The stack and the locals, symbolic or real, as trees of values; what a check has found."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Change, Snapshot
@@ -31,7 +32,10 @@ class _ValuesPane(Pane):
         return self.query_one(TreeLines)
 
     def show(self, snapshot: Snapshot) -> None:
-        self.lines.show_tree(self.roots(snapshot), empty=self.EMPTY if snapshot.state else None)
+        empty = self.EMPTY if snapshot.state else None
+        if snapshot.phase is not Phase.TRANSLATE and empty:
+            empty = empty.replace("symbolic ", "")
+        self.lines.show_tree(self.roots(snapshot), empty=empty)
 
     def roots(self, snapshot: Snapshot) -> list[Branch]:
         """The rows of the first level."""
@@ -68,6 +72,14 @@ class StackPane(_ValuesPane):
         return branches
 
 
+_ORDER = ("expected", "actual", "verdict", "differs", "because of", "time")
+"""What a lookup tells of a check, what matters most first."""
+
+
+def _rank(name: str) -> int:
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+
+
 class LocalsPane(_ValuesPane):
     """Local variables by name; those that the last step set or deleted are marked."""
 
@@ -76,9 +88,13 @@ class LocalsPane(_ValuesPane):
     EMPTY = "there are no symbolic locals"
 
     def title(self, snapshot: Snapshot) -> str:
+        if snapshot.phase is Phase.LOOKUP:
+            return "check"
         return f"locals {len(snapshot.frame_state.locals)}" if snapshot.frame_state else "locals"
 
     def roots(self, snapshot: Snapshot) -> list[Branch]:
         slots = snapshot.locals
+        if snapshot.phase is Phase.LOOKUP:
+            slots = sorted(slots, key=lambda slot: _rank(slot.label))
         width = min(16, max((len(slot.label) for slot in slots), default=0))
         return [slot_branch(snapshot, slot, (f"{slot.label:<{width}}", "name")) for slot in slots]
