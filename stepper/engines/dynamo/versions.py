@@ -17,6 +17,8 @@ import torch._dynamo.utils
 from torch._dynamo import convert_frame
 from torch._dynamo.variables.base import VariableTracker
 
+from stepper._C import count_call
+
 OLDEST = (2, 11)
 NEWEST = (2, 15)
 
