@@ -55,7 +55,7 @@ _SPARE_RECURSION = 400
 """Calls that serving at a stop may need where the program itself has none left."""
 
 
-_BEFOREHAND = frozenset({EventKind.RECOMPILE, EventKind.EXECUTE})
+_BEFOREHAND = frozenset({EventKind.RECOMPILE, EventKind.LOOKUP, EventKind.EXECUTE})
 """Occurrences that stop at the next moment."""
 
 

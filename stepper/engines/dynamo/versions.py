@@ -289,7 +289,7 @@ def hear_of_runs(heard: Callable[[CodeType], None] | None) -> bool:
     begin = getattr(dynamo, "set_bytecode_debugger_callback", None)
     if begin is None:
         return False
-    if heard is not None and dynamo.get_bytecode_debugger_callback() is not None:
+    if heard is not None and dynamo.get_bytecode_debugger_callback() not in (None, count_call):
         return False
     begin(heard)
     return True
