@@ -24,7 +24,6 @@
 #include "cache.h"
 #include "code_state.h"
 #include "frame_arguments.h"
-#include "frame_arguments.h"
 #include "frame_replace.h"
 
 static PyInterpreterState *interpreter; /* the one that the hook is installed in */
@@ -54,8 +53,7 @@ tell(PyObject *callback, PyCodeObject *code, PyObject *watched, PyObject *third)
     SavedError error = error_save();
     PyObject *args[] = {(PyObject *)code, watched, third};
     observing = 1;
-    PyObject *result =
-        PyObject_Vectorcall(callback, args, third == NULL ? 2 : 3, NULL);
+    PyObject *result = PyObject_Vectorcall(callback, args, third == NULL ? 2 : 3, NULL);
     observing = 0;
     if (result == NULL) {
         PyErr_WriteUnraisable(callback);
@@ -158,7 +156,11 @@ run_watched(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState 
     told->calls++;
     PyObject *enter = Py_XNewRef(on_enter);
     if (enter != NULL) {
+        entering = frame;
+        entering = frame;
         tell(enter, runs, watched, NULL);
+        entering = NULL;
+        entering = NULL;
         Py_DECREF(enter);
     }
     PyObject *result = run_chosen(tstate, thread, frame, state, entry);
@@ -185,7 +187,7 @@ evaluate_known(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeSta
     CacheEntry *entry = NULL;
     PyObject *result = NULL;
     if (thread != NULL && thread->callback != NULL && code_can_be_replaced(code) &&
-             (state == NULL || state->skip < SKIP_FRAME)) {
+        (state == NULL || state->skip < SKIP_FRAME)) {
         entry = choose_entry(thread, state, frame);
         if (entry == NULL && PyErr_Occurred()) {
             frame_dispose(tstate, frame);
