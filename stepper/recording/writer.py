@@ -62,8 +62,6 @@ _STATEMENTS = (
     _GRAPH_BREAK, _EVENT, _FRAME_END, _GUARD_CODE, _GUARD_WITHDRAWN, _NODE_ERASED,
 )  # fmt: skip
 
-Rows = list[tuple[object, ...]]
-
 
 class Writer:
     """Writes one recording. Not thread safe: the caller lets in one thread at a time."""
@@ -84,7 +82,8 @@ class Writer:
         first = ("INSERT INTO session VALUES (?, NULL)", (pack(facts),))
         self._database: Database | None = Database.create(path, [first])
         self._refused = 0
-        self._waiting: dict[str, Rows] = {sql: [] for sql in _STATEMENTS}
+        # Values without tuples around them: a tuple for each row would wake the garbage collector.
+        self._waiting: dict[str, list[object]] = {sql: [] for sql in _STATEMENTS}
         self.source: Callable[[], tuple[int, int, bytes] | None] | None = None
         """Asked at each commit for the moments since the last one: the first's number, how many,
         and encoded Moments."""
@@ -96,71 +95,76 @@ class Writer:
 
     def value(self, id: int, body: bytes) -> None:
         """A description, an encoded Value, under the number by which deltas refer to it."""
-        self._waiting[_VALUE].append((id, body))
+        self._waiting[_VALUE] += (id, body)
 
     def keyframe(self, moment: int, state: bytes) -> None:
         """The whole state at a moment, an encoded Keyframe."""
-        self._waiting[_KEYFRAME].append((moment, state))
+        self._waiting[_KEYFRAME] += (moment, state)
 
     def code(self, code: Code) -> None:
         """A code object, once."""
-        self._waiting[_CODE].append((code.id, pack(code)))
+        self._waiting[_CODE] += (code.id, pack(code))
 
     def translation(self, t: Translation) -> None:
         """A translation, at its beginning and again, whole, at its end, which is committed."""
-        self._waiting[_TRANSLATION].append((t.id, pack(t)))
+        self._waiting[_TRANSLATION] += (t.id, pack(t))
         if t.last_moment is not None:
             self.flush()
 
     def attempt(self, a: Attempt) -> None:
         """An attempt, at its beginning and again at its end."""
-        self._waiting[_ATTEMPT].append(
-            (a.id, a.translation, a.number, a.first_moment, a.last_moment, clean(a.restart_reason))
+        self._waiting[_ATTEMPT] += (
+            a.id,
+            a.translation,
+            a.number,
+            a.first_moment,
+            a.last_moment,
+            clean(a.restart_reason),
         )
 
     def frame(self, f: Frame) -> None:
         """A symbolic frame, when it is entered."""
-        self._waiting[_FRAME].append(
-            (f.id, f.attempt, f.parent, f.depth, f.code, f.first_moment, f.last_moment,
-             f.call_moment)
+        self._waiting[_FRAME] += (
+            f.id, f.attempt, f.parent, f.depth, f.code, f.first_moment, f.last_moment,
+             f.call_moment
         )  # fmt: skip
 
     def frame_end(self, frame: int, last_moment: int) -> None:
         """A frame is left; `last_moment` is its own last one."""
-        self._waiting[_FRAME_END].append((last_moment, frame))
+        self._waiting[_FRAME_END] += (last_moment, frame)
 
     def guard(self, g: Guard) -> None:
         """A guard, when it is installed."""
         code = _code_text(g.code) if g.code else None
-        self._waiting[_GUARD].append(
-            (g.id, g.attempt, g.moment, clean(g.kind), clean(g.source), clean(g.scope),
-             clean(g.user_line), code, g.withdrawn)
+        self._waiting[_GUARD] += (
+            g.id, g.attempt, g.moment, clean(g.kind), clean(g.source), clean(g.scope),
+             clean(g.user_line), code, g.withdrawn
         )  # fmt: skip
 
     def guard_code(self, id: int, code: Sequence[str]) -> None:
         """What a guard checks, when it has been built."""
-        self._waiting[_GUARD_CODE].append((_code_text(code), id))
+        self._waiting[_GUARD_CODE] += (_code_text(code), id)
 
     def guard_withdrawn(self, id: int, moment: int) -> None:
         """A guard is taken back by the instruction of `moment`."""
-        self._waiting[_GUARD_WITHDRAWN].append((moment, id))
+        self._waiting[_GUARD_WITHDRAWN] += (moment, id)
 
     def node(self, n: Node) -> None:
         """An FX node, when it is made or gets another name (then as a new one)."""
         appeared = n.moment if n.renamed is None else n.renamed
-        self._waiting[_NODE].append((n.id, n.attempt, appeared, n.rank, n.erased, pack(n)))
+        self._waiting[_NODE] += (n.id, n.attempt, appeared, n.rank, n.erased, pack(n))
 
     def node_erased(self, id: int, moment: int) -> None:
         """A node is removed by the instruction of `moment`."""
-        self._waiting[_NODE_ERASED].append((moment, id))
+        self._waiting[_NODE_ERASED] += (moment, id)
 
     def side_effect(self, s: SideEffect) -> None:
         """A buffered mutation."""
-        self._waiting[_SIDE_EFFECT].append((s.id, s.attempt, s.moment, pack(s)))
+        self._waiting[_SIDE_EFFECT] += (s.id, s.attempt, s.moment, pack(s))
 
     def graph_break(self, b: GraphBreak) -> None:
         """A graph break."""
-        self._waiting[_GRAPH_BREAK].append((b.id, b.attempt, b.moment, pack(b)))
+        self._waiting[_GRAPH_BREAK] += (b.id, b.attempt, b.moment, pack(b))
 
     def event(
         self,
@@ -172,7 +176,7 @@ class Writer:
     ) -> int:
         """Something that happened, in the order of moments; returns the event's id."""
         self._events += 1
-        self._waiting[_EVENT].append((self._events, moment, str(kind), ref, frame, clean(text)))
+        self._waiting[_EVENT] += (self._events, moment, str(kind), ref, frame, clean(text))
         if monotonic() - self._committed_at > _QUIET:
             self.flush()
         return self._events
@@ -184,8 +188,12 @@ class Writer:
             self._forget()
             return
         if self.source is not None and (run := self.source()) is not None:
-            self._waiting[_MOMENTS].append(run)
-        batches = [(sql, rows) for sql, rows in self._waiting.items() if rows]
+            self._waiting[_MOMENTS] += run
+        batches = [
+            (sql, zip(*[iter(values)] * sql.count("?"), strict=True))
+            for sql, values in self._waiting.items()
+            if values
+        ]
         if not batches:
             return
         try:
@@ -218,8 +226,8 @@ class Writer:
             self._database = None
 
     def _forget(self) -> None:
-        for rows in self._waiting.values():
-            rows.clear()
+        for values in self._waiting.values():
+            values.clear()
 
     def _fail(self, reason: str) -> None:
         self.failed = reason
