@@ -414,7 +414,8 @@ class Controller:
         channel = self._channel
         if channel is not None and channel.alive and not channel.reads:
             channel.start_reading()
-            self._update_alert()
+        # Also when the reading has begun elsewhere: else every instruction is shown for nothing.
+        self._update_alert()
 
     def _update_alert(self) -> None:
         channel = self._channel
