@@ -539,6 +539,8 @@ class Recorder:
         for mirror in reversed(chain):
             self._write_frame(mirror)
         self.steps.tell_whole(frame)
+        for tracker in self.describer.take_shown_before():
+            self.steps.touched(tracker)
         self._engine.catch_up()  # before the moment counts: what is there already is seen at it
         self.steps.moment += 1
 

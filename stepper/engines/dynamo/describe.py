@@ -132,6 +132,9 @@ class Describer:
         self._encode = msgspec.msgpack.Encoder().encode
         self._number: Number = lambda tracker: 0
         self._lazy: dict[int, weakref.ref[Any]] = {}
+        self._before: dict[int, tuple[Any, tuple[str, str | None]]] = {}
+        """By id: caches that the current instruction has realized, and what they said before."""
+        self._shown_before: list[object] = []
         self.flavours: dict[type, Flavour] = {}
         self.children: dict[int, tuple[ValueId, ...]] = {}
         """For each description of a container, its children's numbers."""
@@ -145,6 +148,11 @@ class Describer:
         fields: dict[str, Any] = fields_of(tracker)
         if self.flavours.get(kind) == LAZY:
             cache = fields["_cache"]
+            if (before := self._before.get(id(cache))) is not None:
+                self._shown_before.append(tracker)
+                key = (kind, *_head(fields), "lazy", *before[1])
+                found = self._ids.get(key)
+                return self._new(key) if found is None else found
             if cache.vt is not None:
                 tracker = cache.vt
                 kind, fields = type(tracker), fields_of(tracker)
@@ -203,6 +211,22 @@ class Describer:
         """The unrealized tracker that was described with this cache."""
         found = self._lazy.pop(id(cache), None)
         return None if found is None else found()
+
+    def realizing(self, cache: Any) -> None:
+        """A lazy tracker's cache is about to be realized. With detail `stops`: should the current
+        instruction be the one to stop at, it is shown as it was before."""
+        self._before[id(cache)] = (cache, _lazy_words(cache))
+
+    def begin_instruction(self) -> None:
+        """What was realized was realized by an instruction before."""
+        self._before.clear()
+
+    def take_shown_before(self) -> list[object]:
+        """The trackers that were shown as they were before the current instruction, to be shown as
+        they are from now on."""
+        shown, self._shown_before = self._shown_before, []
+        self._before.clear()
+        return shown
 
     def constant(self, tracker: object) -> int:
         """The description of a tracker of flavour CONSTANT: it can neither change nor have
@@ -369,11 +393,14 @@ def _cell(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any
 
 
 def _lazy(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    value = fields["_cache"].value
-    # Of a lazy constant we show the value: Dynamo has it at hand, too, and only its guard is put
-    # off.
-    text = plain_text(value) if is_plain(type(value)) else None
-    return (kind, *_head(fields), "lazy", _type_name(type(value)), text)
+    return (kind, *_head(fields), "lazy", *_lazy_words(fields["_cache"]))
+
+
+def _lazy_words(cache: Any) -> tuple[str, str | None]:
+    """The type of a lazy tracker's value, and the value when it is a constant: Dynamo has that at
+    hand, too, and only its guard is put off."""
+    kind = type(cache.value)
+    return _type_name(kind), plain_text(cache.value) if is_plain(kind) else None
 
 
 def _other(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:

@@ -150,6 +150,7 @@ class DynamoEngine:
         if self._now is not None and self._now.attempt is not None:
             self._now.graph.sync(self._recorder, self._now.attempt)
         self._recorder.steps.graph_changed = False
+        self._describer.begin_instruction()
 
     def catch_up(self) -> None:
         """The recorder wants everything from now on, and what came before."""
@@ -407,6 +408,11 @@ class DynamoEngine:
     _on_guards_removed = _on_guard_added
 
     def _on_lazy_realized(self, cache: Any) -> None:
+        if not self._recorder.everything:
+            if self._now is not None:
+                self._describer.realizing(cache)
+                self._now.graph.changed = self._recorder.steps.graph_changed = True
+            return
         self._recorder.settle()  # so that every lazy tracker in view is known
         tracker = self._describer.lazy_of(cache)
         if tracker is not None:

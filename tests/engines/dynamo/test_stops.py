@@ -73,10 +73,7 @@ def _told(state: State, recording: Recording) -> object:
         if id in path:
             return "cycle"
         inner = [(item.label, value(item.value, (*path, id))) for item in found.items]
-        if found.source:
-            # The instruction at which it stops may have realized it already.
-            return found.source
-        return (found.cls, found.text, found.node, found.mutability), inner
+        return (found.cls, found.text, found.node, found.mutability, found.source), inner
 
     return [
         (
