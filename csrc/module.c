@@ -5,13 +5,19 @@
 
 #include "module.h"
 
+static int (*const parts[])(PyObject *) = {
+    stepper_add_steps,       stepper_add_fields,      stepper_add_value_stack,
+    stepper_add_frame_hook,  stepper_add_cache_entry, stepper_add_code_cache,
+    stepper_add_lookup_report,
+};
+
 static int
 exec_module(PyObject *module)
 {
-    if (stepper_add_steps(module) < 0 || stepper_add_fields(module) < 0 || stepper_add_value_stack(module) < 0 ||
-        stepper_add_frame_hook(module) < 0 || stepper_add_cache_entry(module) < 0 ||
-        stepper_add_code_cache(module) < 0 || stepper_add_lookup_report(module) < 0) {
-        return -1;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i](module) < 0) {
+            return -1;
+        }
     }
     return 0;
 }

@@ -1,11 +1,27 @@
 """The C parts of stepper. Sources in `csrc/`; each file there opens with how it works and why."""
 
-from collections.abc import Callable
-from types import CodeType, FrameType
-from typing import Any, Final, Generic, ParamSpec, TypeVar, final
+from collections.abc import Callable, Iterable
+from types import CodeType, FrameType, FunctionType
+from typing import (
+    Any,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Self,
+    TypeAlias,
+    TypeVar,
+    final,
+)
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+_Check: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], object]
+_FrameCallback: TypeAlias = Callable[[CodeType, FunctionType, dict[str, Any]], CacheEntry | None]
+_Skip: TypeAlias = Literal["capture", "frame", "recursive"]
+_CacheEvent: TypeAlias = Literal["added", "removed", "evicted", "invalidated", "error"]
 
 # --- what a frame holds (csrc/value_stack.c) ---
 
@@ -103,6 +119,184 @@ def count_call(code: CodeType) -> None:
 def watched_calls(code: CodeType) -> int:
     """How often it was called since it is watched, or was until it was unwatched."""
 
+# --- what runs in a frame's place (csrc/frame_hook.c, csrc/frame_replace.c) ---
+
+def set_frame_callback(
+    callback: _FrameCallback | Literal[False] | None, backend: object = None, /
+) -> tuple[_FrameCallback | Literal[False] | None, object]:
+    """Whom this thread asks what to run in place of the functions that it calls.
+
+    The answer is an entry, whose code runs in the frame's place, or None: the frame runs as it is.
+    Before it is asked, the code's cache is looked through; an entry that holds is taken. False in
+    place of a callback: only caches are looked through. None: nothing is.
+
+    `callback(code, function, locals)` gets the arguments and the contents of free variables by
+    name. It, and checks of entries, run without a callback in the thread. What it raises, the call
+    raises. Generators and coroutines, and whatever is no function, run as they are unasked.
+
+    `backend` is what the thread captures for: entries for another are passed over; None: for any.
+
+    Returns what was set before, for `set_frame_callback(*before)`.
+    """
+
+def set_skip(code: CodeType, mark: _Skip | None) -> None:
+    """What is not to be done for calls of this code.
+
+    "capture": its cache is looked through, but the callback is not asked.
+    "frame": it runs as it is; what it calls is seen to.
+    "recursive": it runs as it is, and so does all that it calls.
+    """
+
+def get_skip(code: CodeType) -> _Skip | None: ...
+def force_helper(flag: bool, /) -> None:
+    """For tests: run other code by calling a helper function, even where the frame can take it."""
+
+# --- the cache (csrc/cache_entry.c, csrc/code_cache.c, csrc/lookup_report.c) ---
+
+class CacheEntry:
+    """One capture of a code object: what may run in its place, and when. Can be subclassed.
+
+    It is kept by the cache that it is in, and keeps neither the code for which it was captured nor
+    what it `dies_with`. But code objects are unknown to the garbage collector: what an entry does
+    keep (its check, say) must not lead back to the original code, or neither is ever freed.
+    """
+
+    code: Final[CodeType]
+    """What runs."""
+    check: Final[_Check]
+    """`check(locals, globals)`: whether it may. One that raises has failed, and is reported."""
+    guards: Final[tuple[tuple[Any, _Check], ...]]
+    """The parts of the check, each with what stands for it in reports."""
+    backend: Final[Any]
+    """For which it was captured; None: for any."""
+    hits: Final[int]
+    misses: Final[int]
+    errors: Final[int]
+    """How often its check raised; each is a miss, too."""
+    reason: Final[Any]
+    """What `invalidate` or `dies_with` was given, once it has ended; None until then."""
+
+    def __new__(
+        cls,
+        original: CodeType,
+        code: CodeType,
+        check: _Check,
+        guards: Iterable[tuple[Any, _Check]] = (),
+        backend: object = None,
+    ) -> Self:
+        """
+        Raises:
+            ValueError: the code takes other arguments or has other free variables than the
+                original, or one of them is a generator's or no function's.
+        """
+
+    @property
+    def original(self) -> CodeType | None:
+        """For which it was captured; None when that is gone."""
+
+    @property
+    def cache(self) -> CodeCache | None: ...
+    @property
+    def valid(self) -> bool:
+        """Whether nothing has ended it."""
+
+    def dies_with(self, object: object, reason: object = None, /) -> None:
+        """End it as soon as the object dies, before its address can be another's.
+
+        Raises:
+            TypeError: the object cannot be referred to weakly.
+            ValueError: the entry has ended.
+        """
+
+    def invalidate(self, reason: object = None, /) -> None:
+        """End it: it leaves its cache and is never found again. The first reason counts."""
+
+@final
+class CodeCache:
+    """What was captured of one code object, in the order in which it is tried."""
+
+    limit: int | None
+    """How many entries there may be; None: any number. To lower it evicts."""
+
+    @property
+    def code(self) -> CodeType | None:
+        """Whose cache it is; None when that is gone, and the entries with it."""
+
+    @property
+    def entries(self) -> tuple[CacheEntry, ...]: ...
+    @property
+    def full(self) -> bool:
+        """Whether one more entry evicts one."""
+
+    @property
+    def hits(self) -> int: ...
+    @property
+    def misses(self) -> int: ...
+    def __len__(self) -> int: ...
+    def add(self, entry: CacheEntry, /) -> list[CacheEntry]:
+        """Put it before all others. Returns those that had to go, the least recently used.
+
+        Raises:
+            ValueError: it was captured for other code, is in a cache, or has ended.
+        """
+
+    def remove(self, entry: CacheEntry, /) -> None:
+        """Take it out; it does not end, and can be added again.
+
+        Raises:
+            ValueError: it is not in this cache.
+        """
+
+    def clear(self) -> None: ...
+    def lookup(
+        self, locals: dict[str, Any], globals: dict[str, Any], backend: object = None
+    ) -> CacheEntry | None:
+        """What a call with these would find: the first entry that is for the backend and whose
+        check passes. It is counted and moves to the front."""
+
+    def explain(
+        self,
+        locals: dict[str, Any],
+        globals: dict[str, Any],
+        backend: object = None,
+        *,
+        all_guards: bool = False,
+    ) -> list[EntryReport]:
+        """What a lookup would find, for every entry and guard. Nothing is moved or counted.
+
+        Of an entry that fails, the guards up to the first that does, as in a lookup; with
+        `all_guards` also those after it, which may raise for want of what came before.
+        """
+
+class GuardReport(NamedTuple):
+    guard: Any
+    """What the entry gave for the guard; None: its whole check, when it gave no parts."""
+    passed: bool
+    error: Exception | None
+    nanoseconds: int
+
+class EntryReport(NamedTuple):
+    entry: CacheEntry
+    matched: bool
+    """Whether its check passes, and it is valid and for the backend."""
+    backend_matched: bool
+    guards: tuple[GuardReport, ...]
+
+def code_cache(code: CodeType, /) -> CodeCache:
+    """The cache of this code object, which lives as long as the code does."""
+
+def code_caches() -> list[CodeCache]:
+    """All caches that there are, empty ones too."""
+
+def set_cache_listener(
+    listener: Callable[[_CacheEvent, CacheEntry, Any], object] | None, /
+) -> None:
+    """Tell `listener(event, entry, detail)` what happens to entries, when it happens.
+
+    The detail of "invalidated" is the reason, that of "error" the exception of a check; of the
+    others it is None. Without a listener, a check's error goes to `sys.unraisablehook`.
+    """
+
 # --- what an object holds (csrc/fields.c) ---
 
 def fields(object: object, /) -> dict[str, Any]:
@@ -110,6 +304,9 @@ def fields(object: object, /) -> dict[str, Any]:
 
     Unlike `__dict__` it leaves no dictionary in the object, which would make the program slower.
     """
+
+def instances(fields: dict[str, Any], base: type, /) -> dict[str, Any]:
+    """Those of some fields that hold an instance of a class, asked of their types only."""
 
 # --- steps (csrc/steps.c, csrc/trackers.c, csrc/mirror.c) ---
 

@@ -83,6 +83,25 @@ def test_calls_of_watched_codes_are_told_and_no_others() -> None:
     assert _C.watched_calls(outer.__code__) == 2
 
 
+def test_the_observer_can_ask_what_the_code_is_called_with() -> None:
+    free = ["free"]
+    asked = []
+
+    def function(a: int, *rest: int, key: str = "k") -> Any:
+        in_cell = lambda: (a, free)  # noqa: E731
+        return in_cell()
+
+    def enter(code: types.CodeType, tag: object) -> None:
+        asked.append(_C.entering_call())
+
+    _C.set_observer(enter)
+    _C.watch(function.__code__)
+    function(1, 2, 3)
+    assert asked == [({"a": 1, "rest": (2, 3), "key": "k", "free": free}, globals())]
+    with pytest.raises(RuntimeError, match="being entered"):
+        _C.entering_call()
+
+
 def test_calls_are_counted_when_nobody_is_told() -> None:
     def function() -> None:
         pass
@@ -94,6 +113,8 @@ def test_calls_are_counted_when_nobody_is_told() -> None:
     _C.unwatch(function.__code__)
     _C.watch(function.__code__)
     assert _C.watched_calls(function.__code__) == 0
+    _C.count_call(function.__code__)
+    assert _C.watched_calls(function.__code__) == 1
 
 
 def test_a_generator_is_seen_when_it_is_called_and_not_when_it_is_resumed() -> None:
