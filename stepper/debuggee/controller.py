@@ -29,9 +29,11 @@ from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from stepper.debuggee.breakpoints import BreakpointTable, Hit
+from stepper.debuggee.cache_requests import answer
 from stepper.debuggee.channel import Channel
-from stepper.debuggee.engine import Engine, Subject
+from stepper.debuggee.engine import Cache, Engine, Subject
 from stepper.debuggee.evaluator import evaluate
+from stepper.debuggee.program_names import ProgramNames, program_frame
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import (
     BreakpointChanged,
@@ -331,6 +333,8 @@ class Controller:
                 self._send(Response(seq, ok=False, text="the program stands still already"))
             case SetBreakpoints():
                 self._set_breakpoints(request)
+            case _:
+                self._send(answer(self._cache, request, stands=True))
         return True
 
     def _evaluate(self, seq: int, expression: str, frame: int | None) -> Response:
@@ -341,7 +345,7 @@ class Controller:
         except LookupError as error:
             return Response(seq, ok=False, text=str(error))
         scratch = self._scratch
-        namespace = {**names, **scratch}
+        namespace = ProgramNames({**names, **scratch}, program_frame(self._engine.is_program))
         outcome = evaluate(expression, namespace)
         # What statements have assigned lasts until the program runs on.
         scratch.update(
@@ -385,6 +389,12 @@ class Controller:
             case Evaluate(seq=seq):
                 text = "the program is running: pause it to evaluate an expression"
                 self._send(Response(seq, ok=False, text=text))
+            case _:
+                self._send(answer(self._cache, request, stands=False))
+
+    @property
+    def _cache(self) -> Cache | None:
+        return self._engine.cache if self._engine is not None else None
 
     def _set_breakpoints(self, request: SetBreakpoints) -> None:
         self._breakpoints.replace(request.breakpoints)

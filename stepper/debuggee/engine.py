@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from stepper.model.breakpoint import BreakpointKind
+from stepper.model.cache import CacheCheck, CacheListing, EntryView, RunResult
 from stepper.model.trace import EventKind, MomentId
 
 
@@ -34,8 +35,41 @@ class Observer(Protocol):
         """Report nothing and keep nothing from now on: the engine is about to be uninstalled."""
 
 
+class Cache(Protocol):
+    """The compiler's cache: what a front end's requests ask for. See `stepper.model.control`.
+
+    Everything raises `stepper.model.cache.CacheError` for what cannot be done.
+    """
+
+    def listing(self, function: str) -> CacheListing:
+        """Every code that has entries."""
+
+    def view(self, entry: int) -> EntryView:
+        """One entry, whole."""
+
+    def check(self, code: int, arguments: str, backend: str, compare: bool) -> CacheCheck:
+        """Run arguments against a code's entries; only at a stop."""
+
+    def run(self, entry: int, arguments: str, compare: bool) -> RunResult:
+        """Run an entry by hand; only at a stop."""
+
+    def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
+        """A draft with other guards."""
+
+    def edit(self, entry: int, bytecode: str) -> EntryView:
+        """A draft with other bytecode."""
+
+    def register(self, entry: int) -> EntryView:
+        """Put a draft into the cache; only at a stop."""
+
+    def remove(self, entry: int) -> str:
+        """Take it out again, or throw a draft away; only at a stop. Returns what was done."""
+
+
 class Engine(Protocol):
     """A compiler that is being watched."""
+
+    cache: Cache
 
     name: str
     """`dynamo` or `native`, as in the session's facts."""

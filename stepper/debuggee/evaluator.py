@@ -82,6 +82,18 @@ def evaluate(
     return Evaluation(False, text, capture.text())
 
 
+def caught(run: Callable[[], T], seconds: float) -> tuple[T, str]:
+    """Call `run` as an expression is evaluated: bounded in time, its output caught and returned.
+
+    Raises:
+        Timeout: it took too long.
+    """
+    capture = _Capture()
+    with capture:
+        result = bounded(run, seconds)
+    return result, capture.text()
+
+
 def _run(source: str, namespace: dict[str, object], condition: bool) -> tuple[bool, str, bool]:
     source = source.strip()
     namespace.setdefault("__builtins__", __builtins__)

@@ -16,6 +16,10 @@ import msgspec
 from stepper.model.program import Code
 
 
+class CacheError(RuntimeError):
+    """What was asked of the cache cannot be done; the message says why and what to do."""
+
+
 class Origin(StrEnum):
     """Who made an entry."""
 

@@ -21,9 +21,8 @@ import torch
 from torch._C._dynamo import eval_frame as native
 
 from stepper.debuggee.evaluator import describe_exception
-from stepper.engines.dynamo.cache import CacheError
 from stepper.engines.dynamo.guard_tree import object_text
-from stepper.model.cache import Comparison
+from stepper.model.cache import CacheError, Comparison
 
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
 _TOLERANCE = {"rtol": 1e-4, "atol": 1e-5}
@@ -264,7 +263,7 @@ def _outcome_text(result: Any, error: BaseException | None) -> str:
 def _same_random_numbers() -> Iterator[None]:
     state = random.getstate()
     try:
-        devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+        devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
         with torch.random.fork_rng(devices=devices):
             yield
     finally:

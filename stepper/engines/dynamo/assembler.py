@@ -34,6 +34,8 @@ from bytecode import Bytecode, ConcreteBytecode, Instr, Label
 from bytecode import instr as kinds
 from bytecode.instr import CellVar, FreeVar, TryBegin, TryEnd
 
+from stepper.model.cache import CacheError
+
 _ENUMS = {
     name: kind
     for name, kind in vars(kinds).items()
@@ -43,7 +45,7 @@ _LITERALS = (bool, int, float, str, bytes, type(None))
 _NAMED = frozenset((*dis.haslocal, *dis.hasname))
 
 
-class AssemblyError(ValueError):
+class AssemblyError(CacheError):
     """The text cannot be made into code; the message names the line."""
 
 

@@ -21,7 +21,7 @@ import gc
 import sys
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
@@ -39,6 +39,7 @@ from stepper.engines.dynamo.versions import region_of
 from stepper.model.cache import (
     CachedCode,
     CacheEntry,
+    CacheError,
     CacheListing,
     EntryState,
     EntryView,
@@ -48,14 +49,11 @@ from stepper.model.cache import (
 from stepper.model.matching import glob_matches
 from stepper.model.program import Code
 
-PATIENCE = 0.5
+PATIENCE = 0.1
 """Seconds to wait for a compilation in another thread to end before the cache can be looked at."""
+_CACHED = frozenset({EntryState.NEW, EntryState.VALID, EntryState.INVALID})
 _EVICTED_KEPT = 20
 """Entries that are gone and still listed, for each code."""
-
-
-class CacheError(RuntimeError):
-    """What was asked for cannot be done; the message says why and what to do."""
 
 
 class KnownEntry:
@@ -71,6 +69,8 @@ class KnownEntry:
         self.born: float | None = None
         self.transformed: weakref.ref[CodeType] | None = None
         """Its code, until Dynamo has put it into the cache."""
+        self.doomed = False
+        """An object has died that it depends on; Dynamo may be about to note it."""
         self.draft: Any = None
         """What the toolkit keeps of one that it made: a `stepper.engines.dynamo.toolkit.Draft`."""
 
@@ -87,9 +87,9 @@ class KnownEntry:
 class KnownCode:
     """A code object that has or had entries."""
 
-    def __init__(self, number: int, code: CodeType) -> None:
+    def __init__(self, number: int, code: CodeType, gone: Callable[[KnownCode], None]) -> None:
         self.id = number
-        self.ref = weakref.ref(code)
+        self.ref = weakref.ref(code, lambda _: gone(self))
         self.name = code.co_name
         self.qualname = code.co_qualname
         self.filename = code.co_filename
@@ -120,8 +120,10 @@ class CacheBook:
         self._by_address: dict[int, KnownCode] = {}
         self.entries: dict[int, KnownEntry] = {}
         self._entry_count = 0
-        self.hits: Any = None
-        """Who knows how many calls an entry has served: called with its transformed code."""
+        self.hits: Callable[[CodeType], int | None] = lambda transformed: None
+        """How many calls an entry has served, asked with its transformed code."""
+        self.told_evicted: Callable[[KnownEntry], None] = lambda entry: None
+        """Told each entry that is gone."""
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -242,21 +244,19 @@ class CacheBook:
         for position, (origin, item) in enumerate(entries_of(code)):
             entry = self._recognize(known, origin, item, bonds)
             present.add(entry.id)
-            wrapper = item.guard_manager
-            dead = isinstance(wrapper, DeletedGuardManagerWrapper)
-            if entry.draft is not None and not entry.draft.alive:
-                entry.change(position=position)
-                continue
-            entry.change(
-                position=position,
-                state=EntryState.INVALID if dead else EntryState.VALID,
-                reason=wrapper.invalidation_reason if dead else "",
-            )
-        for entry in known.entries:
-            if entry.id not in present and entry.facts.state in (
-                EntryState.VALID,
-                EntryState.INVALID,
+            if entry.facts.state is EntryState.EVICTED or (
+                entry.draft is not None and not entry.draft.registered
             ):
+                continue  # it was told of, and is about to go
+            wrapper = item.guard_manager
+            entry.change(position=position)
+            if isinstance(wrapper, DeletedGuardManagerWrapper) and not entry.doomed:
+                entry.doomed = True
+                entry.change(reason=wrapper.invalidation_reason)
+            entry.change(state=EntryState.INVALID if entry.doomed else EntryState.VALID)
+        for entry in list(known.entries):
+            here = entry.id in present or (entry.draft is not None and not entry.draft.registered)
+            if not here and entry.facts.state in (EntryState.VALID, EntryState.INVALID):
                 self.evicted(entry, "it was taken out of the cache")
         return known
 
@@ -264,7 +264,7 @@ class CacheBook:
         """The code's record, made when it is first seen."""
         known = self._by_address.get(id(code))
         if known is None or known.ref() is not code:
-            known = KnownCode(len(self.codes) + 1, code)
+            known = KnownCode(len(self.codes) + 1, code, self._code_died)
             self.codes[known.id] = self._by_address[id(code)] = known
         return known
 
@@ -287,10 +287,27 @@ class CacheBook:
                 return
         entry.change(state=EntryState.EVICTED, reason=reason, position=None)
         entry.bonds = []
+        self.told_evicted(entry)
         gone = [each for each in entry.code.entries if each.facts.state is EntryState.EVICTED]
         for old in gone[:-_EVICTED_KEPT]:
             old.code.entries.remove(old)
             del self.entries[old.id]
+
+    def evict_all(self, reason: str, code: CodeType | None = None) -> None:
+        """Dynamo is about to empty its cache, or that of one code."""
+        for known in list(self.codes.values()):
+            if code is None or known.ref() is code:
+                for entry in list(known.entries):
+                    if entry.facts.state in _CACHED and not (
+                        entry.draft is not None and not entry.draft.registered
+                    ):
+                        self.evicted(entry, reason)
+
+    def _code_died(self, known: KnownCode) -> None:
+        for entry in list(known.entries):
+            if entry.facts.state is not EntryState.EVICTED:
+                entry.draft = None
+                self.evicted(entry, f"its function {known.qualname} was deleted")
 
     def by_wrapper(self, wrapper: object) -> KnownEntry | None:
         """The entry with that guard manager."""
@@ -300,19 +317,24 @@ class CacheBook:
         return None
 
     def announce(
-        self, code: CodeType, transformed: CodeType, wrapper: Any, compile_id: str
+        self,
+        code: CodeType,
+        transformed: CodeType,
+        wrapper: Any,
+        compile_id: str,
+        translation: int | None = None,
     ) -> KnownEntry:
         """Dynamo is about to put an entry into the cache: give it its number now."""
         known = self.know(code)
         entry = self.add(
             known,
-            CacheEntry(0, 0, compile_id, state=EntryState.NEW, transformed=transformed.co_qualname),
+            CacheEntry(0, 0, compile_id, state=EntryState.NEW, translation=translation),
             wrapper,
         )
         entry.born = time.monotonic()
         entry.bonds = bonds_of(wrapper, newest=True)
         entry.transformed = weakref.ref(transformed)
-        entry.change(lifelines=_lifelines(entry, ()))
+        self._measure(entry)
         return entry
 
     def _recognize(
@@ -321,21 +343,35 @@ class CacheBook:
         wrapper = item.guard_manager
         dead = isinstance(wrapper, DeletedGuardManagerWrapper)
         compile_id = str(item.compile_id) if origin is Origin.COMPILED else ""
-        for entry in known.entries:
-            if entry.facts.state is EntryState.EVICTED:
-                continue
-            if entry.wrapper is not None and entry.wrapper() is wrapper:
-                break
-            if dead and entry.facts.compile_id == compile_id and entry.draft is None:
-                break
-        else:
+        entry = next(
+            (
+                each
+                for each in known.entries
+                if each.wrapper is not None and each.wrapper() is wrapper
+            ),
+            self._of_tombstone(known, compile_id) if dead else None,
+        )
+        if entry is None:
             entry = self.add(known, CacheEntry(0, 0, compile_id, origin=origin), wrapper)
             entry.bonds = bonds_of(wrapper) if bonds is None else bonds.get(id(wrapper), [])
+        if dead:
+            entry.wrapper = weakref.ref(wrapper)
         if origin is Origin.COMPILED and not entry.facts.backend:
             entry.change(region=region_of(item), backend=backend_name(item.backend))
         if not entry.facts.guards and not dead:
             self._measure(entry)
         return entry
+
+    def _of_tombstone(self, known: KnownCode, compile_id: str) -> KnownEntry | None:
+        """The entry whose guard manager has been swapped for one that never passes."""
+        for entry in known.entries:
+            if (
+                entry.facts.compile_id == compile_id
+                and entry.facts.state is not EntryState.EVICTED
+                and entry.draft is None
+            ):
+                return entry
+        return None
 
     def _measure(self, entry: KnownEntry) -> None:
         """What does not change while it lives."""
@@ -376,7 +412,7 @@ class CacheBook:
     def _entry_facts(self, entry: KnownEntry) -> CacheEntry:
         facts = entry.facts
         hits = facts.hits
-        if self.hits is not None and facts.state is EntryState.VALID:
+        if facts.state is EntryState.VALID:
             _, transformed = self.parts(entry)
             hits = self.hits(transformed) if transformed is not None else hits
             entry.change(hits=hits)

@@ -13,11 +13,12 @@ import msgspec
 
 from stepper.debuggee.evaluator import describe_exception
 from stepper.engines.dynamo import arguments
-from stepper.engines.dynamo.cache import BOOK, CacheBook, CacheError, KnownEntry, locked
+from stepper.engines.dynamo.cache import BOOK, CacheBook, KnownEntry, locked
 from stepper.engines.dynamo.guard_tree import object_text
 from stepper.engines.dynamo.toolkit import Toolkit
 from stepper.model.cache import (
     CacheCheck,
+    CacheError,
     EntryCheck,
     EntryState,
     GuardCheck,

@@ -25,6 +25,9 @@ from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.describe import Describer, callable_name, plain_text
+from stepper.engines.dynamo.cache import BOOK
+from stepper.engines.dynamo.cache_face import DynamoCache
+from stepper.engines.dynamo.cache_watch import CacheWatcher
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.lookups import LookupWatcher
@@ -69,6 +72,8 @@ class DynamoEngine:
         self._lookups = LookupWatcher(self._codes, _program_stack)
         self._executions = ExecutionWatcher(self._codes, _program_stack, self.break_down)
 
+        self._entries = CacheWatcher(lambda: bool(self._contexts))
+        self.cache = DynamoCache(self._entries.call_of)
     # --- the face
 
     def install(self, observer: Any) -> None:
@@ -91,6 +96,8 @@ class DynamoEngine:
                 self._probes.append(Probe(versions.resolve(point), point.parameters, changes))
             self._lookups.install(observer, self._safely)
             self._join_underway(sys._getframe(1), compile_code)
+            BOOK.hits = self._lookups.count_of
+            self._entries.install(observer, self._safely)
         except Exception:
             self.uninstall()
             raise
@@ -110,6 +117,7 @@ class DynamoEngine:
         if not self._probes:
             return
         self._lookups.uninstall()
+        self._entries.uninstall()
         self._executions.uninstall()
         for probe in self._probes:
             probe.remove()
@@ -203,6 +211,7 @@ class DynamoEngine:
 
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
         self._end_left(_enclosing_calls(caller), "an exception left it")
+        self._entries.tell()
         self._failed = None
         translation = self._recorder.begin_translation(
             compile_id=str(compile_id),
@@ -263,6 +272,7 @@ class DynamoEngine:
         if now is not None and now.translation.compile_id == str(compile_id):
             self._end(now, Outcome.COMPILED, transformed=self._codes.plain(code))
 
+            self._entries.entry_made(code, guard_manager, str(compile_id), now.translation.id)
     def _on_failed(self, error: BaseException, code: CodeType) -> None:
         now = self._now
         if now is None or now.translation.code.id != self._codes.known(code):

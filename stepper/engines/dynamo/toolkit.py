@@ -30,9 +30,17 @@ from torch._C._dynamo import guards as C
 from torch._dynamo.guards import GuardManagerWrapper
 
 from stepper.engines.dynamo import assembler, graphs
-from stepper.engines.dynamo.cache import CacheBook, CacheError, KnownEntry, entries_of, locked
+from stepper.engines.dynamo.cache import CacheBook, KnownEntry, entries_of, locked
 from stepper.engines.dynamo.guard_tree import GuardTree, enforceable, identity_of
-from stepper.model.cache import CacheEntry, EntryState, GuardCheck, GuardRow, Origin, Verdict
+from stepper.model.cache import (
+    CacheEntry,
+    CacheError,
+    EntryState,
+    GuardCheck,
+    GuardRow,
+    Origin,
+    Verdict,
+)
 
 Died = Callable[[KnownEntry, str, str], None]
 """Told the entry, how the guards reached the object, and what the object was."""
@@ -120,6 +128,7 @@ class Toolkit:
     def __init__(self, book: CacheBook) -> None:
         self._book = book
         self.died: Died = lambda entry, source, text: None
+        """Told each made entry that an object's death has ended."""
 
     def clone(
         self, number: int, drop: tuple[int, ...] = (), add: tuple[str, ...] = ()
@@ -199,16 +208,17 @@ class Toolkit:
             ]
             known = [self._book.by_wrapper(wrapper) for wrapper in others]
             drafts = [each.draft for each in known if each is not None and each.draft is not None]
-            entry.draft.registered = False
             if len(drafts) < len(others):
                 # Dynamo can only drop all of them, and does not give the code of foreign ones away.
                 entry.draft.alive = False
+                entry.doomed = True
                 entry.change(
                     state=EntryState.INVALID,
                     reason="switched off; it stays in the list, since entries of a package are "
                     "beside it",
                 )
                 return entry
+            entry.draft.registered = False
             native._reset_precompile_entries(code)
             for draft in drafts:
                 native._load_precompile_entry(code, draft.wrapper, draft.code)
@@ -299,7 +309,8 @@ class Toolkit:
         if entry is None or entry.draft is None or not entry.draft.alive:
             return
         entry.draft.alive = False
-        entry.change(state=EntryState.INVALID, reason=f"{source} ({text}) died")
+        entry.doomed = True
+        entry.change(state=EntryState.INVALID, reason=f"{text} died, which it knows as {source}")
         self.died(entry, source, text)
 
     def _draft(self, number: int) -> KnownEntry:

@@ -321,3 +321,21 @@ def original_of(transformed: CodeType) -> CodeType | None:
 def region_of(entry: Any) -> int:
     """The isolated region of a cache entry; -1: everybody's. torch 2.11 has no regions."""
     return int(getattr(entry, "isolate_recompiles_id", -1))
+
+
+# What a call means for the cache → where it happens.
+_CACHE_POINTS: dict[str, ProbePoint] = {
+    "invalidated": ProbePoint(
+        "torch._dynamo.guards", "CheckFunctionManager.invalidate", ("self", "obj_str")
+    ),
+    "reset": ProbePoint("torch._dynamo", "reset_code_caches", ()),
+    "removed": ProbePoint("torch._dynamo.eval_frame", "remove_from_cache", ("f",)),
+    "strategy": ProbePoint(
+        "torch._dynamo.types", "ConvertFrameReturn.__init__", ("frame_exec_strategy",)
+    ),
+}
+
+
+def cache_points() -> dict[str, ProbePoint]:
+    """The functions to watch for what happens to cache entries, by what their call means."""
+    return _CACHE_POINTS

@@ -1,0 +1,82 @@
+"""Answers to what a front end asks of the compiler's cache.
+
+To look is possible while the program runs: the engine sees to it that nothing is compiled
+meanwhile. Whatever runs code of the program's, or changes the cache, is done at a stop, in the
+program's own thread; output is caught and hangs are interrupted, as for an evaluation.
+"""
+
+from __future__ import annotations
+
+from stepper.debuggee.engine import Cache
+from stepper.debuggee.evaluator import SECONDS, Timeout, caught, describe_exception
+from stepper.model.cache import CacheData, CacheError, RunResult
+from stepper.model.control import (
+    CacheRequest,
+    CheckCache,
+    CloneEntry,
+    EditEntry,
+    InspectEntry,
+    ListCache,
+    RegisterEntry,
+    RemoveEntry,
+    Response,
+    RunEntry,
+)
+
+RUN_SECONDS = 60.0
+"""How long the program's code may take that is run on request."""
+
+_AT_A_STOP = (CheckCache, RunEntry, RegisterEntry, RemoveEntry)
+
+
+def answer(cache: Cache | None, request: CacheRequest, *, stands: bool) -> Response:
+    """The answer to a request. `stands`: the program stands still, in this thread."""
+    seq = request.seq
+    if cache is None:
+        text = "nothing has been compiled yet: the compiler is not imported"
+        return Response(seq, ok=False, text=text)
+    if not stands and isinstance(request, _AT_A_STOP):
+        text = "the program is running: pause it first, this needs it to stand still"
+        return Response(seq, ok=False, text=text)
+    seconds = RUN_SECONDS if isinstance(request, CheckCache | RunEntry) else SECONDS * 10
+    try:
+        if not stands:
+            return _response(seq, _ask(cache, request), "")
+        data, printed = caught(lambda: _ask(cache, request), seconds)
+        return _response(seq, data, printed)
+    except CacheError as error:
+        return Response(seq, ok=False, text=str(error))
+    except Timeout:
+        return Response(seq, ok=False, text=f"interrupted after {seconds:g} s: it took too long")
+    except KeyboardInterrupt:
+        return Response(seq, ok=False, text="interrupted by Ctrl-C")
+    except Exception as error:  # of the program's code, in arguments or guards
+        return Response(seq, ok=False, text=describe_exception(error))
+
+
+def _ask(cache: Cache, request: CacheRequest) -> CacheData | str:
+    match request:
+        case ListCache(function=function):
+            return cache.listing(function)
+        case InspectEntry(entry=entry):
+            return cache.view(entry)
+        case CheckCache(code=code, arguments=text, backend=backend, compare=compare):
+            return cache.check(code, text, backend, compare)
+        case RunEntry(entry=entry, arguments=text, compare=compare):
+            return cache.run(entry, text, compare)
+        case CloneEntry(entry=entry, drop=drop, add=add):
+            return cache.clone(entry, drop, add)
+        case EditEntry(entry=entry, bytecode=text):
+            return cache.edit(entry, text)
+        case RegisterEntry(entry=entry):
+            return cache.register(entry)
+        case RemoveEntry(entry=entry):
+            return cache.remove(entry)
+
+
+def _response(seq: int, data: CacheData | str, printed: str) -> Response:
+    if isinstance(data, str):
+        return Response(seq, text=data, printed=printed)
+    if isinstance(data, RunResult):
+        return Response(seq, text=data.text, printed=printed, data=data)
+    return Response(seq, printed=printed, data=data)

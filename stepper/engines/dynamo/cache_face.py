@@ -1,0 +1,115 @@
+"""The cache as the front end's requests see it: see `stepper.debuggee.engine.Cache`.
+
+What is added here to `cache`, `cache_check` and `toolkit` is where arguments come from: a text that
+is evaluated with the program's names, or the call at which the program stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from stepper.debuggee.program_names import ProgramNames, program_frame
+from stepper.engines.dynamo import arguments, bytecode, cache_check
+from stepper.engines.dynamo.cache import BOOK
+from stepper.engines.dynamo.cache_check import TOOLKIT
+from stepper.model.cache import (
+    CacheCheck,
+    CacheError,
+    CacheListing,
+    EntryState,
+    EntryView,
+    RunResult,
+)
+
+Standing = Callable[[CodeType], dict[str, Any] | None]
+
+
+class DynamoCache:
+    """Answers for the cache of the `torch._dynamo` that is installed."""
+
+    def __init__(self, standing: Standing) -> None:
+        """`standing`: the locals of the call of a code, if the program stands at one."""
+        self._standing = standing
+
+    def listing(self, function: str) -> CacheListing:
+        """See `Cache.listing`."""
+        return BOOK.listing(function)
+
+    def view(self, entry: int) -> EntryView:
+        """See `Cache.view`."""
+        return BOOK.view(entry)
+
+    def check(self, code: int, arguments: str, backend: str, compare: bool) -> CacheCheck:
+        """See `Cache.check`."""
+        _, original = BOOK.code(code)
+        f_locals = self._locals(original, arguments)
+        return cache_check.check(original, f_locals, backend=backend, compare=compare)
+
+    def run(self, entry: int, arguments: str, compare: bool) -> RunResult:
+        """See `Cache.run`."""
+        known = BOOK.entry(entry)
+        _, original = BOOK.code(known.code.id)
+        return cache_check.run(known, self._locals(original, arguments), compare=compare)
+
+    def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
+        """See `Cache.clone`."""
+        return BOOK.view(TOOLKIT.clone(entry, drop, add).id)
+
+    def edit(self, entry: int, bytecode: str) -> EntryView:
+        """See `Cache.edit`."""
+        return BOOK.view(TOOLKIT.edit(entry, bytecode).id)
+
+    def register(self, entry: int) -> EntryView:
+        """See `Cache.register`."""
+        return BOOK.view(TOOLKIT.register(entry).id)
+
+    def remove(self, entry: int) -> str:
+        """See `Cache.remove`."""
+        removed = TOOLKIT.remove(entry)
+        match removed.facts.state:
+            case EntryState.DRAFT:
+                return f"{removed.label} is out of the cache; it is a draft again"
+            case EntryState.EVICTED:
+                return f"{removed.label} is thrown away"
+            case _:
+                return f"{removed.label}: {removed.facts.reason}"
+
+    def _locals(self, code: CodeType, text: str) -> dict[str, Any]:
+        """The locals of a call, from what would stand between its parentheses.
+
+        Raises:
+            CacheError: they do not fit, or there is no call to take them from.
+        """
+        here = self._standing(code)
+        if not text.strip():
+            if here is None:
+                raise CacheError(
+                    f"the program does not stand at a call of {code.co_qualname}: write its "
+                    "arguments, as they would stand in the call"
+                )
+            return dict(here)
+        names = ProgramNames(dict(here or {}), program_frame(bytecode.is_program))
+        args, kwargs = _evaluate(text, names)
+        if not args and set(kwargs) == {"f_locals"}:
+            given = kwargs["f_locals"]
+            if type(given) is not dict:
+                raise CacheError("f_locals is to be a dict of the call's variables by name")
+            missing = [name for name in arguments.parameters(code) if name not in given]
+            if missing:
+                raise CacheError(f"f_locals lacks {', '.join(missing)}")
+            return given
+        return arguments.bind(arguments.function_of(code), args, kwargs)
+
+
+def _evaluate(text: str, names: ProgramNames) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call. An exception of an expression is the caller's to tell."""
+    names["__arguments__"] = lambda *args, **kwargs: (args, kwargs)
+    try:
+        code = compile(f"__arguments__({text}\n)", "<evaluate>", "eval")
+    except SyntaxError as error:
+        raise CacheError(f"{text!r} are no arguments: {error.msg}") from None
+    names.setdefault("__builtins__", __builtins__)
+    found: tuple[tuple[Any, ...], dict[str, Any]] = eval(code, names)
+    return found

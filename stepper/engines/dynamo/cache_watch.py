@@ -1,0 +1,256 @@
+"""What happens to cache entries in a session: made, invalidated, evicted. Each is told when it
+happens, with the entry's number.
+
+The difficulty is the death of objects. It is heard of in a finalizer, and a finalizer runs wherever
+the last reference happens to go or the garbage collector happens to run: in the midst of a
+compilation, in the recorder's own work, in any thread. So what is heard is noted (names and places,
+no objects) with the moment at which it happened. It is told at once when that is safe: at a stop,
+where the user waits to see it, or when nothing is being recorded at all. Otherwise it is told at
+the next beginning or end of a translation. Only where it is told at once can the program stand
+still for it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType, FunctionType
+from typing import Any, NamedTuple
+
+from torch._dynamo.guards import DeletedGuardManagerWrapper
+
+from stepper._C import frame_locals
+from stepper.debuggee.engine import Subject
+from stepper.debuggee.program_names import program_frame
+from stepper.debuggee.recorder import Recorder
+from stepper.engines.dynamo import bytecode, versions
+from stepper.engines.dynamo.arguments import parameters
+from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
+from stepper.engines.dynamo.cache_check import TOOLKIT
+from stepper.engines.dynamo.probes import Probe
+from stepper.model.cache import CacheError, EntryState
+from stepper.model.trace import EventKind, MomentId
+
+_OURS = "stepper."
+_STRATEGIES = {"SKIP": "skip", "RUN_ONLY": "run only"}
+
+
+class _News(NamedTuple):
+    """Something to tell."""
+
+    kind: EventKind
+    moment: MomentId
+    text: str
+    entry: int
+    function: str
+
+
+class CacheWatcher:
+    """Tells the recorder what happens to entries."""
+
+    def __init__(self, compiling: Callable[[], bool]) -> None:
+        """`compiling`: whether any translation is under way."""
+        self._compiling = compiling
+        self._probes: list[Probe] = []
+        self._recorder: Recorder | None = None
+        self._news: deque[_News] = deque()
+        self._evicting = False
+
+    def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
+        """Begin to listen, after all others: probes are removed in the opposite order."""
+        self._recorder = recorder
+        for meaning, point in versions.cache_points().items():
+            hook = safely(getattr(self, f"_on_{meaning}"))
+            self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
+        BOOK.told_evicted = self._evicted
+        TOOLKIT.died = self._made_entry_died
+        try:
+            with locked():
+                BOOK.refresh()  # while the objects live that old entries depend on
+        except CacheError:
+            return  # a compilation is under way; the entries are seen when somebody looks
+
+    def uninstall(self) -> None:
+        """Listen no more."""
+        if not self._probes:
+            return
+        self.tell()
+        while self._probes:
+            self._probes.pop().remove()
+        BOOK.told_evicted = lambda entry: None
+        TOOLKIT.died = lambda entry, source, text: None
+        self._recorder = None
+
+    # -- what is heard -----------------------------------------------------------------------
+
+    def entry_made(
+        self, transformed: CodeType, wrapper: Any, compile_id: str, translation: int
+    ) -> None:
+        """Called by the engine when a translation has ended well: the entry is about to be put into
+        the cache."""
+        original = next(_compilations(sys._getframe(1)), {}).get("code")
+        if not isinstance(original, CodeType):
+            return
+        entry = BOOK.announce(original, transformed, wrapper, compile_id, translation)
+        facts = entry.facts
+        text = f"{entry.label}: {facts.guards} guards"
+        mortal = [f"{line.object} ({line.source})" for line in facts.lifelines]
+        if mortal:
+            text += f"; it dies with {', '.join(mortal)}"
+        self._note(EventKind.ENTRY, entry, text)
+        self.tell()
+
+    def call_of(self, code: CodeType) -> dict[str, Any] | None:
+        """The locals of the call of a code at which this thread stands: one that is compiled, or
+        that looks for an entry."""
+        for compiling in _compilations(sys._getframe(1)):
+            if compiling.get("code") is code and type(compiling.get("locals")) is dict:
+                found: dict[str, Any] = compiling["locals"]
+                return found
+        recorder = self._recorder
+        if recorder is not None and recorder.stepping is not None:
+            local = recorder.stepping.namespace(None).get("L")
+            if type(local) is dict and all(name in local for name in parameters(code)):
+                return local
+        return None
+
+    def _on_invalidated(self, manager: Any, obj_str: str) -> None:
+        wrapper = manager.__dict__.get("guard_manager")
+        if (
+            wrapper is None
+            or isinstance(wrapper, DeletedGuardManagerWrapper)
+            or wrapper.cache_entry is None
+        ):
+            return
+        entry = BOOK.by_wrapper(wrapper)
+        if entry is None or entry.facts.state is EntryState.EVICTED:
+            return  # older than the session, and nobody has looked yet; or told of already
+        self._ended(entry, obj_str)
+
+    def _made_entry_died(self, entry: KnownEntry, source: str, text: str) -> None:
+        self._ended(entry, source)
+
+    def _ended(self, entry: KnownEntry, source: str) -> None:
+        line = next((each for each in entry.facts.lifelines if each.source == source), None)
+        bond = next((each for each in entry.bonds if each.source == source), None)
+        what = bond.text if bond is not None else source
+        place = _place()
+        text = f"{entry.label}: {what} died, which its guards know as {source}"
+        if line is not None and line.user_line:
+            text += f" (because of {line.user_line})"
+        text += f"; {place}"
+        reason = f"{what} died, {place}"
+        entry.doomed = True
+        entry.change(state=EntryState.INVALID, reason=reason)
+        self._note(EventKind.INVALIDATE, entry, text)
+        self._tell_if_safe()
+
+    def _evicted(self, entry: KnownEntry) -> None:
+        self._note(EventKind.EVICT, entry, f"{entry.label}: {entry.facts.reason}")
+        if not self._evicting:
+            self._tell_if_safe()
+
+    def _evict(self, reason: str, code: CodeType | None = None) -> None:
+        """Note all that goes before the program can stand still for the first."""
+        self._evicting = True
+        try:
+            BOOK.evict_all(f"{reason}, {_place()}", code)
+        finally:
+            self._evicting = False
+        self._tell_if_safe()
+
+    def _on_reset(self) -> None:
+        self._evict("torch._dynamo.reset()")
+
+    def _on_removed(self, function: Any) -> None:
+        code = function if isinstance(function, CodeType) else None
+        if isinstance(function, FunctionType):
+            code = function.__code__
+        if code is not None:
+            self._evict("removed from the cache", code)
+
+    def _on_strategy(self, strategy: Any) -> None:
+        name = _STRATEGIES.get(getattr(getattr(strategy, "cur_action", None), "name", ""))
+        if name is None:
+            return
+        # This hook, its safety net, `ConvertFrameReturn`, then who returns it, about its `frame`.
+        frame = frame_locals(sys._getframe(3)).get("frame")
+        code = getattr(frame, "f_code", None)
+        if isinstance(code, CodeType):
+            BOOK.know(code).strategy = name
+
+    # -- telling -----------------------------------------------------------------------------
+
+    def _note(self, kind: EventKind, entry: KnownEntry, text: str) -> None:
+        recorder = self._recorder
+        if recorder is not None:
+            self._news.append(_News(kind, recorder.moment, text, entry.id, entry.code.qualname))
+
+    def tell(self) -> None:
+        """Tell what was noted. Blocks while the program stands still."""
+        recorder = self._recorder
+        while recorder is not None and self._news:
+            news = self._news.popleft()
+            with recorder.walks.turn:
+                recorder.occurred(
+                    news.kind,
+                    news.text,
+                    news.entry,
+                    Subject(name=news.function),
+                    moment=news.moment,
+                )
+
+    def _tell_if_safe(self) -> None:
+        recorder = self._recorder
+        if recorder is None:
+            return
+        if recorder.judge.stands:
+            self.tell()
+            recorder.commit()
+            return
+        if self._compiling() or _inside_of_us(sys._getframe(1)):
+            return
+        if recorder.walks.busy or not recorder.walks.turn.acquire(blocking=False):
+            return
+        try:
+            self.tell()
+        finally:
+            recorder.walks.turn.release()
+
+
+def _compilations(frame: FrameType | None) -> Iterator[dict[str, Any]]:
+    """The variables of Dynamo's `_compile` where it runs in this thread, the innermost first."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "_compile" and code.co_filename.endswith("convert_frame.py"):
+            yield frame_locals(frame)
+        frame = frame.f_back
+
+
+def _inside_of_us(frame: FrameType | None) -> bool:
+    """Whether something of ours is at work in this thread, below what listens here."""
+    while frame is not None and _is_ours(frame):
+        frame = frame.f_back  # the hook itself
+    while frame is not None:
+        if _is_ours(frame):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return type(name) is str and name.startswith(_OURS)
+
+
+def _place() -> str:
+    """Where in the program something happens, in words."""
+    frame = program_frame(bytecode.is_program)
+    if frame is None:
+        return f"in thread {_thread.get_ident()}"
+    code = frame.f_code
+    if code.co_filename == "<evaluate>":
+        return "in the console"
+    return f"at {code.co_filename}:{frame.f_lineno} in {code.co_qualname}"
