@@ -77,7 +77,27 @@ fields(PyObject *Py_UNUSED(module), PyObject *object)
     return found;
 }
 
+/* Those of some fields that hold an instance of a class, asked of their types only. */
+static PyObject *
+instances(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *all, *name, *value;
+    PyTypeObject *base;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &all, &PyType_Type, &base)) {
+        return NULL;
+    }
+    PyObject *found = PyDict_New();
+    Py_ssize_t position = 0;
+    while (found != NULL && PyDict_Next(all, &position, &name, &value)) {
+        if (PyType_IsSubtype(Py_TYPE(value), base) && PyDict_SetItem(found, name, value) < 0) {
+            Py_CLEAR(found);
+        }
+    }
+    return found;
+}
+
 static PyMethodDef methods[] = {
+    {"instances", instances, METH_VARARGS, NULL},
     {"fields", fields, METH_O, NULL},
     {NULL},
 };

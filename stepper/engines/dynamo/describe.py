@@ -26,6 +26,7 @@ from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.misc import NullVariable
 
 from stepper._C import fields as fields_of
+from stepper._C import instances
 from stepper.debuggee.faces import CONSTANT, LAZY, ORDINARY, Flavour
 from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text, tensor_meta
 from stepper.engines.dynamo.versions import source_name
@@ -420,14 +421,13 @@ def _other(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[An
         type_name = _type_name(type(fields["value"]))
     if type(fields.get("name")) is str:
         name = name or f".{fields['name']}"
-    children = describer.named(
-        [
-            (f".{field}", child)
-            for field, child in fields.items()
-            if is_tracker(child) and field not in _CACHED
-        ]
-    )
-    return (kind, *_head(fields), "items", children, None, None, "name", name, "type", type_name)
+    number = describer._number
+    children: list[Any] = []
+    for field, child in instances(fields, VariableTracker).items():
+        if field not in _CACHED:
+            children += (f".{field}", number(child))
+    return (kind, *_head(fields), "items", tuple(children), None, None, "name", name,
+            "type", type_name)  # fmt: skip
 
 
 def is_tracker(value: object) -> bool:
