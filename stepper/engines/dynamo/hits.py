@@ -27,6 +27,7 @@ from typing import Any, Protocol
 from torch._C._dynamo import eval_frame
 
 from stepper import _C
+from stepper.debuggee.instruction_events import TOOL
 
 
 class Heard(Protocol):
@@ -65,6 +66,9 @@ class Hits:
             return None
         return max(0, _C.watched_calls(code) - 1)
 
+    def begins(self, code: CodeType, frame: FrameType) -> None:
+        """Who follows executions says that one begins."""
+
     @property
     def _counts(self) -> bool:
         return True
@@ -81,21 +85,27 @@ class Hits:
 
 
 class MonitoredHits(Hits):
-    """Python 3.12 and later."""
+    """Python 3.12 and later.
+
+    A function's start is told after the event of its first instruction, which is where an execution
+    begins to be followed. So that a lookup comes before, who follows executions says `begins`.
+    """
 
     def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
         super().__init__(heard, wanted)
         monitoring = self._monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
         self._event: int = monitoring.events.PY_START
+        self._said: dict[int, int] = {}
+        """Which frame has been said to begin, in each thread."""
         self._tool: int | None = next(
-            (tool for tool in (4, 3) if monitoring.get_tool(tool) is None), None
+            (tool for tool in (3, 4) if monitoring.get_tool(tool) is None), None
         )
         if self._tool is None:
             self.trouble = "all tools of sys.monitoring are taken by others"
             return
-        leave_alone(self._begins.__code__)
-        monitoring.use_tool_id(self._tool, "stepper hits")
-        monitoring.register_callback(self._tool, self._event, self._begins)
+        leave_alone(self._starts.__code__)
+        monitoring.use_tool_id(self._tool, TOOL)
+        monitoring.register_callback(self._tool, self._event, self._starts)
 
     def watch(self, code: CodeType) -> None:
         super().watch(code)
@@ -115,11 +125,20 @@ class MonitoredHits(Hits):
             self._tool = None
         super().close()
 
-    def _begins(self, code: CodeType, offset: int) -> None:
+    def begins(self, code: CodeType, frame: FrameType) -> None:
+        if self._tool is not None and id(code) in self._watched:
+            self._said[_thread.get_ident()] = id(frame)
+            self._begins(code, frame)
+
+    def _starts(self, code: CodeType, offset: int) -> None:
+        frame = sys._getframe(1)
+        if self._said.pop(_thread.get_ident(), None) != id(frame):
+            self._begins(code, frame)
+
+    def _begins(self, code: CodeType, frame: FrameType) -> None:
         first = _C.watched_calls(code) == 0
         _C.count_call(code)
         if not first and self._wanted():
-            frame = sys._getframe(1)
             self._heard(code, _C.frame_locals(frame), frame.f_globals, frame.f_back)
 
 
@@ -173,7 +192,7 @@ class CountedHits(Hits):
 
 
 def listen(heard: Heard, wanted: Callable[[], bool]) -> Hits:
-    """What hears of hits here, best of all."""
+    """What hears of hits here, best of all. `wanted`: whether they are to be told."""
     if sys.version_info >= (3, 12):
         return MonitoredHits(heard, wanted)
     idle = eval_frame.get_eval_frame_callback() is None

@@ -26,11 +26,11 @@ class Difference(NamedTuple):
         return f"{self.what} {self.expected} ≠ {self.actual}"
 
 
-def note(name: str, text: str, *, of: str = "") -> Described:
+def note(name: str, text: str) -> Described:
     """A text among the locals of a lookup's moment. The same text under a name is the same value,
     so a reader sees what changes from one check to the next."""
     text = text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
-    return Described((name, text), Value(cls=of or "Lookup", text=text))
+    return Described((name, text), Value(cls="", text=text))
 
 
 def told(check: Check, answer: Answer, verdict: Verdict, expected: str) -> dict[str, Described]:
@@ -144,7 +144,7 @@ def _sizes(text: str) -> list[str]:
 
 
 def _wanted(row: GuardRow, expected: str) -> Described:
-    described = note("expected", expected, of="Expected")
+    described = note("expected", expected)
     fields = tensor_fields(row.code[0]) if row.kind == "TENSOR_MATCH" and row.code else None
     if fields is None:
         return described
@@ -156,7 +156,7 @@ def _wanted(row: GuardRow, expected: str) -> Described:
         requires_grad=fields["grad"] == "True",
         subclass="" if fields["cls"] == "Tensor" else fields["cls"],
     )
-    value = Value(cls="Expected", type=fields["cls"], text=meta.brief, tensor=meta)
+    value = Value(cls="", type=fields["cls"], text=meta.brief, tensor=meta)
     return Described(("expected", row.code[0]), value)
 
 
@@ -169,7 +169,7 @@ def _actual(row: GuardRow, answer: Answer) -> Described:
     if meta is not None:
         kind = type(value).__name__
         return Described(
-            ("actual", id(value)), Value(cls="Actual", type=kind, text=meta.brief, tensor=meta)
+            ("actual", id(value)), Value(cls="", type=kind, text=meta.brief, tensor=meta)
         )
     match row.kind:
         case "TYPE_MATCH":
@@ -180,7 +180,7 @@ def _actual(row: GuardRow, answer: Answer) -> Described:
             text = f"{words(type(value))} of {size}"
         case _:
             text = words(value)
-    return note("actual", text, of="Actual")
+    return note("actual", text)
 
 
 def _identity_words(value: object, expected: str) -> str:
@@ -195,9 +195,7 @@ def _differs(found: list[Difference], why: str) -> Described:
     children = tuple(
         (f".{each.what}", note(each.what, f"{each.expected} ≠ {each.actual}")) for each in found
     )
-    return Described(
-        ("differs", text), Value(cls="Lookup", text=text, length=len(children)), children
-    )
+    return Described(("differs", text), Value(cls="", text=text, length=len(children)), children)
 
 
 def _verdict_text(verdict: Verdict) -> str:

@@ -130,6 +130,11 @@ class LookupWatcher:
         recorder = self._recorder
         return Phase.LOOKUP in recorder.walks.asked or any(map(recorder.judge.wants, _EVENTS))
 
+    def begins(self, transformed: CodeType, frame: FrameType) -> None:
+        """An execution begins to be followed: what led to it comes before."""
+        if self._hits is not None:
+            self._hits.begins(transformed, frame)
+
     # -- what is heard -----------------------------------------------------------------------
 
     def _on_missed(
@@ -197,6 +202,9 @@ class LookupWatcher:
             thread=thread_name(),
             python_stack=call.python_stack,
             resume_of=bytecode.resumed_function(call.code),
+            compile_id=next(
+                (each.label for each in candidates if call.winner and each.code is call.winner), ""
+            ),
             names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
         )
         try:
