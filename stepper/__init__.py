@@ -6,6 +6,8 @@ In a program:
     with stepper.record("a.stepper"):  record what is compiled inside
     stepper.debug(function)            stop when the function is compiled the next time
 
+`import stepper.cache` is for looking at the cache of compiled code, and for changing it.
+
 Importing this costs nothing: what these need is imported when they are first used.
 """
 

@@ -1,0 +1,304 @@
+"""The cache of `torch.compile`, to look at and to change from Python.
+
+    import stepper.cache
+
+    stepper.cache.list(f)                        f's entries, in the order in which they are tried
+    stepper.cache.check(f, x, scale=2)           what each entry says to a call, guard by guard
+    copy = stepper.cache.clone(entry, drop=…)    the same code under other guards
+    copy = stepper.cache.edit(entry, text)       other bytecode under the same guards
+    stepper.cache.run(copy, x, scale=2)          run it by hand
+    stepper.cache.register(copy)                 have compiled calls find it
+    stepper.cache.remove(copy)                   take it out again
+
+`f` is a function, a method, a module, or what `torch.compile` made of one. No debugger has to be
+there; in a session, entries have the numbers that the debugger shows.
+
+To look changes nothing: no entry moves, nothing is counted or compiled. To register an entry can
+make a program wrong: what a change gives up is said in `Entry.warnings`; nobody checks the rest.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable, Iterable
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import torch
+
+from stepper.engines.dynamo import arguments, cache_check, graphs
+from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
+from stepper.engines.dynamo.cache_check import TOOLKIT
+from stepper.model.cache import (
+    CacheCheck,
+    CacheEntry,
+    CacheError,
+    Comparison,
+    EntryState,
+    EntryView,
+    GuardRow,
+)
+from stepper.model.matching import glob_matches
+
+__all__ = [
+    "CacheCheck",
+    "CacheError",
+    "Comparison",
+    "Entry",
+    "GuardRow",
+    "check",
+    "clone",
+    "compare",
+    "edit",
+    "list",
+    "register",
+    "remove",
+    "run",
+]
+
+Drop = int | str | GuardRow
+"""A guard to leave out: its row, the row's number, or a glob over `KIND SOURCE`."""
+
+
+class Entry:
+    """A cache entry, by its number. It can go away any time: then what it has no more is empty."""
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+        """The number that the debugger shows."""
+
+    @property
+    def facts(self) -> CacheEntry:
+        """What is known of it: state, backend, hits, age, memory, what it lives on."""
+        return self._known.facts
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What its edits make unsound; empty for one that was compiled."""
+        return self.facts.warnings
+
+    @property
+    def guards(self) -> tuple[GuardRow, ...]:
+        """Its guards, in the order in which they are checked."""
+        return self._view.guards
+
+    @property
+    def bytecode(self) -> str:
+        """Its code as text; see `edit`."""
+        return self._view.bytecode
+
+    @property
+    def code(self) -> CodeType | None:
+        """The code object that runs in place of the function's own."""
+        with locked():
+            return BOOK.parts(self._known)[1]
+
+    @property
+    def graph(self) -> torch.fx.GraphModule | None:
+        """The FX graph that its code calls; None when the backend has not kept it."""
+        with locked():
+            wrapper, code = BOOK.parts(self._known)
+            return graphs.graph_of(code, wrapper) if code is not None else None
+
+    @property
+    def _known(self) -> KnownEntry:
+        return BOOK.entry(self.id)
+
+    @property
+    def _view(self) -> EntryView:
+        return BOOK.view(self.id)
+
+    def __repr__(self) -> str:
+        try:
+            facts = self.facts
+        except CacheError:
+            return f"<entry {self.id}, forgotten>"
+        parts = [f"entry {self.id} of {self._known.code.qualname}", facts.compile_id]
+        parts += [facts.state, f"{facts.guards} guards"]
+        if facts.backend:
+            parts.append(facts.backend)
+        if facts.copied_from is not None:
+            parts.append(
+                f"copy of entry {facts.copied_from}: {', '.join(facts.edits) or 'as it is'}"
+            )
+        return f"<{', '.join(filter(None, parts))}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Entry) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return self.id
+
+
+def list(function: Any = None) -> builtins.list[Entry]:
+    """The entries of a function, in the order in which a call tries them; of all functions that
+    have any, when none is given. Copies that are not registered come last.
+
+    Raises:
+        CacheError: another thread is compiling.
+    """
+    if function is None:
+        listing = BOOK.listing()
+        return [
+            Entry(entry.id)
+            for code in listing.codes
+            for entry in code.entries
+            if entry.state is not EntryState.EVICTED
+        ]
+    with locked():
+        known = BOOK.look_at(_function(function)[0].__code__)
+        return [
+            Entry(entry.id) for entry in known.listed if entry.facts.state is not EntryState.EVICTED
+        ]
+
+
+def check(function: Any, /, *args: Any, **kwargs: Any) -> CacheCheck:
+    """What every entry says to a call with these arguments: each guard's verdict, which entries
+    match, and the `winner` that would run (None: the call would be compiled).
+
+    Raises:
+        CacheError: the arguments do not fit, or another thread is compiling.
+    """
+    plain, first = _function(function)
+    f_locals = arguments.bind(plain, (*first, *args), kwargs)
+    return cache_check.check(plain.__code__, f_locals)
+
+
+def clone(
+    entry: Entry | int,
+    *,
+    drop: Drop | Iterable[Drop] = (),
+    add: str | Iterable[str] = (),
+) -> Entry:
+    """A copy of an entry with guards left out, and with others besides.
+
+    Args:
+        drop: rows of `Entry.guards`, their numbers, or globs over the kind and the expression,
+            e.g. `"TENSOR_MATCH L['x']"` or `"* L['self']*"`.
+        add: Python expressions over `L`, the call's variables by name, and `G`, the globals, that
+            have to be true, e.g. `"L['x'].dim() == 2"`.
+
+    Raises:
+        CacheError: there is no such guard, or an expression is none.
+    """
+    number = _number(entry)
+    rows = Entry(number).guards
+    dropped = [index for item in _several(drop) for index in _rows(rows, item)]
+    added = (add,) if isinstance(add, str) else tuple(add)
+    return Entry(TOOLKIT.clone(number, tuple(dropped), added).id)
+
+
+def edit(entry: Entry | int, text: str | Callable[[str], str]) -> Entry:
+    """A copy of an entry with other bytecode, under the same guards. A copy that is not registered
+    is changed itself.
+
+    Args:
+        text: instructions as in `Entry.bytecode`, or a function that makes them of that text.
+
+    Raises:
+        CacheError: the text cannot be made into code that is safe to run.
+    """
+    number = _number(entry)
+    if not isinstance(text, str):
+        text = text(Entry(number).bytecode)
+    return Entry(TOOLKIT.edit(number, text).id)
+
+
+def run(entry: Entry | int, /, *args: Any, **kwargs: Any) -> Any:
+    """Run an entry's code with these arguments, whatever its guards say, and return its result.
+    What it calls runs uncompiled, besides its graphs.
+
+    Raises:
+        CacheError: the arguments do not fit, or its code is gone.
+    """
+    known = BOOK.entry(_number(entry))
+    result, error, _ = cache_check.execute(known, _bind(known, args, kwargs))
+    if error is not None:
+        raise error
+    return result
+
+
+def compare(entry: Entry | int, /, *args: Any, **kwargs: Any) -> Comparison:
+    """Run an entry's code and the original function, each on copies of these arguments and with the
+    same random numbers, and say what differs.
+
+    Raises:
+        CacheError: the arguments do not fit, or its code is gone.
+    """
+    known = BOOK.entry(_number(entry))
+    comparison: Comparison = cache_check.execute(known, _bind(known, args, kwargs), compare=True)[2]
+    return comparison
+
+
+def register(entry: Entry | int) -> Entry:
+    """Put a copy into Dynamo's cache. It is tried before all compiled entries, by calls of every
+    backend; `Entry.warnings` says which other entries it hides.
+
+    Raises:
+        CacheError: it is no copy, is registered already, or an object that it depends on has died.
+    """
+    return Entry(TOOLKIT.register(_number(entry)).id)
+
+
+def remove(entry: Entry | int) -> None:
+    """Take a registered copy out of the cache; it can be registered again. A copy that is not
+    registered is thrown away.
+
+    Raises:
+        CacheError: it is no copy.
+    """
+    TOOLKIT.remove(_number(entry))
+
+
+# -- small things --------------------------------------------------------------------------------
+
+
+def _number(entry: Entry | int) -> int:
+    return entry if isinstance(entry, int) else entry.id
+
+
+def _function(of: Any) -> tuple[FunctionType, tuple[Any, ...]]:
+    """The plain function behind something callable, and the arguments that it has already."""
+    while True:
+        if isinstance(of, FunctionType):
+            inner = of.__dict__.get("_torchdynamo_orig_callable")
+            if inner is None:
+                return of, ()
+            of = inner
+        elif isinstance(of, MethodType):
+            return _function(of.__func__)[0], (of.__self__,)
+        elif isinstance(of, torch.nn.Module):
+            original = of.__dict__.get("_modules", {}).get("_orig_mod")
+            of = of.forward if original is None else original
+        elif isinstance(of, functools.partial) and not of.keywords:
+            function, first = _function(of.func)
+            return function, (*first, *of.args)
+        else:
+            raise CacheError(f"{type(of).__name__} is nothing that torch.compile compiles")
+
+
+def _bind(known: KnownEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    original = known.code.ref()
+    if original is None:
+        raise CacheError(f"{known.label} cannot be run: its function was deleted")
+    return arguments.bind(arguments.function_of(original), args, kwargs)
+
+
+def _several(drop: Drop | Iterable[Drop]) -> tuple[Drop, ...]:
+    return (drop,) if isinstance(drop, int | str | GuardRow) else tuple(drop)
+
+
+def _rows(rows: tuple[GuardRow, ...], item: Drop) -> builtins.list[int]:
+    if isinstance(item, GuardRow):
+        return [item.index]
+    if isinstance(item, int):
+        return [item]
+    found = [row.index for row in rows if glob_matches(item, f"{row.kind} {row.source}".strip())]
+    if not found:
+        raise CacheError(f"no guard is a {item!r}; there are {', '.join(_words(rows))}")
+    return found
+
+
+def _words(rows: tuple[GuardRow, ...]) -> builtins.list[str]:
+    return sorted({f"{row.kind} {row.source}".strip() for row in rows})
