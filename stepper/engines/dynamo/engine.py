@@ -70,9 +70,7 @@ class DynamoEngine:
         self._breaks = BreakTracker()
         self._codes = bytecode.CodeBook()
         self._lookups = LookupWatcher(self._codes, _program_stack)
-        self._executions = ExecutionWatcher(
-            self._codes, _program_stack, self.break_down, self._lookups.begins
-        )
+        self._executions = ExecutionWatcher(self._codes, _program_stack, self.break_down)
 
         self._entries = CacheWatcher(lambda: bool(self._contexts))
         self.cache = DynamoCache(self._entries.call_of)

@@ -45,9 +45,7 @@ class ExecutionWatcher:
         codes: bytecode.CodeBook,
         program_stack: Callable[[FrameType | None], tuple[PythonFrame, ...]],
         break_down: Callable[[Exception], None],
-        begins: Callable[[CodeType, FrameType], None],
     ) -> None:
-        self._begins = begins
         self._codes = codes
         self._program_stack = program_stack
         self.break_down = break_down
@@ -145,7 +143,6 @@ class ExecutionWatcher:
         known = self._programs.get(id(code))
         if known is None or known[0]() is not code:
             return None
-        self._begins(code, frame)
         for name in compiled_names(code):
             self._know_graph(name, dict.get(frame.f_globals, name))
         return known[1]
