@@ -66,9 +66,6 @@ class Hits:
             return None
         return max(0, _C.watched_calls(code) - 1)
 
-    def begins(self, code: CodeType, frame: FrameType) -> None:
-        """Who follows executions says that one begins."""
-
     @property
     def _counts(self) -> bool:
         return True
@@ -85,27 +82,22 @@ class Hits:
 
 
 class MonitoredHits(Hits):
-    """Python 3.12 and later.
-
-    A function's start is told after the event of its first instruction, which is where an execution
-    begins to be followed. So that a lookup comes before, who follows executions says `begins`.
-    """
+    """Python 3.12 and later. A function's start is told before its first instruction is, so a
+    lookup comes before the execution that it leads to."""
 
     def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
         super().__init__(heard, wanted)
         monitoring = self._monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
         self._event: int = monitoring.events.PY_START
-        self._said: dict[int, int] = {}
-        """Which frame has been said to begin, in each thread."""
         self._tool: int | None = next(
             (tool for tool in (3, 4) if monitoring.get_tool(tool) is None), None
         )
         if self._tool is None:
             self.trouble = "all tools of sys.monitoring are taken by others"
             return
-        leave_alone(self._starts.__code__)
+        leave_alone(self._begins.__code__)
         monitoring.use_tool_id(self._tool, TOOL)
-        monitoring.register_callback(self._tool, self._event, self._starts)
+        monitoring.register_callback(self._tool, self._event, self._begins)
 
     def watch(self, code: CodeType) -> None:
         super().watch(code)
@@ -125,20 +117,11 @@ class MonitoredHits(Hits):
             self._tool = None
         super().close()
 
-    def begins(self, code: CodeType, frame: FrameType) -> None:
-        if self._tool is not None and id(code) in self._watched:
-            self._said[_thread.get_ident()] = id(frame)
-            self._begins(code, frame)
-
-    def _starts(self, code: CodeType, offset: int) -> None:
-        frame = sys._getframe(1)
-        if self._said.pop(_thread.get_ident(), None) != id(frame):
-            self._begins(code, frame)
-
-    def _begins(self, code: CodeType, frame: FrameType) -> None:
+    def _begins(self, code: CodeType, offset: int) -> None:
         first = _C.watched_calls(code) == 0
         _C.count_call(code)
         if not first and self._wanted():
+            frame = sys._getframe(1)
             self._heard(code, _C.frame_locals(frame), frame.f_globals, frame.f_back)
 
 

@@ -130,11 +130,6 @@ class LookupWatcher:
         recorder = self._recorder
         return Phase.LOOKUP in recorder.walks.asked or any(map(recorder.judge.wants, _EVENTS))
 
-    def begins(self, transformed: CodeType, frame: FrameType) -> None:
-        """An execution begins to be followed: what led to it comes before."""
-        if self._hits is not None:
-            self._hits.begins(transformed, frame)
-
     # -- what is heard -----------------------------------------------------------------------
 
     def _on_missed(
