@@ -1,0 +1,348 @@
+"""A lookup is told entry by entry and guard by guard, as Dynamo tried them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch._dynamo.testing import CompileCounter
+
+from stepper.debuggee.recorder import Recorder
+from stepper.model.trace import EventKind, Outcome, Phase, Translation
+from stepper.recording.reader import Recording
+from tests.engines.dynamo.watch import watching
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def asking(*args: Any, **kwargs: Any) -> Recorder:
+    recorder = Recorder(*args, **kwargs)
+    recorder.walks.asked = frozenset({Phase.LOOKUP})
+    return recorder
+
+
+def record(path: Path, *calls: Callable[[], object]) -> Recording:
+    torch._dynamo.reset()
+    with watching(path, recorder_class=asking) as watched:
+        for call in calls:
+            call()
+    return watched.recording()
+
+
+class Row(NamedTuple):
+    """A moment of a lookup."""
+
+    depth: int
+    opname: str
+    text: str
+    said: dict[str, str]
+
+
+def lookups(recording: Recording) -> list[Translation]:
+    return [each for each in recording.translations() if each.phase is Phase.LOOKUP]
+
+
+def rows(recording: Recording, lookup: Translation) -> list[Row]:
+    found = []
+    assert lookup.last_moment is not None
+    for moment in range(lookup.first_moment, lookup.last_moment + 1):
+        state = recording.state(moment)
+        code = recording.code(recording.frame(state.top.frame).code)
+        instruction = code.instructions[state.top.ip]
+        said = {name: state.values[id].brief for name, id in state.top.locals.items()}
+        found.append(Row(len(state.frames) - 1, instruction.opname, instruction.argrepr, said))
+    return found
+
+
+def entries(recording: Recording, lookup: Translation) -> list[str]:
+    return [row.text for row in rows(recording, lookup) if row.opname == "ENTRY"]
+
+
+def failing(recording: Recording, lookup: Translation) -> list[Row]:
+    checks = [row for row in rows(recording, lookup) if row.depth == 1]
+    return [row for row in checks if row.said["verdict"] == "FAIL"]
+
+
+def double(x: torch.Tensor, times: int = 2) -> torch.Tensor:
+    return x * times
+
+
+def test_a_first_call_misses_because_nothing_is_there(tmp_path: Path) -> None:
+    compiled = torch.compile(double, backend="eager")
+    recording = record(tmp_path / "r.stepper", lambda: compiled(torch.ones(2)))
+    [lookup] = lookups(recording)
+    assert lookup.outcome is Outcome.MISS
+    assert "nothing is compiled" in lookup.reason
+    assert [row.opname for row in rows(recording, lookup)] == ["MISS"]
+    recording.close()
+
+
+def test_another_shape_fails_at_the_tensor_guard_and_leads_to_the_recompilation(
+    tmp_path: Path,
+) -> None:
+    compiled = torch.compile(double, backend="eager", dynamic=False)
+    recording = record(
+        tmp_path / "r.stepper", lambda: compiled(torch.ones(2)), lambda: compiled(torch.ones(3))
+    )
+    lookup = lookups(recording)[1]
+    assert lookup.outcome is Outcome.MISS
+    [row] = failing(recording, lookup)
+    assert row.opname == "TENSOR_MATCH"
+    assert row.text.startswith("L['x']")
+    assert row.said["expected"] == "f32[2]"
+    assert row.said["actual"] == "f32[3]"
+    assert row.said["differs"] == "size[0] 2 ≠ 3"
+    assert row.said["time"].endswith("s")
+    [event] = recording.events(kinds={EventKind.GUARD_FAIL})
+    assert event.text == "TENSOR_MATCH L['x'] of 0/0: size[0] 2 ≠ 3"
+    following = recording.translation(lookup.id + 1)
+    assert following.phase is Phase.TRANSLATE
+    assert following.compile_id == "0/1"
+    assert lookup.last_moment is not None
+    assert following.first_moment == lookup.last_moment + 1
+    recording.close()
+
+
+def test_a_hit_runs_all_guards_of_the_entry_and_says_which(tmp_path: Path) -> None:
+    compiled = torch.compile(double, backend="eager", dynamic=False)
+    call = lambda: compiled(torch.ones(2))  # noqa: E731
+    recording = record(tmp_path / "r.stepper", call, call)
+    lookup = lookups(recording)[1]
+    assert lookup.outcome is Outcome.HIT
+    assert lookup.compile_id == "0/0"
+    told = rows(recording, lookup)
+    assert told[-1].opname == "HIT"
+    guards = [row for row in told if row.depth == 1 and row.opname != "BACKEND"]
+    assert {row.said["verdict"] for row in guards} == {"pass"}
+    assert {"GLOBAL_STATE", "TENSOR_MATCH"} <= {row.opname for row in guards}
+    assert f"{len(guards)} guards run" in lookup.reason
+    [event] = recording.events(kinds={EventKind.HIT})
+    assert event.text.startswith("double: 0/0")
+    recording.close()
+
+
+def test_the_order_is_that_in_which_dynamo_tries_the_entries(tmp_path: Path) -> None:
+    compiled = torch.compile(double, backend="eager", dynamic=False)
+    sizes = (2, 3, 4, 2, 2, 4, 3)
+    recording = record(
+        tmp_path / "r.stepper", *(lambda size=size: compiled(torch.ones(size)) for size in sizes)
+    )
+    tried = [entries(recording, lookup) for lookup in lookups(recording)]
+    recording.close()
+    assert tried == [
+        [],
+        ["0/0"],
+        ["0/1", "0/0"],  # a new entry goes to the front
+        ["0/2", "0/1", "0/0"],  # the last one matches, and moves to the front
+        ["0/0"],
+        ["0/0", "0/2"],
+        ["0/2", "0/0", "0/1"],
+    ]
+
+
+def test_the_failing_guard_is_the_one_that_dynamo_finds(tmp_path: Path) -> None:
+    def choose(x: torch.Tensor, mode: str, pair: list[int]) -> torch.Tensor:
+        return x + len(mode) + pair[0] + len(pair)
+
+    compiled = torch.compile(choose, backend="eager", dynamic=False)
+    ones = torch.ones(2)
+    recording = record(
+        tmp_path / "r.stepper",
+        lambda: compiled(ones, "a", [1]),
+        lambda: compiled(ones, "b", [1]),
+        lambda: compiled(ones, "b", [1, 2]),
+        lambda: compiled(ones.double(), "b", [1]),
+        lambda: compiled(ones, "b", (1,)),
+    )
+    pairs = []
+    for lookup in lookups(recording):
+        following = recording.translation(lookup.id + 1)
+        if following.recompile_reason:
+            pairs.append((failing(recording, lookup)[0], following.recompile_reason))
+    recording.close()
+    assert len(pairs) == 4
+    for row, reason in pairs:  # the first entry tried is the one that Dynamo speaks of
+        source = row.text.split("  ")[0]
+        assert source.removeprefix("L['").partition("'")[0] in reason, (row, reason)
+    assert [row.said["differs"] for row, _ in pairs] == [
+        "value 'a' ≠ 'b'",
+        "length 1 ≠ 2",
+        pairs[2][0].said["differs"],
+        pairs[3][0].said["differs"],
+    ]
+
+
+def test_another_backend_is_a_row_of_its_own(tmp_path: Path) -> None:
+    first = torch.compile(double, backend="eager")
+    second = torch.compile(double, backend=CompileCounter())
+    recording = record(
+        tmp_path / "r.stepper", lambda: first(torch.ones(2)), lambda: second(torch.ones(2))
+    )
+    [row] = failing(recording, lookups(recording)[1])
+    recording.close()
+    assert row.opname == "BACKEND"
+    assert row.said["expected"] == "eager"
+    assert "CompileCounter" in row.said["actual"]
+
+
+def test_global_state_is_told_and_fails_like_a_guard(tmp_path: Path) -> None:
+    compiled = torch.compile(double, backend="eager")
+
+    def without_gradients() -> None:
+        with torch.no_grad():
+            compiled(torch.ones(2))
+
+    recording = record(tmp_path / "r.stepper", lambda: compiled(torch.ones(2)), without_gradients)
+    [row] = failing(recording, lookups(recording)[1])
+    recording.close()
+    assert row.opname == "GLOBAL_STATE"
+
+
+def test_objects_known_by_identity_have_names(tmp_path: Path) -> None:
+    def make(name: str) -> type:
+        return type(name, (), {})
+
+    first, second = make("First"), make("Second")
+
+    def kind(x: torch.Tensor, which: type) -> torch.Tensor:
+        return x + (1 if which is first else 2)
+
+    compiled = torch.compile(kind, backend="eager")
+    recording = record(
+        tmp_path / "r.stepper",
+        lambda: compiled(torch.ones(2), first),
+        lambda: compiled(torch.ones(2), second),
+    )
+    [row] = failing(recording, lookups(recording)[1])
+    recording.close()
+    assert row.opname == "ID_MATCH"
+    assert row.said["expected"] == "First"
+    assert row.said["actual"] == "Second"
+
+
+def test_resume_functions_have_lookups_of_their_own(tmp_path: Path) -> None:
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        x = x + 1
+        torch._dynamo.graph_break()
+        return x * 2
+
+    compiled = torch.compile(broken, backend="eager")
+    call = lambda: compiled(torch.ones(2))  # noqa: E731
+    recording = record(tmp_path / "r.stepper", call, call)
+    found = [(lookup.outcome, bool(lookup.resume_of)) for lookup in lookups(recording)]
+    recording.close()
+    assert found == [
+        (Outcome.MISS, False),
+        (Outcome.MISS, True),
+        (Outcome.HIT, False),
+        (Outcome.HIT, True),
+    ]
+
+
+def test_telling_runs_no_code_of_the_program(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Shy:
+        def __init__(self) -> None:
+            self.plain = 3
+
+        @property
+        def loud(self) -> int:
+            asked.append("loud")
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            asked.append("eq")
+            return True
+
+        __hash__ = None  # type: ignore[assignment]
+
+        def __repr__(self) -> str:
+            asked.append("repr")
+            return "Shy"
+
+    shy = Shy()
+
+    def use(x: torch.Tensor, thing: Shy) -> torch.Tensor:
+        return x + thing.plain
+
+    def run() -> list[str]:
+        asked.clear()
+        compiled(torch.ones(2), shy)
+        shy.plain = 4
+        compiled(torch.ones(2), shy)
+        shy.plain = 3
+        compiled(torch.ones(2), shy)
+        return list(asked)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(use, backend="eager")
+    alone = run()
+    seen: list[str] = []
+    record(tmp_path / "r.stepper", lambda: seen.extend(run())).close()
+    assert seen == alone
+
+
+def test_telling_keeps_nothing_alive(tmp_path: Path) -> None:
+    compiled = torch.compile(double, backend="eager")
+    torch._dynamo.reset()
+    with watching(tmp_path / "r.stepper", recorder_class=asking) as watched:
+        compiled(torch.ones(2))
+        tensor = torch.ones(2)
+        gone = weakref.ref(tensor)
+        compiled(tensor)
+        del tensor
+        gc.collect()
+        assert gone() is None
+    watched.recording().close()
+
+
+def test_counts_hits_when_nobody_asked_and_tells_nothing(tmp_path: Path) -> None:
+    compiled = torch.compile(double, backend="eager", dynamic=False)
+    torch._dynamo.reset()
+    with watching(tmp_path / "r.stepper") as watched:
+        for size in (2, 2, 2, 3, 3):
+            compiled(torch.ones(size))
+        entries = torch._C._dynamo.eval_frame._debug_get_cache_entry_list(double.__code__)
+        counted = [watched.engine._lookups.count_of(entry.code) for entry in entries]
+    recording = watched.recording()
+    assert not lookups(recording)
+    assert not recording.events(kinds={EventKind.HIT})
+    recording.close()
+    if sys.version_info >= (3, 12) or hasattr(
+        torch._C._dynamo.eval_frame, "set_bytecode_debugger_callback"
+    ):
+        assert counted == [1, 2]
+    else:
+        assert counted == [None, None]
+
+
+def test_the_cache_is_as_it_was(tmp_path: Path) -> None:
+    def state() -> object:
+        found = torch._C._dynamo.eval_frame._debug_get_cache_entry_list(double.__code__)
+        return [
+            (str(entry.compile_id), [
+                manager.get_source() for manager in entry.guard_manager.root.get_child_managers()
+            ], [manager.fail_count() for manager in entry.guard_manager.root.get_child_managers()])
+            for entry in found
+        ]  # fmt: skip
+
+    def run() -> object:
+        compiled = torch.compile(double, backend="eager", dynamic=False)
+        for size in (2, 3, 2, 4, 3):
+            compiled(torch.ones(size), 3 if size == 4 else 2)
+        return state()
+
+    torch._dynamo.reset()
+    alone = run()
+    torch._dynamo.reset()
+    with watching(tmp_path / "r.stepper", recorder_class=asking) as watched:
+        seen = run()
+    watched.recording().close()
+    assert seen == alone
