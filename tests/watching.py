@@ -65,8 +65,9 @@ def alone(names: list[str], folder: Path) -> Run:
     return witness(names, folder / "alone", [])
 
 
-def watched(names: list[str], folder: Path, recording: Path) -> Run:
-    return witness(names, folder / "watched", ["-m", "stepper", "record", "-o", str(recording)])
+def watched(names: list[str], folder: Path, recording: Path, *options: str) -> Run:
+    command = ["-m", "stepper", "record", *options, "-o", str(recording)]
+    return witness(names, folder / "watched", command)
 
 
 def attempts_seen(run: Run) -> int:
