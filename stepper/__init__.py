@@ -13,7 +13,18 @@ Importing this costs nothing: what these need is imported when they are first us
 
 from __future__ import annotations
 
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
+
+if PathFinder.find_spec("stepper._C", __path__) is None:
+    import sys
+
+    # A checkout that was copied, or one that was built for another Python.
+    raise ImportError(
+        f"stepper's C part was not built for this Python ({sys.executable}): with a C compiler and "
+        "Python's headers installed, run `pip install .` in stepper's checkout "
+        "(`pip install -e .` to work on it)"
+    )
 
 if TYPE_CHECKING:
     from stepper.debuggee.api import SessionError, debug, record

@@ -343,14 +343,20 @@ def test_entries_can_be_subclassed_and_collected() -> None:
     class GuardedCode(_C.CacheEntry):
         note = "of the class"
 
-    knows: list[object] = []
-    entry = GuardedCode(original.__code__, other.__code__, lambda *_: knows)
-    knows.append(entry)
+    class Check:
+        entry: object = None
+
+        def __call__(self, locals_: object, globals_: object) -> bool:
+            return True
+
+    check = Check()
+    entry = GuardedCode(original.__code__, other.__code__, check)
+    check.entry = entry
     assert entry.note
     gone = weakref.ref(entry)
     thing = Thing()
     entry.dies_with(thing)
-    del entry, knows
+    del entry, check
     gc.collect()
     assert gone() is None
     assert weakref.getweakrefcount(thing) == 0
