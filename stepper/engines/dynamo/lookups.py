@@ -25,7 +25,6 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-import torch
 from torch._dynamo.eval_frame import innermost_backend
 
 from stepper.debuggee.controller import thread_name
@@ -84,7 +83,7 @@ class _Call(NamedTuple):
     f_locals: dict[str, Any]
     f_globals: dict[str, Any]
     backend: Any
-    """None: only the cache is used, whoever compiled what is in it."""
+    """None: that of the winner. (Where only the cache is used, Dynamo asks for none.)"""
     winner: CodeType | None
     python_stack: tuple[PythonFrame, ...]
 
@@ -175,9 +174,7 @@ class LookupWatcher:
         if original is None:
             return
         stack = self._program_stack(caller)
-        callback = torch._C._dynamo.eval_frame.get_eval_frame_callback()
-        backend = innermost_backend(callback) if callable(callback) else None
-        self._tell(_Call(original, f_locals, f_globals, backend, transformed, stack))
+        self._tell(_Call(original, f_locals, f_globals, None, transformed, stack))
 
     # -- what is told ------------------------------------------------------------------------
 
@@ -189,6 +186,11 @@ class LookupWatcher:
             for each in candidates
             if each.precompiled or each.region in (region, EVERYBODY) or call.winner is each.code
         ]
+        winner = next(
+            (each for each in candidates if call.winner and each.code is call.winner), None
+        )
+        if winner is not None:
+            call = call._replace(backend=winner.backend)
         code = self._programs.of_entries(call.code, candidates, regions)
         walk = self._recorder.begin_walk(
             Phase.LOOKUP,
@@ -197,9 +199,7 @@ class LookupWatcher:
             thread=thread_name(),
             python_stack=call.python_stack,
             resume_of=bytecode.resumed_function(call.code),
-            compile_id=next(
-                (each.label for each in candidates if call.winner and each.code is call.winner), ""
-            ),
+            compile_id="" if winner is None else winner.label,
             names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
         )
         try:
@@ -381,7 +381,7 @@ def _region_told(region: int) -> dict[str, Any]:
 
 def _backend_told(tried: _Tried, call: _Call) -> dict[str, Any]:
     expected = backend_name(tried.candidate.backend)
-    actual = "any: only the cache is used" if call.backend is None else backend_name(call.backend)
+    actual = backend_name(call.backend)
     if tried.backend is Verdict.FAIL and actual == expected:
         actual = f"another {actual}"
     verdict = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL"}.get(tried.backend, "unknown")
