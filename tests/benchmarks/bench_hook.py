@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import repeat
+from typing import Any
 
 from stepper import _C
 
@@ -18,6 +19,40 @@ ROUNDS = 15
 
 def called(a: int, b: int) -> int:
     return a
+
+
+def other(a: int, b: int) -> int:
+    return b
+
+
+def all_hold(locals_: dict[str, Any], globals_: dict[str, Any]) -> bool:
+    return True
+
+
+def none_holds(locals_: dict[str, Any], globals_: dict[str, Any]) -> bool:
+    return False
+
+
+def replaced() -> list[tuple[str, float]]:
+    """With an entry in the cache whose check does nothing: the lookup and the replacement."""
+    rows: list[tuple[str, float]] = []
+    cache = _C.code_cache(called.__code__)
+    cache.add(_C.CacheEntry(called.__code__, called.__code__, all_hold))
+    before = _C.set_frame_callback(False)
+    rows.append(("cache hit, own code", measure()))
+    cache.clear()
+    cache.add(_C.CacheEntry(called.__code__, other.__code__, all_hold))
+    rows.append(("cache hit, other code in place", measure()))
+    _C.force_helper(True)
+    rows.append(("cache hit, other code by helper", measure()))
+    _C.force_helper(False)
+    cache.clear()
+    for _ in range(3):
+        cache.add(_C.CacheEntry(called.__code__, other.__code__, none_holds))
+    rows.append(("cache miss of three entries", measure()))
+    _C.set_frame_callback(*before)
+    cache.clear()
+    return rows
 
 
 def loop_calls(function: Callable[[int, int], int]) -> float:
@@ -50,6 +85,9 @@ def main() -> None:
         rows.append(("watched, observer at entry", measure()))
         _C.set_observer(lambda code, tag: None, lambda code, tag, raised: None)
         rows.append(("watched, observer at both ends", measure()))
+        _C.set_observer(None)
+        _C.unwatch(called.__code__)
+        rows += replaced()
     finally:
         _C.set_observer(None)
         _C.unwatch(called.__code__)
