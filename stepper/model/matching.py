@@ -82,6 +82,33 @@ def name_matches(pattern: str, qualname: str) -> bool:
     return glob_matches(pattern, qualname) or glob_matches(pattern, qualname.rpartition(".")[2])
 
 
+_FAILED_GUARD = re.compile(r"^(?P<kind>\w+)(?: (?P<source>.*?))? of \S+: ", re.DOTALL)
+_TOLD_BY_NAME = frozenset(
+    {BreakpointKind.LOOKUP, BreakpointKind.EXECUTE, BreakpointKind.HIT, BreakpointKind.GUARD_FAIL}
+)
+
+
+def event_is_told_by_name(kind: BreakpointKind) -> bool:
+    """Whether `event_matches` can say what an event of this kind is about."""
+    return kind in _TOLD_BY_NAME
+
+
+def event_matches(bp: Breakpoint, text: str) -> bool:
+    """Whether a recorded event, of the breakpoint's kind and with this text, is one to stop at.
+
+    The texts are those that walks have: `0/1 Net.forward` where one begins, `Net.forward: 0/1, …`
+    for a hit, `TENSOR_MATCH L['x'] of 0/1: …` for a guard that fails.
+    """
+    match bp.kind:
+        case BreakpointKind.GUARD_FAIL:
+            found = _FAILED_GUARD.match(text)
+            return found is not None and guard_matches(bp, found["kind"], found["source"] or "")
+        case BreakpointKind.HIT:
+            return name_matches(bp.pattern, text.partition(": ")[0])
+        case _:
+            return name_matches(bp.pattern, text.rpartition(" ")[2])
+
+
 def path_matches(pattern: str, filename: str) -> bool:
     """Whether the file's path is `pattern` or ends in it, at a directory's border."""
     pattern = pattern.removeprefix("./")

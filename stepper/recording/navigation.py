@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.matching import (
+    event_is_told_by_name,
+    event_matches,
     function_matches,
     guard_matches,
     instruction_matches,
@@ -192,11 +194,28 @@ def _occurrences(
             moment = _nearest(recording, start, direction, _guard_moments(recording, each))
         elif each.kind is BreakpointKind.NODE:
             moment = _nearest(recording, start, direction, _node_moments(recording, each))
+        elif (each.pattern or each.source) and event_is_told_by_name(each.kind):
+            moment = _event_moment(recording, start, each, direction)
         elif not each.kind.on_instruction:
             event = recording.next_event(start, (EventKind(str(each.kind)),), direction)
             moment = None if event is None else max(event.moment, recording.oldest)
         if moment is not None and (moment - start) * direction > 0:
             yield moment, each
+
+
+def _event_moment(
+    recording: Recording, start: int, breakpoint: Breakpoint, direction: int
+) -> int | None:
+    """The nearest event that is about what the breakpoint's pattern says."""
+    kinds = (EventKind(str(breakpoint.kind)),)
+    events = (
+        recording.events(kinds=kinds, after=start)
+        if direction > 0
+        else recording.events(kinds=kinds, before=start)[::-1]
+    )
+    found = (event.moment for event in events if event_matches(breakpoint, event.text))
+    moment = next(found, None)
+    return None if moment is None else max(moment, recording.oldest)
 
 
 def _guard_moments(

@@ -14,7 +14,9 @@ import torch
 from torch._dynamo.testing import CompileCounter
 
 from stepper.debuggee.recorder import Recorder
+from stepper.model.breakpoint import parse_breakpoint
 from stepper.model.trace import EventKind, Outcome, Phase, Translation
+from stepper.recording.navigation import find_break
 from stepper.recording.reader import Recording
 from tests.engines.dynamo.watch import watching
 
@@ -346,3 +348,44 @@ def test_the_cache_is_as_it_was(tmp_path: Path) -> None:
         seen = run()
     watched.recording().close()
     assert seen == alone
+
+
+def test_breakpoints_find_lookups_in_a_recording(tmp_path: Path) -> None:
+    def other(x: torch.Tensor, mode: str = "a") -> torch.Tensor:
+        return x + len(mode)
+
+    first = torch.compile(double, backend="eager", dynamic=False)
+    second = torch.compile(other, backend="eager", dynamic=False)
+    recording = record(
+        tmp_path / "r.stepper",
+        *(lambda size=size: first(torch.ones(size)) for size in (2, 3, 2)),
+        *(lambda mode=mode: second(torch.ones(2), mode) for mode in ("a", "b", "a")),
+    )
+
+    def places(text: str) -> list[str]:
+        found: list[str] = []
+        moment = 0
+        while True:
+            hit = find_break(recording, moment, [parse_breakpoint(text)], 1)
+            if hit is None:
+                return found
+            moment = hit[0]
+            [event] = [
+                event.text
+                for event in recording.events(after=moment - 1, before=moment + 1)
+                if str(event.kind) == text.partition(":")[0]
+            ]
+            found.append(event)
+
+    shapes = [
+        "TENSOR_MATCH L['x'] of 0/0: size[0] 2 ≠ 3",
+        "TENSOR_MATCH L['x'] of 0/1: size[0] 3 ≠ 2",
+    ]
+    assert places("guard-fail:TENSOR_MATCH") == shapes
+    assert places("guard-fail:*:L['x']") == shapes
+    assert len(places("guard-fail")) == 4
+    assert [text.partition(",")[0] for text in places("hit:double")] == ["double: 0/0"]
+    assert len(places("hit")) == 2
+    assert len(places("lookup:*other")) == 3
+    assert places("hit:nothing") == []
+    recording.close()
