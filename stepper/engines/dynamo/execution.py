@@ -96,6 +96,7 @@ class ExecutionWatcher:
         if self._events is not None:
             return True
         if sys.version_info < (3, 12):
+            leave_alone(self._about_to_run.__code__)
             if not versions.hear_of_runs(self._about_to_run):
                 self._notice("executions cannot be followed with this torch on Python 3.11")
                 return False
