@@ -71,7 +71,7 @@ class Entry:
     @property
     def facts(self) -> CacheEntry:
         """What is known of it: state, backend, hits, age, memory, what it lives on."""
-        return self._known.facts
+        return BOOK.facts(self.id)
 
     @property
     def warnings(self) -> tuple[str, ...]:

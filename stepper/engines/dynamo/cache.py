@@ -147,6 +147,19 @@ class CacheBook:
                 )
             )
 
+    def facts(self, number: int) -> CacheEntry:
+        """What is known of one entry now.
+
+        Raises:
+            CacheError: there is none of that number, or another thread is compiling.
+        """
+        with locked():
+            entry = self.entry(number)
+            code = entry.code.ref()
+            if code is not None:
+                self.look_at(code)
+            return self._entry_facts(entry)
+
     def view(self, number: int) -> EntryView:
         """All that is in one entry.
 
@@ -363,15 +376,15 @@ class CacheBook:
         return entry
 
     def _of_tombstone(self, known: KnownCode, compile_id: str) -> KnownEntry | None:
-        """The entry whose guard manager has been swapped for one that never passes."""
-        for entry in known.entries:
-            if (
-                entry.facts.compile_id == compile_id
-                and entry.facts.state is not EntryState.EVICTED
-                and entry.draft is None
-            ):
-                return entry
-        return None
+        """The entry whose guard manager has been swapped for one that never passes. One that was
+        told to be evicted may still be there for a moment."""
+        named = [
+            entry
+            for entry in known.entries
+            if entry.facts.compile_id == compile_id and entry.draft is None
+        ]
+        present = [entry for entry in named if entry.facts.state is not EntryState.EVICTED]
+        return next(iter(present or [entry for entry in reversed(named) if entry.doomed]), None)
 
     def _measure(self, entry: KnownEntry) -> None:
         """What does not change while it lives."""

@@ -27,6 +27,7 @@ from typing import Any
 import msgspec
 from torch._C._dynamo import eval_frame as native
 from torch._C._dynamo import guards as C
+from torch._dynamo import convert_frame
 from torch._dynamo.guards import GuardManagerWrapper
 
 from stepper.engines.dynamo import assembler, graphs
@@ -184,6 +185,7 @@ class Toolkit:
             self._book.look_at(code)
             entry.change(warnings=_unique(entry.facts.warnings, *self._shadows(entry)))
             native._load_precompile_entry(code, draft.wrapper, draft.code)
+            convert_frame.input_codes.add(code)  # what a reset goes by
             draft.registered = True
             self._book.look_at(code)
             return entry

@@ -1,0 +1,226 @@
+"""Arguments against the cache: the verdicts are Dynamo's, and asking changes nothing."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+import stepper.cache as cache
+from stepper.model.cache import CacheError, EntryState, Verdict
+
+# CPython 3.13.0 has a defect that Dynamo warns of.
+pytestmark = pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
+
+
+def scaled(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor:
+    return x * factor
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.scales = {"a": 1.0, "b": 2.0}
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for scale in self.scales.values():
+            x = x * scale
+        return self.linear(x)
+
+
+def compiled(function: Any, *calls: tuple[Any, ...]) -> Any:
+    made = torch.compile(function, backend="eager", dynamic=False)
+    for call in calls:
+        made(*call)
+    return made
+
+
+def matches(function: Any, *args: Any) -> list[bool]:
+    return [entry.matches for entry in cache.check(function, *args).entries]
+
+
+def test_says_who_matches_and_who_wins() -> None:
+    compiled(scaled, (torch.ones(3),), (torch.ones(4),))
+    first, second = cache.list(scaled)
+    found = cache.check(scaled, torch.ones(3))
+    assert matches(scaled, torch.ones(3)) == [False, True]
+    assert found.winner == second.id
+    assert [entry.wins for entry in found.entries] == [False, True]
+    assert cache.check(scaled, torch.ones(5)).winner is None
+    assert first.facts.position == 0
+
+
+def test_names_what_differs() -> None:
+    compiled(scaled, (torch.ones(3),))
+    found = cache.check(scaled, torch.ones(4).double())
+    (failed,) = [check for check in found.entries[0].checks if check.verdict is Verdict.FAIL]
+    assert "dtype float32 ≠ float64" in failed.difference
+    assert "size [3] ≠ [4]" in failed.difference
+    row = found.guards[found.entries[0].entry][failed.guard]
+    assert (row.kind, row.source) == ("TENSOR_MATCH", "L['x']")
+    assert "return x * factor" in row.user_code
+
+
+def test_tells_all_that_fails_and_not_only_the_first() -> None:
+    compiled(scaled, (torch.ones(3), 2.0))
+    found = cache.check(scaled, torch.ones(4), 3.0)
+    failed = {
+        found.guards[found.entries[0].entry][check.guard].kind
+        for check in found.entries[0].checks
+        if check.verdict is Verdict.FAIL
+    }
+    assert {"TENSOR_MATCH", "EQUALS_MATCH"} <= failed
+
+
+@pytest.mark.parametrize("change", ["", "key", "order", "type", "weight", "grad mode"])
+def test_agrees_with_a_lookup(change: str) -> None:
+    net = Net()
+    made = compiled(net, (torch.ones(2, 3),))
+    match change:
+        case "key":
+            net.scales["c"] = 3.0
+        case "order":
+            net.scales = {"b": 2.0, "a": 1.0}
+        case "type":
+            net.scales["b"] = 2  # type: ignore[assignment]
+        case "weight":
+            net.linear.weight = nn.Parameter(torch.ones(3, 3, dtype=torch.float64))
+    with torch.set_grad_enabled(change != "grad mode"):
+        (entry,) = cache.check(net, torch.ones(2, 3)).entries
+        with torch.compiler.set_stance("fail_on_recompile"):
+            try:
+                made(torch.ones(2, 3))
+            except RuntimeError:
+                hit = False
+            else:
+                hit = True
+    assert entry.matches is hit
+    assert hit is (change == "")
+    assert all(check.verdict is Verdict.PASS for check in entry.checks) is hit
+
+
+def test_relational_guards_are_told_one_by_one() -> None:
+    def both(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y
+
+    compiled(both, (torch.ones(3), torch.ones(3)))
+    same = torch.ones(3)
+    found = cache.check(both, same, same)
+    differences = [check.difference for check in found.entries[0].checks if check.difference]
+    assert differences == ["L['y'] is the same tensor as L['x']"]
+    assert cache.check(both, torch.ones(3), torch.ones(3)).winner is not None
+
+
+def test_dynamic_shapes() -> None:
+    def both(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y
+
+    torch.compile(both, backend="eager", dynamic=True)(torch.ones(4), torch.ones(4))
+    assert cache.check(both, torch.ones(7), torch.ones(7)).winner is not None
+    (entry,) = cache.check(both, torch.ones(7), torch.ones(8)).entries
+    assert not entry.matches
+    assert "size()[0]" in entry.reason
+
+
+def test_asking_changes_nothing() -> None:
+    made = compiled(scaled, (torch.ones(3),), (torch.ones(4),))
+    code = scaled.__code__
+
+    def state() -> list[Any]:
+        found = []
+        for entry in _debug_get_cache_entry_list(code):
+            root = entry.guard_manager.root
+            children = root.get_child_managers()
+            found.append(
+                (
+                    str(entry.compile_id),
+                    root.fail_count(),
+                    [(each.get_source(), each.fail_count()) for each in children],
+                )
+            )
+        return found
+
+    before = state()
+    for _ in range(3):
+        cache.check(scaled, torch.ones(3))
+        cache.check(scaled, torch.ones(9, 9))
+        cache.list(scaled)
+    assert state() == before
+    with torch.compiler.set_stance("fail_on_recompile"):
+        made(torch.ones(3))
+
+
+def test_no_object_is_kept() -> None:
+    class Holder:
+        factor = 2.0
+
+    def held(x: torch.Tensor, holder: Any) -> torch.Tensor:
+        return x * holder.factor
+
+    compiled(held, (torch.ones(3), Holder))
+    tensor = torch.ones(3)
+    (entry,) = cache.list(held)
+    copy = cache.clone(entry, drop="TENSOR_MATCH *")
+    cache.check(held, tensor, Holder)
+    cache.compare(copy, tensor, Holder)
+    dies = [weakref.ref(tensor), weakref.ref(Holder)]
+    del tensor, Holder
+    gc.collect()
+    assert [each() for each in dies] == [None, None]
+    assert {each.facts.state for each in (entry, copy)} == {EntryState.INVALID}
+
+
+def test_runs_and_compares_on_copies() -> None:
+    def adds(x: torch.Tensor, seen: list[int]) -> torch.Tensor:
+        seen.append(1)
+        return x.add_(1) + torch.rand(())
+
+    compiled(adds, (torch.ones(3), [4]))
+    (entry,) = cache.list(adds)
+    x, seen = torch.ones(3), [5]
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    found = cache.compare(entry, x, seen)
+    assert found.same, found
+    assert torch.equal(x, torch.ones(3))
+    assert seen == [5]
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_arguments_are_bound_as_python_does() -> None:
+    def many(a: Any, /, b: Any, *rest: Any, k: int = 1, **more: Any) -> Any:
+        return a + b + rest[0] + k + more["z"]
+
+    compiled_many = torch.compile(many, backend="eager")
+    one = torch.ones(1)
+    compiled_many(one, 2, 3, z=4)
+    assert cache.check(many, one, 2, 3, z=4).winner is not None
+    assert dict(cache.check(many, one, b=2, z=4).arguments)["rest"] == "()"
+    assert torch.equal(cache.run(cache.list(many)[0], one, 2, 3, z=4), one + 10)
+    for args, kwargs in (((), {}), ((one,), {}), ((one, 1), {"b": 2})):
+        with pytest.raises(CacheError, match="many"):
+            cache.check(many, *args, **kwargs)
+    with pytest.raises(CacheError, match="takes 2"):
+        cache.check(scaled, one, 1, 2)
+
+
+def test_closures_are_seen() -> None:
+    def make(factor: float) -> Any:
+        def inner(x: torch.Tensor) -> torch.Tensor:
+            return x * factor
+
+        return inner
+
+    two, three = make(2.0), make(3.0)
+    compiled(two, (torch.ones(3),))
+    assert cache.check(two, torch.ones(3)).winner is not None
+    assert cache.check(three, torch.ones(3)).winner is None
+    with pytest.raises(CacheError, match="f_locals"):
+        cache.run(cache.list(two)[0], torch.ones(3))

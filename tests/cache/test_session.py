@@ -1,0 +1,209 @@
+"""Cache entries in a session: events as they happen, and a front end that asks and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepper.model.cache import (
+    CacheCheck,
+    CacheListing,
+    EntryState,
+    EntryView,
+    RunResult,
+)
+from stepper.model.control import (
+    CheckCache,
+    CloneEntry,
+    EditEntry,
+    Evaluate,
+    InspectEntry,
+    ListCache,
+    RegisterEntry,
+    RemoveEntry,
+    RunEntry,
+)
+from stepper.model.trace import EventKind
+from stepper.recording.reader import Recording
+from tests.debuggee.harness import Program
+
+LIFETIME = """
+import gc
+import torch
+
+def make():
+    class Scaler:
+        factor = 2.0
+    return Scaler
+
+def apply(x, scaler):
+    return x * scaler.factor
+
+def other(x):
+    return x + 1
+
+scaler = make()
+compiled = torch.compile(apply, backend="eager")
+compiled(torch.ones(3), scaler)
+torch.compile(other, backend="eager")(torch.ones(2))
+print(compiled(torch.ones(4), scaler).tolist())
+if scaler:
+    del scaler
+    gc.collect()
+torch._dynamo.reset()
+print("end")
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Any]:
+    programs: list[Program] = []
+
+    def begin(*breakpoints: str) -> Program:
+        programs.append(Program(LIFETIME, tmp_path, breakpoints=breakpoints))
+        return programs[-1]
+
+    yield begin
+    for program in programs:
+        program.close()
+
+
+def listing(program: Program) -> CacheListing:
+    data = program.ask(lambda seq: ListCache(seq)).data
+    assert isinstance(data, CacheListing)
+    return data
+
+
+def states(program: Program) -> dict[str, list[EntryState]]:
+    codes = listing(program).codes
+    return {code.name: [entry.state for entry in code.entries] for code in codes}
+
+
+def events(program: Program) -> list[tuple[EventKind, str]]:
+    with_cache = (EventKind.ENTRY, EventKind.INVALIDATE, EventKind.EVICT)
+    recording = Recording.open(program.recording)
+    found = [(event.kind, event.text) for event in recording.events(kinds=with_cache)]
+    recording.close()
+    return found
+
+
+def test_what_happens_to_entries_is_recorded(start: Any) -> None:
+    program = start()
+    assert program.finish()[0] == 0
+    kinds = [kind for kind, _ in events(program)]
+    assert kinds == [EventKind.ENTRY] * 3 + [EventKind.INVALIDATE] * 2 + [EventKind.EVICT] * 3
+    died = next(text for kind, text in events(program) if kind is EventKind.INVALIDATE)
+    assert "class Scaler died" in died
+    assert "L['scaler']" in died
+    assert "in apply" in died  # the line that made the guard
+    assert "program.py:23 in <module>" in died  # the place where it died
+
+
+def test_breakpoints_stop_where_it_happens(start: Any) -> None:
+    program = start("entry:other", "invalidate:apply, once", "evict:other")
+    texts = []
+    for _ in range(3):
+        texts.append(program.stopped().text)
+        seen = states(program)
+        program.resume()
+    assert ["other" in texts[0], "died" in texts[1], "reset()" in texts[2]] == [True] * 3
+    assert set(seen["apply"]) == set(seen["other"]) == {EntryState.EVICTED}
+    assert program.finish()[0] == 0
+
+
+def test_the_dead_entry_is_dead_at_the_stop(start: Any) -> None:
+    program = start("invalidate")
+    program.stopped()
+    assert EntryState.INVALID in states(program)["apply"]
+
+
+def test_deleting_the_object_in_the_console_kills_the_entry_at_once(start: Any) -> None:
+    program = start("entry:other")
+    program.stopped()
+    assert states(program)["apply"] == [EntryState.VALID]
+    assert program.ask(lambda seq: Evaluate(seq, "del scaler; gc.collect()")).ok
+    assert states(program)["apply"] == [EntryState.INVALID]
+    # and it is in the recording already, while the program stands still
+    kind, text = events(program)[-1]
+    assert kind is EventKind.INVALIDATE
+    assert "in the console" in text
+    code = next(code for code in listing(program).codes if code.name == "apply")
+    assert "Scaler" in code.entries[0].reason
+
+
+def test_asking_and_changing_at_a_stop(start: Any) -> None:
+    program = start("entry:other")
+    program.stopped()
+    entry = next(code for code in listing(program).codes if code.name == "apply").entries[0]
+    assert entry.translation
+    assert entry.age is not None
+
+    def check(arguments: str, **how: Any) -> CacheCheck:
+        found = program.ask(lambda seq: CheckCache(seq, entry.code, arguments, **how))
+        assert isinstance(found.data, CacheCheck), found.text
+        return found.data
+
+    assert check("torch.ones(3), scaler", compare=True).winner == entry.id
+    assert check("torch.ones(4), scaler=scaler").winner is None
+    assert check("f_locals={'x': torch.ones(3), 'scaler': scaler}").winner == entry.id
+    view = program.ask(lambda seq: InspectEntry(seq, entry.id)).data
+    assert isinstance(view, EntryView)
+    (tensor,) = [row.index for row in view.guards if row.kind == "TENSOR_MATCH"]
+    made = program.ask(lambda seq: CloneEntry(seq, entry.id, drop=(tensor,))).data
+    assert isinstance(made, EntryView)
+    text = made.bytecode.rstrip().removesuffix("RETURN_VALUE")
+    text += "LOAD_CONST 100.0\nBINARY_OP BinaryOp.ADD\nRETURN_VALUE\n"
+    assert program.ask(lambda seq: EditEntry(seq, made.entry.id, text)).ok
+    ran = program.ask(
+        lambda seq: RunEntry(seq, made.entry.id, "torch.ones(2), scaler", compare=True)
+    ).data
+    assert isinstance(ran, RunResult)
+    assert ran.comparison is not None
+    assert "differ by up to 100" in ran.comparison.differences[0]
+    assert program.ask(lambda seq: RegisterEntry(seq, made.entry.id)).ok
+    assert check("torch.ones(4), scaler").winner == made.entry.id
+    program.resume()
+    status, out, _ = program.finish()
+    assert (status, out.splitlines()[0]) == (0, "[102.0, 102.0, 102.0, 102.0]")
+
+
+def test_an_entry_is_taken_out_again(start: Any) -> None:
+    program = start("entry:other")
+    program.stopped()
+    entry = next(code for code in listing(program).codes if code.name == "apply").entries[0]
+    made = program.ask(lambda seq: CloneEntry(seq, entry.id)).data
+    assert isinstance(made, EntryView)
+    program.ask(lambda seq: RegisterEntry(seq, made.entry.id))
+    assert states(program)["apply"] == [EntryState.VALID, EntryState.VALID]
+    assert "draft again" in program.ask(lambda seq: RemoveEntry(seq, made.entry.id)).text
+    assert states(program)["apply"] == [EntryState.VALID, EntryState.DRAFT]
+    assert "thrown away" in program.ask(lambda seq: RemoveEntry(seq, made.entry.id)).text
+    assert states(program)["apply"] == [EntryState.VALID]
+
+
+def test_the_call_at_which_it_stands_needs_no_arguments(start: Any) -> None:
+    program = start("recompile")
+    program.stopped()
+    code = next(code for code in listing(program).codes if code.name == "apply")
+    found = program.ask(lambda seq: CheckCache(seq, code.id)).data
+    assert isinstance(found, CacheCheck)
+    assert dict(found.arguments)["x"] == "Tensor f32[4]"
+    assert found.winner is None
+
+
+def test_what_cannot_be_done_is_explained(start: Any) -> None:
+    program = start("entry:other")
+    program.stopped()
+    for make, reason in (
+        (lambda seq: InspectEntry(seq, 99), "no cache entry 99"),
+        (lambda seq: CheckCache(seq, 1, "torch.ones(3"), "no arguments"),
+        (lambda seq: CheckCache(seq, 1, "nowhere"), "NameError"),
+        (lambda seq: CheckCache(seq, 1, "f_locals={}"), "lacks x"),
+        (lambda seq: CheckCache(seq, 1), "does not stand at a call"),
+    ):
+        response = program.ask(make)
+        assert not response.ok
+        assert reason in response.text

@@ -1,0 +1,206 @@
+"""Copies of entries: other guards, other bytecode, into the cache and out of it."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+import torch
+
+import stepper.cache as cache
+from stepper.model.cache import CacheError, EntryState, Origin
+
+
+def scaled(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor:
+    return x * factor
+
+
+def compile_once(function: Any = scaled, *args: Any) -> tuple[Any, cache.Entry]:
+    made = torch.compile(function, backend="eager", dynamic=False)
+    made(*(args or (torch.ones(3),)))
+    return made, cache.list(function)[0]
+
+
+def hit(made: Any, *args: Any) -> Any:
+    with torch.compiler.set_stance("fail_on_recompile"):
+        return made(*args)
+
+
+def times_ten(text: str) -> str:
+    body = text.rstrip().removesuffix("RETURN_VALUE")
+    return f"{body}LOAD_CONST 10.0\nBINARY_OP BinaryOp.MULTIPLY\nRETURN_VALUE\n"
+
+
+def test_a_copy_without_a_guard_serves_more_calls() -> None:
+    made, entry = compile_once()
+    copy = cache.clone(entry, drop="TENSOR_MATCH L['x']", add="L['x'].dim() == 1")
+    with pytest.raises(RuntimeError, match="recompile"):
+        hit(made, torch.ones(5))
+    cache.register(copy)
+    assert torch.equal(hit(made, torch.ones(5)), torch.full((5,), 2.0))
+    with pytest.raises(RuntimeError, match="recompile"):
+        hit(made, torch.ones(5, 5))  # what was added is checked
+    cache.remove(copy)
+    with pytest.raises(RuntimeError, match="recompile"):
+        hit(made, torch.ones(5))
+    hit(made, torch.ones(3))
+
+
+def test_a_copy_checks_what_the_original_checks() -> None:
+    _, entry = compile_once()
+    copy = cache.clone(entry)
+    for args in ((torch.ones(3),), (torch.ones(4),), (torch.ones(3), 3.0), (torch.ones(3).int(),)):
+        found = cache.check(scaled, *args).entries
+        assert found[0].matches is found[1].matches, args
+        verdicts = [[check.verdict for check in each.checks] for each in found]
+        assert verdicts[0] == verdicts[1]
+    with torch.no_grad():
+        assert not any(each.matches for each in cache.check(scaled, torch.ones(3)).entries)
+    assert copy.facts.origin is Origin.MADE
+
+
+def test_tensor_guards_of_a_copy_see_the_thread_as_it_is() -> None:
+    made, entry = compile_once()
+    cache.register(cache.clone(entry, drop="GLOBAL_STATE"))
+    leaf = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        assert cache.check(scaled, torch.ones(3)).winner is not None
+    assert cache.check(scaled, leaf).winner is None
+    hit(made, torch.ones(3))
+
+
+def test_edited_bytecode_runs() -> None:
+    made, entry = compile_once()
+    copy = cache.edit(entry, times_ten)
+    assert torch.equal(cache.run(copy, torch.ones(3)), torch.full((3,), 20.0))
+    assert not cache.compare(copy, torch.ones(3)).same
+    assert torch.equal(made(torch.ones(3)), torch.full((3,), 2.0))
+    cache.register(copy)
+    assert torch.equal(made(torch.ones(3)), torch.full((3,), 20.0))
+    cache.remove(copy)
+    assert torch.equal(made(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def test_what_an_edit_gives_up_is_said() -> None:
+    made, entry = compile_once()
+    made(torch.ones(4))
+    copy = cache.clone(entry, drop="TENSOR_MATCH L['x']")
+    assert any("TENSOR_MATCH L['x'] is no longer checked" in each for each in copy.warnings)
+    cache.register(copy)
+    said = " ".join(copy.warnings)
+    assert "every backend" in said
+    assert "never run" in said
+    # It checks less than each of them.
+    for other in cache.list(scaled):
+        if other != copy:
+            assert f"entry {other.id}" in said
+    edited = cache.edit(entry, times_ten)
+    assert any("edited bytecode" in each for each in edited.warnings)
+
+
+def test_an_entry_for_other_values_is_not_called_shadowed() -> None:
+    made, entry = compile_once()
+    made(torch.ones(4))
+    copy = cache.register(cache.clone(entry))
+    (other,) = [each for each in cache.list(scaled) if each not in (copy, entry)]
+    assert f"entry {other.id}" not in " ".join(copy.warnings)
+
+
+def test_guards_that_depend_on_an_object_die_with_it() -> None:
+    class Dies:
+        factor = 2.0
+
+    def uses(x: torch.Tensor, it: Any) -> torch.Tensor:
+        return x * it.factor
+
+    _, entry = compile_once(uses, torch.ones(3), Dies)
+    kept = cache.register(cache.clone(entry, drop="TENSOR_MATCH *"))
+    freed = cache.clone(entry, drop="* L['it']*")
+    del Dies
+    gc.collect()
+    assert kept.facts.state is EntryState.INVALID
+    assert "Dies" in kept.facts.reason
+    assert freed.facts.state is EntryState.DRAFT
+
+    class Other:
+        factor = 2.0
+
+    assert cache.check(uses, torch.ones(3), Other).winner is None
+    with pytest.raises(CacheError, match="Dies"):
+        cache.clone(kept)
+
+
+def test_a_copy_outlives_the_entry_that_it_comes_from() -> None:
+    made, entry = compile_once()
+    copy = cache.clone(entry, drop="TENSOR_MATCH *")
+    torch._dynamo.reset()
+    gc.collect()
+    assert torch.equal(cache.run(copy, torch.ones(7)), torch.full((7,), 2.0))
+    cache.register(copy)
+    assert torch.equal(hit(made, torch.ones(7)), torch.full((7,), 2.0))
+    torch._dynamo.reset()
+    assert copy.facts.state is EntryState.DRAFT
+    cache.remove(copy)
+    with pytest.raises(CacheError, match="no cache entry"):
+        copy.guards  # noqa: B018
+
+
+def test_copies_of_copies_add_up() -> None:
+    _, entry = compile_once()
+    one = cache.clone(entry, drop="TENSOR_MATCH *", add="L['x'].dim() == 1")
+    two = cache.clone(one, drop=len(one.guards) - 1, add=("L['x'].dim() < 3", "True"))
+    assert [row.code[0] for row in two.guards if row.made] == ["L['x'].dim() < 3", "True"]
+    assert [each.matches for each in cache.check(scaled, torch.ones(2, 2)).entries] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_several_registered_entries_come_out_one_by_one() -> None:
+    made, entry = compile_once()
+    first = cache.register(cache.edit(entry, times_ten))
+    second = cache.register(cache.clone(entry, drop="TENSOR_MATCH *"))
+    assert float(hit(made, torch.ones(3))[0]) == 20
+    cache.remove(first)
+    assert float(hit(made, torch.ones(3))[0]) == 2
+    assert second.facts.state is EntryState.VALID
+    hit(made, torch.ones(9))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("POP_TOP\nRETURN_VALUE", "takes more than is on the stack"),
+        ("RESUME 0\nLOAD_FAST", "LOAD_FAST"),
+        ("RESUME 0\nNO_SUCH_THING", "no instruction"),
+        ("RESUME 0\nJUMP_FORWARD L1", "labelled L1"),
+        ("RESUME 0\nLOAD_CONST @99\nRETURN_VALUE", "no constant"),
+        ("RESUME 0\nTRY L1 depth=0", "no END"),
+        (
+            "RESUME 0\nTRY L1 depth=3\nLOAD_FAST x\nEND\nRETURN_VALUE\nL1:\nRERAISE 0",
+            "keeps 3 values",
+        ),
+    ],
+)
+def test_code_that_cannot_run_is_refused(text: str, reason: str) -> None:
+    _, entry = compile_once()
+    with pytest.raises(CacheError, match=reason):
+        cache.edit(entry, text)
+
+
+def test_what_cannot_be_done_is_explained() -> None:
+    _, entry = compile_once()
+    copy = cache.register(cache.clone(entry))
+    for attempt, reason in (
+        (lambda: cache.register(copy), "registered already"),
+        (lambda: cache.edit(copy, times_ten), "remove it first"),
+        (lambda: cache.remove(entry), "not made by hand"),
+        (lambda: cache.clone(entry, drop=999), "no guard 999"),
+        (lambda: cache.clone(entry, drop="NOTHING"), "TENSOR_MATCH L\\['x'\\]"),
+        (lambda: cache.clone(entry, add="L['x'"), "no expression"),
+        (lambda: cache.list(3), "nothing that torch.compile compiles"),
+    ):
+        with pytest.raises(CacheError, match=reason):
+            attempt()
