@@ -1,4 +1,6 @@
-"""Transformed code on real values: `stepper console --execute -b execute:scaled demos/execution.py`.
+"""Transformed code on real values.
+
+    stepper console --execute -b execute:scaled demos/execution.py
 
 `print` breaks the graph, so the transformed code of `scaled` calls a graph, then `print`, then a
 resume function, which is compiled and run inside of it.
