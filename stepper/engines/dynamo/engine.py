@@ -20,14 +20,15 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from stepper._C import fields as fields_of
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.describe import Describer, callable_name, plain_text
 from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.cache_face import DynamoCache
 from stepper.engines.dynamo.cache_watch import CacheWatcher
+from stepper.engines.dynamo.describe import Describer, callable_name, plain_text
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.lookups import LookupWatcher
@@ -71,9 +72,9 @@ class DynamoEngine:
         self._codes = bytecode.CodeBook()
         self._lookups = LookupWatcher(self._codes, _program_stack)
         self._executions = ExecutionWatcher(self._codes, _program_stack, self.break_down)
-
         self._entries = CacheWatcher(lambda: bool(self._contexts))
         self.cache = DynamoCache(self._entries.call_of)
+
     # --- the face
 
     def install(self, observer: Any) -> None:
@@ -95,9 +96,9 @@ class DynamoEngine:
             for point in versions.change_points():
                 self._probes.append(Probe(versions.resolve(point), point.parameters, changes))
             self._lookups.install(observer, self._safely)
-            self._join_underway(sys._getframe(1), compile_code)
             BOOK.hits = self._lookups.count_of
             self._entries.install(observer, self._safely)
+            self._join_underway(sys._getframe(1), compile_code)
         except Exception:
             self.uninstall()
             raise
@@ -116,8 +117,8 @@ class DynamoEngine:
         """See `Engine.uninstall`."""
         if not self._probes:
             return
-        self._lookups.uninstall()
         self._entries.uninstall()
+        self._lookups.uninstall()
         self._executions.uninstall()
         for probe in self._probes:
             probe.remove()
@@ -210,8 +211,8 @@ class DynamoEngine:
         self._begin(sys._getframe(2), code, cache_size, compile_id)
 
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
-        self._end_left(_enclosing_calls(caller), "an exception left it")
         self._entries.tell()
+        self._end_left(_enclosing_calls(caller), "an exception left it")
         self._failed = None
         translation = self._recorder.begin_translation(
             compile_id=str(compile_id),
@@ -271,8 +272,8 @@ class DynamoEngine:
         self._executions.compiled(code, str(compile_id))
         if now is not None and now.translation.compile_id == str(compile_id):
             self._end(now, Outcome.COMPILED, transformed=self._codes.plain(code))
-
             self._entries.entry_made(code, guard_manager, str(compile_id), now.translation.id)
+
     def _on_failed(self, error: BaseException, code: CodeType) -> None:
         now = self._now
         if now is None or now.translation.code.id != self._codes.known(code):
@@ -438,7 +439,7 @@ class DynamoEngine:
     def _on_name_hinted(self, tensor: Any) -> None:
         if self._now is not None:
             self._recorder.touched(tensor)
-            self._now.graph.renamed(tensor.__dict__["proxy"].__dict__["node"])
+            self._now.graph.renamed(fields_of(fields_of(tensor)["proxy"])["node"])
             self._recorder.steps.graph_changed = self._now.graph.changed
 
     def _on_change(self, tracker: Any) -> None:
@@ -462,13 +463,13 @@ class DynamoEngine:
 
     def _on_output_moved(self, body: Any) -> None:
         if body is not None:
-            self._on_outputs_moved(object.__getattribute__(body, "__dict__").get("items"))
+            self._on_outputs_moved(fields_of(body).get("items"))
 
     def _on_mutated(self, var: Any) -> None:
         if self._now is not None and self._now.attempt is not None and self._recorder.everything:
             self._recorder.touched(var)
             # What the traced code made itself needs no replay.
-            mutation = object.__getattribute__(var, "__dict__").get("mutation_type")
+            mutation = fields_of(var).get("mutation_type")
             if type(mutation).__name__ == "ValueMutationExisting":
                 self._recorder.side_effect(
                     self._now.attempt, "mutation", var, f"{self._label(var)} changes", None
@@ -486,9 +487,9 @@ class DynamoEngine:
 
     def _label(self, tracker: Any) -> str:
         """What a person would call a tracker in half a line."""
-        fields = object.__getattribute__(tracker, "__dict__")
+        fields = fields_of(tracker)
         if "_cache" in fields and (inner := self._describer.inner(tracker)) is not None:
-            tracker, fields = inner, object.__getattribute__(inner, "__dict__")
+            tracker, fields = inner, fields_of(inner)
         source = fields.get("source")
         if source is not None and (name := source_name(source)):
             return name
@@ -499,7 +500,7 @@ class DynamoEngine:
         if "value_type" in fields:
             return f"new {callable_name(fields['value_type'])}"
         if "proxy" in fields and fields["proxy"] is not None:
-            return f"%{fields['proxy'].__dict__['node'].name}"
+            return f"%{fields_of(fields['proxy'])['node'].name}"
         return type(tracker).__name__
 
     def _pending_attributes(self, tracker: object) -> dict[str, object] | None:
