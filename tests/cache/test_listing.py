@@ -78,7 +78,7 @@ def test_a_death_and_a_reset_are_told() -> None:
         factor = 2.0
 
     def uses(x: torch.Tensor, it: Any) -> torch.Tensor:
-        return x * it.factor
+        return x * it.factor  # a comment: at 1 in itself
 
     torch.compile(uses, backend="eager")(torch.ones(2), Dies)
     (entry,) = listed("uses").entries
@@ -87,7 +87,8 @@ def test_a_death_and_a_reset_are_told() -> None:
     assert "Dies" in line.object
     (detailed,) = BOOK.view(entry.id).entry.lifelines
     assert detailed.guards
-    assert "in uses" in detailed.user_line
+    assert detailed.user_line.startswith(__file__)
+    assert detailed.user_line.endswith(" in uses")
     del Dies
     gc.collect()
     (entry,) = listed("uses").entries
@@ -117,7 +118,7 @@ def test_who_holds_an_object_is_named() -> None:
     holder = {"here": Held}
 
     def uses(x: torch.Tensor, it: Any) -> torch.Tensor:
-        return x * it.factor
+        return x * it.factor  # a comment: at 1 in itself
 
     torch.compile(uses, backend="eager")(torch.ones(2), Held)
     (entry,) = cache.list(uses)

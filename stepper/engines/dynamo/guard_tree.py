@@ -15,14 +15,17 @@ itself: its `check_verbose` runs the same guards, and neither reorders nor count
 
 from __future__ import annotations
 
+import linecache
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import torch
 from torch._C._dynamo import guards as C
+from torch.utils._traceback import shorten_filename
 
 from stepper.engines.dynamo.describe import is_plain, plain_text
 from stepper.engines.dynamo.tensors import fake_tensor_meta
@@ -30,7 +33,8 @@ from stepper.engines.dynamo.versions import source_name
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
 
 _COMMENT = re.compile(
-    r"^(?P<code>.*?)\s*(?:  # (?P<user>.*?))?  # (?P<line>\S[^\n]*?:\d+ in \S+)"
+    # The user's line may end with a comment of its own: the place is behind the last mark.
+    r"^(?P<code>.*?)\s*(?:  # (?P<user>.*?))?  # (?P<line>\S(?:(?!  # )[^\n])*?:\d+ in \S+)"
     r"(?: \((?:HINT: )?(?P<hint>.*)\))?$",
     re.S,
 )
@@ -280,10 +284,21 @@ def _words(parts: Any) -> GuardRow:
         kind="",
         source="",
         code=tuple(codes),
-        user_line=found["line"],
+        user_line=_whole_place(found["line"]),
         user_code=found["user"],
         hint=found["hint"],
     )
+
+
+@lru_cache(maxsize=1024)
+def _whole_place(place: str) -> str:
+    """`file:line in function` with all of its path: torch leaves out what the path has in common
+    with its own, and one letter more when that is the root alone."""
+    path, _, rest = place.partition(":")
+    # Whose lines torch has read.
+    known = (name for name in list(linecache.cache) if name.endswith(path))
+    short = cast("Callable[[str], str]", shorten_filename)
+    return next((f"{name}:{rest}" for name in known if short(name) == path), place)
 
 
 def strip_comment(text: str) -> str:
