@@ -95,6 +95,8 @@ def test_a_death_and_a_reset_are_told() -> None:
     assert entry.state is EntryState.INVALID
     assert "L['it']" in entry.reason
     assert not entry.lifelines[0].alive
+    gone = BOOK.view(entry.id)
+    assert (gone.entry.state, gone.guards, gone.code) == (EntryState.INVALID, (), None)
     torch._dynamo.reset()
     (entry,) = listed("uses").entries
     assert entry.state is EntryState.EVICTED

@@ -219,7 +219,7 @@ class CacheBook:
         if entry.draft is not None:
             return entry.draft.wrapper, entry.draft.code
         wrapper = entry.wrapper() if entry.wrapper is not None else None
-        if wrapper is None:
+        if wrapper is None or isinstance(wrapper, DeletedGuardManagerWrapper):
             return None, None
         if entry.facts.state is EntryState.NEW and entry.transformed is not None:
             return wrapper, entry.transformed()
