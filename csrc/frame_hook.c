@@ -2,7 +2,7 @@
 
    While it is installed, CPython calls `evaluate` for each frame instead of its own evaluator. It
    looks for what is known about the frame's code (code_state.c), and in most calls there is nothing:
-   then it calls the evaluator that was there before, and has cost some nanoseconds. Otherwise
+   then it calls CPython's own, and has cost some nanoseconds. Otherwise
 
    - the code's cache is looked through for an entry that holds for this call (code_cache.c);
    - failing that, the thread's callback is asked for one, unless the code is to be skipped;
@@ -16,7 +16,12 @@
    What a hook changes, even one that does nothing: calls between Python functions go through C. So
    a call takes C stack (c_stack.c says when there is too little left), and the thread's allowance
    of C recursion, which is given back here. And an argument that was passed as a temporary lives
-   until the call returns, since its caller's stack holds it too. */
+   until the call returns, since its caller's stack holds it too.
+
+   The hook is put in under everybody else's, never over one. Dynamo puts its own in and out as it
+   begins and ends, in whichever thread: over ours it passes frames on to us. Under ours it would
+   one day be told to put back what was there before, and either take us out or, once it is in
+   again, pass frames on to us that we pass on to it, for ever. */
 
 #include "frame_hook.h"
 
@@ -27,7 +32,6 @@
 #include "frame_replace.h"
 
 static PyInterpreterState *interpreter; /* the one that the hook is installed in */
-static _PyFrameEvalFunction before_us = _PyEval_EvalFrameDefault;
 static int installed;
 
 /* Told of the calls of watched codes; NULL: nobody is. */
@@ -39,7 +43,7 @@ PyObject *
 run_frame(PyThreadState *tstate, Frame *frame, int throwflag)
 {
     give_c_recursion(tstate, 1);
-    PyObject *result = before_us(tstate, frame, throwflag);
+    PyObject *result = _PyEval_EvalFrameDefault(tstate, frame, throwflag);
     give_c_recursion(tstate, -1);
     return result;
 }
@@ -157,9 +161,7 @@ run_watched(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState 
     PyObject *enter = Py_XNewRef(on_enter);
     if (enter != NULL) {
         entering = frame;
-        entering = frame;
         tell(enter, runs, watched, NULL);
-        entering = NULL;
         entering = NULL;
         Py_DECREF(enter);
     }
@@ -237,7 +239,12 @@ install_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
         Py_RETURN_NONE;
     }
     interpreter = PyInterpreterState_Get();
-    before_us = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != _PyEval_EvalFrameDefault) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "another evaluator is installed; install the hook when that is out, as "
+                        "Dynamo's is while no thread runs compiled code");
+        return NULL;
+    }
     _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
     installed = 1;
     Py_RETURN_NONE;
@@ -254,8 +261,7 @@ remove_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
                         "another evaluator is installed over the hook; remove that one first");
         return NULL;
     }
-    _PyInterpreterState_SetEvalFrameFunc(interpreter, before_us);
-    before_us = _PyEval_EvalFrameDefault;
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, _PyEval_EvalFrameDefault);
     installed = 0;
     Py_RETURN_NONE;
 }
@@ -429,7 +435,7 @@ force_helper(PyObject *Py_UNUSED(module), PyObject *flag)
 
 static PyMethodDef functions[] = {
     {"install_hook", install_hook, METH_NOARGS, PyDoc_STR("Be there when functions are called.")},
-    {"remove_hook", remove_hook, METH_NOARGS, PyDoc_STR("Put the evaluator before it back.")},
+    {"remove_hook", remove_hook, METH_NOARGS, PyDoc_STR("Put CPython's own evaluator back.")},
     {"hook_installed", hook_installed, METH_NOARGS, PyDoc_STR("Whether the hook is installed.")},
     {"set_observer", (PyCFunction)(void (*)(void))set_observer, METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("Whom to tell about the calls of watched codes.")},

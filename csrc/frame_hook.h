@@ -5,7 +5,7 @@
 
 #include "compat.h"
 
-/* Runs a frame as the evaluator before us does. */
+/* Runs a frame as CPython does. */
 PyObject *run_frame(PyThreadState *tstate, Frame *frame, int throwflag);
 
 #endif

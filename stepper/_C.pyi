@@ -73,14 +73,17 @@ class AtInstruction(Generic[_P, _R]):
 def install_hook() -> None:
     """Be there whenever a Python function is called (PEP 523).
 
-    The evaluator that was there before goes on running the frames, so under TorchDynamo's own hook
-    this one sees what Dynamo runs: transformed codes, resume functions, originals. For that order,
-    install it while Dynamo is not active in any thread; Dynamo then puts itself above it, and back
-    to it. A call costs some 30 to 50 ns more while it is installed, and nothing once it is removed.
+    TorchDynamo puts its own hook over this one while it is active, and so this one sees what Dynamo
+    runs: transformed codes, resume functions, originals. A call costs some 30 to 50 ns more while
+    it is installed, and nothing once it is removed.
+
+    Raises:
+        RuntimeError: another evaluator is there already, be it Dynamo's: two that pass frames on to
+            each other never end.
     """
 
 def remove_hook() -> None:
-    """Put back the evaluator that was there before.
+    """Put CPython's own evaluator back.
 
     Raises:
         RuntimeError: another evaluator has been put over the hook since.

@@ -5,14 +5,31 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from stepper import _C
+
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 CORPUS = TESTS / "corpus"
+
+
+@pytest.fixture(autouse=True)
+def evaluator_out() -> Iterator[None]:
+    """No test may leave Dynamo's evaluator in. Others of this process need it out."""
+    yield
+    if not _C.hook_installed():
+        try:
+            _C.install_hook()
+        except RuntimeError:
+            pytest.fail(
+                "Dynamo's evaluator stays in: its frame callback was left by an exception. Run "
+                "what raises in a process of its own."
+            )
+        _C.remove_hook()
 
 
 @pytest.fixture

@@ -40,12 +40,19 @@ def stop_soon() -> None:
 
 
 @contextlib.contextmanager
-def record(path: str | os.PathLike[str], *, detail: str = "all") -> Iterator[None]:
+def record(
+    path: str | os.PathLike[str],
+    *,
+    detail: str = "all",
+    lookups: bool = False,
+    execute: bool = False,
+) -> Iterator[None]:
     """Record what is compiled inside the `with` block into a file.
 
-    `{pid}` and `{rank}` in `path` are filled in. A recording that exists is replaced. Inside a
-    session (`stepper run`, `stepper record`) that session goes on recording, and no second file
-    is made.
+    `{pid}` and `{rank}` in `path` are filled in. A recording that exists is replaced. `detail`,
+    `lookups` and `execute` are as on the command line: with lookups guard by guard, with what
+    transformed code does. Inside a session (`stepper run`, `stepper record`) that session goes on
+    recording, and no second file is made.
 
     Raises:
         SessionError: the recording cannot be created.
@@ -57,7 +64,9 @@ def record(path: str | os.PathLike[str], *, detail: str = "all") -> Iterator[Non
         )
         yield
         return
-    session = _begin(DebuggeeConfig(recording=os.fspath(path), detail=detail))
+    session = _begin(
+        DebuggeeConfig(recording=os.fspath(path), detail=detail, lookups=lookups, execute=execute)
+    )
     try:
         yield
     finally:

@@ -16,15 +16,37 @@ def scaled(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor:
     return x * factor
 
 
+class Miss(Exception):
+    """A call that no entry served."""
+
+
+graph_calls = 0
+
+
+def counted(graph: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+    def run(*args: Any) -> Any:
+        global graph_calls
+        graph_calls += 1
+        return graph(*args)
+
+    return run
+
+
 def compile_once(function: Any = scaled, *args: Any) -> tuple[Any, cache.Entry]:
-    made = torch.compile(function, backend="eager", dynamic=False)
+    made = torch.compile(function, backend=counted, dynamic=False)
     made(*(args or (torch.ones(3),)))
     return made, cache.list(function)[0]
 
 
 def hit(made: Any, *args: Any) -> Any:
-    with torch.compiler.set_stance("fail_on_recompile"):
-        return made(*args)
+    # Not `fail_on_recompile`: a frame callback that raises leaves Dynamo's evaluator in for good,
+    # and in this process there are tests that need it out.
+    before = graph_calls
+    with torch.compiler.set_stance("eager_on_recompile"):
+        result = made(*args)
+    if graph_calls == before:
+        raise Miss
+    return result
 
 
 def times_ten(text: str) -> str:
@@ -35,14 +57,14 @@ def times_ten(text: str) -> str:
 def test_a_copy_without_a_guard_serves_more_calls() -> None:
     made, entry = compile_once()
     copy = cache.clone(entry, drop="TENSOR_MATCH L['x']", add="L['x'].dim() == 1")
-    with pytest.raises(RuntimeError, match="recompile"):
+    with pytest.raises(Miss):
         hit(made, torch.ones(5))
     cache.register(copy)
     assert torch.equal(hit(made, torch.ones(5)), torch.full((5,), 2.0))
-    with pytest.raises(RuntimeError, match="recompile"):
+    with pytest.raises(Miss):
         hit(made, torch.ones(5, 5))  # what was added is checked
     cache.remove(copy)
-    with pytest.raises(RuntimeError, match="recompile"):
+    with pytest.raises(Miss):
         hit(made, torch.ones(5))
     hit(made, torch.ones(3))
 

@@ -6,7 +6,7 @@ hit.
 From Python 3.12 on, `sys.monitoring` tells of the beginning of just these code objects and costs
 nothing anywhere else. Python 3.11 has no such thing. There the frame hook of `stepper._C` tells, if
 lookups were asked for when the session began: it is felt by every call of the program, so it is not
-put in otherwise, and while Dynamo is active it cannot be. Without it hits are only counted, through
+put in otherwise, and where Dynamo's is in it cannot be. Without it hits are only counted, through
 the callback that torch has for a bytecode debugger (a C function, called for transformed code
 alone); a torch that lacks it leaves nobody to count.
 
@@ -130,9 +130,9 @@ class HookedHits(Hits):
 
     def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
         super().__init__(heard, wanted)
+        _C.install_hook()
         leave_alone(self._begins.__code__)
         _C.set_observer(self._begins)
-        _C.install_hook()
 
     def close(self) -> None:
         _C.set_observer(None)
@@ -152,12 +152,9 @@ class HookedHits(Hits):
 class CountedHits(Hits):
     """Python 3.11 otherwise."""
 
-    def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
+    def __init__(self, heard: Heard, wanted: Callable[[], bool], trouble: str) -> None:
         super().__init__(heard, wanted)
-        self.trouble = (
-            "on Python 3.11, hits are told when they are asked for before the program begins: "
-            "with --lookups, or a breakpoint on the command line"
-        )
+        self.trouble = trouble
         get = getattr(eval_frame, "get_bytecode_debugger_callback", None)
         self._mine = get is not None and get() is None
         if self._mine:
@@ -178,8 +175,22 @@ def listen(heard: Heard, wanted: Callable[[], bool]) -> Hits:
     """What hears of hits here, best of all. `wanted`: whether they are to be told."""
     if sys.version_info >= (3, 12):
         return MonitoredHits(heard, wanted)
-    idle = eval_frame.get_eval_frame_callback() is None
-    return (HookedHits if wanted() and idle else CountedHits)(heard, wanted)
+    if not wanted():
+        return CountedHits(
+            heard,
+            wanted,
+            "on Python 3.11, hits are told when they are asked for before the program begins: "
+            "with --lookups, or a breakpoint on the command line",
+        )
+    try:
+        return HookedHits(heard, wanted)
+    except RuntimeError:
+        return CountedHits(
+            heard,
+            wanted,
+            "on Python 3.11, hits are not told in a session that begins while compiled code runs, "
+            "or after a compilation was left by an exception: Dynamo's evaluator stays in then",
+        )
 
 
 def leave_alone(code: CodeType) -> None:

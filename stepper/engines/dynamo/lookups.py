@@ -120,14 +120,15 @@ class LookupWatcher:
         """How many calls an entry's code has served; None when nobody counted."""
         return self._hits.count_of(transformed) if self._hits is not None else None
 
-    @property
-    def trouble(self) -> str:
-        """Why hits cannot be told here; empty when they can."""
-        return self._hits.trouble if self._hits is not None else ""
-
     def _wanted(self) -> bool:
         recorder = self._recorder
         return Phase.LOOKUP in recorder.walks.asked or any(map(recorder.judge.wants, _EVENTS))
+
+    def _say_trouble(self) -> None:
+        """Once, that hits are wanted and cannot be told."""
+        if self._hits is not None and self._hits.trouble:
+            self._recorder.note(self._hits.trouble)
+            self._hits.trouble = ""
 
     # -- what is heard -----------------------------------------------------------------------
 
@@ -156,6 +157,7 @@ class LookupWatcher:
         if self._hits is not None:
             self._hits.watch(code)
         if self._wanted():
+            self._say_trouble()
             memory = self._programs.memory(guard_manager)
             quiet = Quiet(names.get("locals") or {}, names.get("globals") or {})
             self._learn_names(memory.names, guard_manager, quiet)

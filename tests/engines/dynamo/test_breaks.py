@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 from torch._dynamo import symbolic_convert
-from torch._dynamo.exc import Unsupported
 
 from stepper.model.trace import EventKind, Outcome
 from stepper.recording.reader import Recording
@@ -173,24 +173,38 @@ def test_the_second_attempt_breaks_where_the_first_one_did(tmp_path: Path) -> No
         assert "x + 1" in _line_at(recording, made["y"])
 
 
-def test_a_fullgraph_error_is_a_break_that_nothing_resumes(tmp_path: Path) -> None:
-    said: list[str] = []
+FULLGRAPH = """
+import torch
 
-    def call() -> None:
-        with pytest.raises(Unsupported) as caught:
-            torch.compile(_print, backend="eager", fullgraph=True)(torch.ones(2))
-        said.append(str(caught.value))
+def shout(x):
+    y = x + 1
+    print("breaks")  # here
+    return y * 2
 
-    recording = record(tmp_path / "full.stepper", call)
+try:
+    torch.compile(shout, backend="eager", fullgraph=True)(torch.ones(2))
+except torch._dynamo.exc.Unsupported as error:
+    print(error)
+"""
+
+
+def test_a_fullgraph_error_is_a_break_that_nothing_resumes(
+    run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    program, path = tmp_path / "full.py", tmp_path / "full.stepper"
+    program.write_text(FULLGRAPH)
+    done = run_python("-m", "stepper", "record", "-o", path, program)
+    assert done.returncode == 0, done.stderr
+    recording = Recording.open(str(path))
     (found,) = recording.graph_breaks()
     assert not found.resumes
     assert "# here" in _line_at(recording, found.moment)
-    assert found.gb_type in said[0]
-    assert found.explanation in said[0]
+    assert found.gb_type in done.stdout
+    assert found.explanation in done.stdout
     assert [
         (frame.function, "# here" in linecache.getline(frame.filename, frame.line))
         for frame in found.user_stack
-    ] == [("_print", True)]
+    ] == [("shout", True)]
     (translation,) = recording.translations()
     assert translation.outcome is Outcome.FAILED
     assert found.gb_type in translation.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 import weakref
 from collections.abc import Callable
@@ -389,3 +390,37 @@ def test_breakpoints_find_lookups_in_a_recording(tmp_path: Path) -> None:
     assert len(places("lookup:*other")) == 3
     assert places("hit:nothing") == []
     recording.close()
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="there sys.monitoring tells of hits")
+def test_says_that_hits_cannot_be_told_where_dynamo_stays_in(
+    run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    program, path = tmp_path / "left.py", tmp_path / "left.stepper"
+    program.write_text(LEFT_BY_AN_EXCEPTION)
+    done = run_python(program, path)
+    assert done.returncode == 0, done.stderr
+    recording = Recording.open(str(path))
+    (note,) = recording.events(kinds={EventKind.NOTE})
+    assert "hits are not told" in note.text
+    assert [each.phase for each in recording.translations()] == [Phase.LOOKUP, Phase.TRANSLATE]
+
+
+LEFT_BY_AN_EXCEPTION = """
+import sys
+import stepper
+import torch
+
+def double(x):
+    return x * 2
+
+compiled = torch.compile(double, backend="eager", dynamic=False)
+with torch.compiler.set_stance("fail_on_recompile"):
+    try:
+        compiled(torch.ones(2))
+    except RuntimeError:
+        pass
+with stepper.record(sys.argv[1], lookups=True):
+    compiled(torch.ones(3))
+    compiled(torch.ones(3))
+"""
