@@ -107,6 +107,7 @@ class StepperApp(PromptKeys[int]):
         self._timer: Timer | None = None
         self._last_interrupt = 0.0
         self._banner_hidden = False
+        self._evaluated = 0
         self._collector = Collector()
         self._following = False
         """Whether each newer moment of a growing recording is shown as it comes."""
@@ -172,6 +173,7 @@ class StepperApp(PromptKeys[int]):
             newest=self.cursor.newest,
             breakpoints=tuple(session.breakpoints),
             stopped=session.stopped,
+            evaluated=self._evaluated,
             ended=session.exit_status.text if session.exit_status else "",
         )
 
@@ -226,6 +228,12 @@ class StepperApp(PromptKeys[int]):
             case _:
                 pass
         self._set_timer()
+        self.renew()
+
+    def on_console_pane_answered(self) -> None:
+        # What was evaluated may have changed the program, and things may have been recorded.
+        self._evaluated += 1
+        self.cursor.refresh()
         self.renew()
 
     def _explain_break(self) -> None:

@@ -50,7 +50,7 @@ class Placed(NamedTuple):
     body: Region
 
 
-_CODE = ("source", "bytecode")
+_CODE = ("source", "bytecode", "cache")
 _STATE = ("stack", "locals", "calls")
 _MORE = (
     "graph",
@@ -64,7 +64,11 @@ _MORE = (
 )
 
 _WIDE_COLUMNS: tuple[Column, ...] = (
-    Column("code", (Group("source", ("source",), 1.0), Group("bytecode", ("bytecode",), 1.0)), 1.3),
+    Column(
+        "code",
+        (Group("source", ("source",), 1.0), Group("bytecode", ("bytecode", "cache"), 1.0)),
+        1.3,
+    ),
     Column(
         "state",
         (

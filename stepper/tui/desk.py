@@ -37,6 +37,7 @@ PANE_KEYS = {
     "console": "e",
     "result": "f",
     "timeline": "t",
+    "cache": "k",
 }
 """The key that brings each pane to light."""
 
@@ -186,6 +187,10 @@ class Desk(OwnLayout, Container):
 
     def on_descendant_focus(self) -> None:
         self.focus_changed()
+
+    def on_pane_retitled(self, message: Pane.Retitled) -> None:
+        message.stop()
+        self.draw_bars()
 
     def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
         message.stop()

@@ -178,6 +178,10 @@ IN_LISTS: tuple[tuple[str, str], ...] = (
     ("y", "Copy the row or the selection."),
     ("o", "In stack and locals: go to the moment that made the value."),
     ("&", "Filter guards, events or frames; Esc in the filter's line forgets it."),
+    (
+        "m",
+        "In the cache: what can be done with the row; a A h d w E p x do it at once.",
+    ),
     ("v V", "In graph and result: the next or the previous view."),
     ("timeline", "← → move, Shift-← → by a quarter, Home End, i o zoom, ↑ ↓ depth; click."),
 )

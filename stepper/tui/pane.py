@@ -138,6 +138,9 @@ class Pane(Vertical):
             super().__init__()
             self.breakpoints = breakpoints
 
+    class Retitled(Message):
+        """The title has changed without a new snapshot."""
+
     class Reveal(Message):
         """Bring another pane to light and give it the keyboard."""
 

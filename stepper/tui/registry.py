@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepper.tui.pane import Pane
 from stepper.tui.panes.bytecode import BytecodePane
+from stepper.tui.panes.cache import CachePane
 from stepper.tui.panes.calls import CallsPane
 from stepper.tui.panes.console import ConsolePane
 from stepper.tui.panes.effects import EffectsPane
@@ -35,4 +36,5 @@ def all_panes() -> list[Pane]:
         ConsolePane(),
         ResultPane(),
         TimelinePane(),
+        CachePane(),
     ]

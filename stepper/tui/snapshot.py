@@ -63,6 +63,15 @@ class Change(StrEnum):
 _CHANGE_ROLES = {Change.SAME: "", Change.NEW: "new", Change.CHANGED: "changed", Change.GONE: "gone"}
 
 
+_CACHE_EVENTS = (
+    EventKind.ENTRY,
+    EventKind.HIT,
+    EventKind.INVALIDATE,
+    EventKind.EVICT,
+    EventKind.END,
+)
+
+
 class Slot(NamedTuple):
     """A stack entry or a local variable, now and before."""
 
@@ -90,6 +99,7 @@ class Snapshot:
         newest: MomentId = 0,
         breakpoints: tuple[Breakpoint, ...] = (),
         stopped: Stopped | None = None,
+        evaluated: int = 0,
         ended: str = "",
     ) -> None:
         """
@@ -101,6 +111,7 @@ class Snapshot:
             newest: the newest moment known.
             breakpoints: the breakpoints set.
             stopped: where and why the live program stands still.
+            evaluated: how many expressions were evaluated in it so far; each can have changed it.
             ended: how the program ended, in words; empty while it lives.
         """
         self.recording = recording
@@ -109,6 +120,7 @@ class Snapshot:
         self.newest = newest
         self.breakpoints = breakpoints
         self.stopped = stopped
+        self.evaluated = evaluated
         self.ended = ended
         self._frame = frame
 
@@ -358,6 +370,11 @@ class Snapshot:
     def side_effects(self) -> list[SideEffect]:
         """The mutations that are buffered so far."""
         return self.recording.side_effects(self.moment) if self.recording and self.moment else []
+
+    @cached_property
+    def cache_events(self) -> int:
+        """How much has happened to the cache so far, as far as it was recorded."""
+        return self.recording.event_count(kinds=_CACHE_EVENTS) if self.recording else 0
 
     @cached_property
     def caused(self) -> list[Event]:

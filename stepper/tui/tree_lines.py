@@ -46,6 +46,10 @@ class TreeLines(Lines):
             self.cursor = cursor
         self.show(len(self._flat), self._draw_flat, empty=empty)
 
+    def unfold(self, *path: Hashable) -> None:
+        """Have a branch open from the next `show_tree` on."""
+        self._open.add(path)
+
     def branch_at(self, index: int) -> Branch | None:
         """The branch on a row."""
         return self._flat[index].branch if index < len(self._flat) else None
@@ -79,11 +83,15 @@ class TreeLines(Lines):
             super().activate(index)
 
     def action_sideways(self, step: int) -> None:
-        """Right opens a row, left closes it or goes to the row it is under; else they scroll."""
+        """Right opens a row or goes to the first one under it, left closes it or goes to the row it
+        is under; else they scroll."""
         if self.cursor < len(self._flat):
             path, branch = self._flat[self.cursor]
             if branch.children is not None and (path in self._open) == (step < 0):
                 self.toggle(self.cursor)
+                return
+            if step > 0 and branch.children is not None and not self._left:
+                self.move_cursor(self.cursor + 1)
                 return
             if step < 0 and len(path) > 1 and not self._left:
                 self.move_cursor(

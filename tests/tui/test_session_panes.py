@@ -15,6 +15,7 @@ from stepper.client.session import Session
 from stepper.model.control import Response, Stopped
 from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
+from stepper.tui.pane import Pane
 from stepper.tui.panes.console import ConsoleInput
 from tests.tui.screen import plain, until
 from tests.tui.test_app import NARROW, opened
@@ -81,11 +82,16 @@ async def test_an_expression_is_evaluated_in_the_frame_that_is_looked_at(sample_
         assert ">>> stack" in text(app)
         assert "said aside" in text(app)
         assert "[1," in text(app)
-        assert app.snapshot is not None
-        assert app.snapshot.frame_state is not None
-        assert session.asked == [("stack", app.snapshot.frame_state.frame)]
+        assert session.asked == [("stack", None)], "the innermost frame need not be there still"
         await pilot.press(*"boom", "enter")
         await until(pilot, lambda: "NameError: name 'boom' is not defined" in text(app))
+        app.post_message(Pane.SelectFrame(0))
+        await until(pilot, lambda: app.snapshot is not None and not app.snapshot.innermost)
+        assert app.snapshot is not None
+        assert app.snapshot.state is not None
+        await pilot.press(*"tx", "enter")
+        await until(pilot, lambda: len(session.asked) == 3)
+        assert session.asked[-1] == ("tx", app.snapshot.state.frames[0].frame)
 
 
 async def test_an_answer_stands_under_its_question(sample_path: Path) -> None:

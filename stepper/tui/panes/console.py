@@ -120,7 +120,10 @@ class ConsolePane(Pane):
             return
         frame = None
         if snapshot.at_stop:
-            frame = snapshot.frame_state.frame if snapshot.frame_state else None
+            # The innermost one need not be named, and may be gone already: when an entry is made,
+            # the translation is over.
+            if snapshot.frame_state is not None and not snapshot.innermost:
+                frame = snapshot.frame_state.frame
         elif snapshot.stopped is not None:
             text = f"evaluated where the program stands, at moment {snapshot.stopped.moment}"
             exchange.append(row((f"{text}; you look at moment {snapshot.moment}", "dim")))

@@ -61,7 +61,7 @@ class EventsPane(ListingPane):
         self._moment: MomentId = 0
 
     def depends(self, snapshot: Snapshot) -> Hashable:
-        return snapshot.moment, snapshot.newest, snapshot.status
+        return snapshot.moment, snapshot.newest, snapshot.status, snapshot.cache_events
 
     def title(self, snapshot: Snapshot) -> str:
         return f"events {self._count:,}" + (" filtered" if self.filter else "")

@@ -106,7 +106,7 @@ class TimelineView(Themed, can_focus=True):
         """Show the session as it is known now, with the cursor at the snapshot's moment."""
         self.moment, newest = snapshot.moment, snapshot.newest
         self._recording = snapshot.recording
-        known = (newest, snapshot.status)
+        known = (newest, snapshot.status, snapshot.cache_events)
         if self._recording is not None and known != self._known:
             self._known = known
             self._read(self._recording)
@@ -345,7 +345,7 @@ class TimelinePane(Pane):
         return self.query_one(TimelineView)
 
     def depends(self, snapshot: Snapshot) -> Hashable:
-        return snapshot.moment, snapshot.newest, snapshot.status
+        return snapshot.moment, snapshot.newest, snapshot.status, snapshot.cache_events
 
     def title(self, snapshot: Snapshot) -> str:
         window = self.view.window

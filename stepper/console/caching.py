@@ -1,0 +1,270 @@
+"""Commands over the compiler's cache in the living program: look, ask, change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from stepper.client.cache_text import (
+    VERDICT_SIGNS,
+    check_summary,
+    code_line,
+    comparison_lines,
+    entry_check_line,
+    entry_line,
+    from_here,
+    guard_row_line,
+    lifeline_line,
+)
+from stepper.client.text import bytecode_listing, short_path
+from stepper.console.commands import CommandError, command, positive_number
+from stepper.model.cache import (
+    CacheCheck,
+    CachedCode,
+    CacheListing,
+    EntryView,
+    RunResult,
+    Verdict,
+)
+from stepper.model.control import (
+    CheckCache,
+    CloneEntry,
+    EditEntry,
+    InspectEntry,
+    ListCache,
+    RegisterEntry,
+    RemoveEntry,
+    Request,
+    Response,
+    RunEntry,
+)
+
+if TYPE_CHECKING:
+    from stepper.console.shell import Shell
+
+Data = TypeVar("Data")
+
+_EDIT = re.compile(r"\b(drop|add)\b")
+
+
+@command("cache", usage="[FUNCTION]", group="Cache")
+def cache(shell: Shell, argument: str) -> None:
+    """Every code that has cache entries, and its entries in the order of lookup.
+
+    FUNCTION is a glob over the names. The number before an entry is what the other commands take;
+    `✗` is an invalid entry, `○` a draft, `–` one that is gone.
+    """
+    codes = _listing(shell, argument)
+    if not codes:
+        text = "the cache is empty: nothing has been compiled yet"
+        raise CommandError(f"no entries of {argument!r}; cache lists all" if argument else text)
+    cwd = _cwd(shell)
+    for code in codes:
+        shell.screen.say(f"{code_line(code)}  {short_path(code.filename, cwd)}:{code.line}")
+        for entry in code.entries:
+            shell.screen.say(f"  {entry_line(entry, cwd)}")
+            shell.screen.lines(
+                f"      lives on {lifeline_line(line, cwd)}" for line in entry.lifelines
+            )
+            shell.screen.lines(f"      edited: {text}" for text in entry.edits)
+            shell.screen.lines(f"      beware: {text}" for text in entry.warnings)
+
+
+@command("entry", usage="N [guards | code | graph | text]", group="Cache")
+def entry(shell: Shell, argument: str) -> None:
+    """One entry: its guards in the order of checks, what it lives on; its code; its graph.
+
+    `entry N text` prints the bytecode in the form that `edit` takes.
+    """
+    number, _, part = argument.partition(" ")
+    view = _ask(shell, EntryView, lambda seq: InspectEntry(seq, _entry(number)))
+    part = part.strip() or "guards"
+    if part == "guards":
+        _tell_view(shell, view)
+    elif part == "code":
+        if view.code is None:
+            raise CommandError("its code is gone, or the compiler does not give it away")
+        shell.screen.lines(bytecode_listing(view.code, None))
+    elif part == "graph":
+        shell.screen.lines(view.graph.splitlines() or ["its backend kept no graph"])
+    elif part == "text":
+        shell.screen.lines(view.bytecode.splitlines())
+    else:
+        raise CommandError(f"{part!r}: guards, code, graph or text?")
+
+
+def _tell_view(shell: Shell, view: EntryView) -> None:
+    cwd = _cwd(shell)
+    shell.screen.say(entry_line(view.entry, cwd))
+    for line in view.entry.lifelines:
+        shell.screen.say(f"  lives on {lifeline_line(line, cwd)}")
+        shell.screen.lines(f"    held by {from_here(holder, cwd)}" for holder in line.holders)
+    shell.screen.lines(f"  edited: {text}" for text in view.entry.edits)
+    shell.screen.lines(f"  beware: {text}" for text in view.entry.warnings)
+    for row in view.guards:
+        because = f"  by {short_path(row.user_line, cwd)}" if row.user_line else ""
+        shell.screen.say(f"  {row.index:>3}  {guard_row_line(row)}{because}")
+
+
+@command("check", usage="[FUNCTION] [(ARGUMENTS)]", group="Cache")
+def check(shell: Shell, argument: str) -> None:
+    """Run arguments against the cache: every entry's verdict, which match, which would run.
+
+    `check scale (x, factor=2.0)` asks the entries of `scale`; the arguments are evaluated in the
+    program, as for a call. Without arguments those of the call at which the program stands.
+    Nothing is changed by asking.
+    """
+    _check(shell, argument, compare=False)
+
+
+@command("compare-eager", usage="FUNCTION [(ARGUMENTS)]", group="Cache")
+def compare_eager(shell: Shell, argument: str) -> None:
+    """As `check`, and run the winner and the function itself on copies of the arguments."""
+    _check(shell, argument, compare=True)
+
+
+def _check(shell: Shell, argument: str, *, compare: bool) -> None:
+    function, arguments = _call(argument)
+    code = _one_code(shell, function)
+    found = _ask(
+        shell, CacheCheck, lambda seq: CheckCache(seq, code.id, arguments, compare=compare)
+    )
+    for name, text in found.arguments:
+        shell.screen.say(f"  {name} = {text}")
+    entries = {each.id: each for each in code.entries}
+    for each in found.entries:
+        shell.screen.say(entry_check_line(each, entries.get(each.entry)))
+        rows = {row.index: row for row in found.guards.get(each.entry, ())}
+        for guard in each.checks:
+            if guard.verdict is Verdict.PASS:
+                continue
+            row = rows.get(guard.guard)
+            name = guard_row_line(row) if row is not None else str(guard.guard)
+            actual = f"  actual {guard.actual}" if guard.actual else ""
+            differs = f"  {guard.difference}" if guard.difference else ""
+            sign = VERDICT_SIGNS[guard.verdict]
+            shell.screen.say(f"    {sign} {guard.guard:>3}  {name}{actual}{differs}")
+    shell.screen.say(check_summary(found))
+    if found.comparison is not None:
+        shell.screen.lines(comparison_lines(found.comparison))
+
+
+@command("run-entry", usage="N [(ARGUMENTS)]", group="Cache")
+def run_entry(shell: Shell, argument: str) -> None:
+    """Run an entry's code by hand, whatever its guards say, and compare with eager."""
+    number, arguments = _call(argument)
+    found = _ask(
+        shell, RunResult, lambda seq: RunEntry(seq, _entry(number), arguments, compare=True)
+    )
+    shell.screen.say(found.text)
+    if found.comparison is not None:
+        shell.screen.lines(comparison_lines(found.comparison))
+
+
+@command("clone", usage="N [drop ROW …] [add EXPRESSION]", group="Cache")
+def clone(shell: Shell, argument: str) -> None:
+    """Copy an entry as a draft, with guards left out or added.
+
+    ROW is a guard's number as `entry N` shows it. EXPRESSION is over `L` (the locals) and `G` (the
+    globals): `clone 1 drop 4 5 add L['x'].dim() == 1`. The compiler knows the draft only after
+    `register`.
+    """
+    number, drop, add = _clone_arguments(argument)
+    view = _ask(shell, EntryView, lambda seq: CloneEntry(seq, number, drop, add))
+    _tell_view(shell, view)
+
+
+def _clone_arguments(text: str) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
+    parts = _EDIT.split(text, maxsplit=1)
+    number, rest = _entry(parts[0].strip()), text[len(parts[0]) :]
+    before, _, added = rest.partition("add ")
+    rows = before.removeprefix("drop").replace(",", " ").split()
+    if any(not row.isdecimal() for row in rows):
+        raise CommandError("drop takes the numbers of guards: clone 1 drop 4 5")
+    return number, tuple(map(int, rows)), (added.strip(),) if added.strip() else ()
+
+
+@command("edit", usage="N FILE", group="Cache")
+def edit(shell: Shell, argument: str) -> None:
+    """Make a draft of an entry with the bytecode in FILE, which is as `entry N text` prints it.
+
+    A draft is changed itself.
+    """
+    number, _, path = argument.partition(" ")
+    try:
+        with open(path.strip(), encoding="utf-8") as file:
+            text = file.read()
+    except OSError as error:
+        raise CommandError(f"edit needs an entry and a file that can be read: {error}") from None
+    _tell_view(shell, _ask(shell, EntryView, lambda seq: EditEntry(seq, _entry(number), text)))
+
+
+@command("register", usage="N", group="Cache")
+def register(shell: Shell, argument: str) -> None:
+    """Put a draft into the compiler's cache; says what that makes unsound."""
+    view = _ask(shell, EntryView, lambda seq: RegisterEntry(seq, _entry(argument)))
+    shell.screen.say(entry_line(view.entry, _cwd(shell)))
+    shell.screen.lines(f"  beware: {text}" for text in view.entry.warnings)
+
+
+@command("remove", usage="N", group="Cache")
+def remove(shell: Shell, argument: str) -> None:
+    """Take a registered copy out of the cache, or throw a draft away."""
+    shell.answer(_response(shell, lambda seq: RemoveEntry(seq, _entry(argument))))
+
+
+# -- what they share -----------------------------------------------------------------------------
+
+
+def _response(shell: Shell, make: Callable[[int], Request]) -> Response:
+    """The program's answer. It runs code of its own for it, which Ctrl-C interrupts."""
+    answer = shell.session.request(make)
+    while True:
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            shell.session.interrupt()
+
+
+def _ask(shell: Shell, kind: type[Data], make: Callable[[int], Request]) -> Data:
+    response = _response(shell, make)
+    if response.printed:
+        shell.screen.program(response.printed)
+    if not response.ok or not isinstance(response.data, kind):
+        raise CommandError(response.text or "the program's answer was not understood")
+    return response.data
+
+
+def _listing(shell: Shell, function: str) -> tuple[CachedCode, ...]:
+    return _ask(shell, CacheListing, lambda seq: ListCache(seq, function)).codes
+
+
+def _cwd(shell: Shell) -> str:
+    return shell.session.recording.facts.cwd if shell.session.recording else ""
+
+
+def _entry(text: str) -> int:
+    return positive_number(text, "an entry's number (cache lists them)")
+
+
+def _call(text: str) -> tuple[str, str]:
+    """A name and, between parentheses, arguments."""
+    name, parenthesis, rest = text.partition("(")
+    if parenthesis and not rest.rstrip().endswith(")"):
+        raise CommandError("the arguments go between parentheses: check scale (x, factor=2.0)")
+    return name.strip(), rest.rstrip()[:-1].strip() if parenthesis else ""
+
+
+def _one_code(shell: Shell, function: str) -> CachedCode:
+    """The one code that is meant; without a name, that at which the program stands."""
+    if not function:
+        state, recording = shell.state, shell.recording
+        function = recording.translation(state.translation).name
+    codes = _listing(shell, function)
+    if len(codes) == 1:
+        return codes[0]
+    if not codes:
+        raise CommandError(f"no entries of {function!r}; cache lists all")
+    names = ", ".join(code.qualname or code.name for code in codes[:5])
+    raise CommandError(f"{function!r} is several: {names}")

@@ -1,0 +1,453 @@
+"""The compiler's cache in the living program: what is in it, what it says to some arguments, and
+the toolkit that copies, edits, registers and removes entries.
+
+The cache is no part of a recording: it is asked of the program, whenever the pane is on screen and
+something has happened that may have changed it. One listing is asked for at a time. Answers come on
+the thread that reads the channel, and cross over as messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from stepper.client.cache_text import check_summary, comparison_lines, entry_name, entry_reason
+from stepper.client.session import Session
+from stepper.client.text import one_line
+from stepper.model.cache import (
+    CacheCheck,
+    CacheData,
+    CacheListing,
+    EntryState,
+    EntryView,
+    Origin,
+    RunResult,
+)
+from stepper.model.control import (
+    CheckCache,
+    CloneEntry,
+    EditEntry,
+    InspectEntry,
+    ListCache,
+    RegisterEntry,
+    RemoveEntry,
+    Request,
+    Response,
+    RunEntry,
+)
+from stepper.tui.cache_tree import CacheTree, Subject
+from stepper.tui.lines import Lines
+from stepper.tui.pane import Pane
+from stepper.tui.prompt import Prompt
+from stepper.tui.snapshot import Snapshot, Status
+from stepper.tui.tree_lines import TreeLines
+
+
+class _Action(NamedTuple):
+    key: str
+    name: str
+    title: str
+    on: str
+    """What the row must be about: `code`, `entry`, `guard`, `draft`, `copy`."""
+
+
+ACTIONS = (
+    _Action("a", "check", "Run arguments against the cache", "code"),
+    _Action("A", "compare", "The same, and compare the winner's result with eager's", "code"),
+    _Action("h", "run", "Run the entry by hand, whatever its guards say", "entry"),
+    _Action("d", "drop", "Copy the entry without this guard (or the selected ones)", "guard"),
+    _Action("w", "add", "Copy the entry with one more guard", "entry"),
+    _Action("E", "edit", "Copy the entry with other bytecode, edited as text", "entry"),
+    _Action("p", "register", "Put the draft into the cache", "draft"),
+    _Action("x", "remove", "Take a copy out of the cache; throw a draft away", "copy"),
+)
+"""What can be done with a row; the keys act in the pane at once, `m` shows them as a menu."""
+
+_NEEDED = {
+    "entry": "an entry",
+    "guard": "a guard of an entry",
+    "draft": "a draft; d, w and E make one",
+    "copy": "a copy that was made here",
+}
+
+_WHERE = "; empty: those of the call at the stop"
+
+_NOTHING = "the cache is empty: nothing has been compiled yet"
+
+_IS = {
+    EntryState.DRAFT: "a draft: p puts it into the cache",
+    EntryState.VALID: "in the cache: x takes it out",
+    EntryState.INVALID: "invalid",
+    EntryState.EVICTED: "gone",
+    EntryState.NEW: "new",
+}
+
+_Then = Callable[[CacheData | None], None]
+_Refused = Callable[[str], None]
+
+_LIVE = (Status.STOPPED, Status.RUNNING)
+
+_REST = 0.3
+"""Seconds between an answer of a program that stands still and the next question for all entries,
+so that stepping is not slowed down by the pane."""
+
+_LONG_REST = 1.0
+"""The same for a program that runs, or that could not answer."""
+
+
+class CachePane(Pane):
+    """A tree of codes and entries. Enter opens a row, `m` shows what can be done with it."""
+
+    NAME = "cache"
+    HELP = "The compiler's cache, live: entries, guards, what they live on; m: what can be done."
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "menu", "What can be done with this row", show=False),
+        *(Binding(each.key, f"do('{each.name}')", each.title, show=False) for each in ACTIONS),
+    ]
+
+    class Answered(Message):
+        """The program has answered."""
+
+        def __init__(self, response: Response, then: _Then, refused: _Refused) -> None:
+            super().__init__()
+            self.response = response
+            self.then = then
+            self.refused = refused
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tree = CacheTree(self._ask_view)
+        self._asked_for: Hashable = None
+        """The state of the session for which the newest listing was asked."""
+        self._evaluated = 0
+        self._listing = False
+        self._rests = False
+        self._trouble = ""
+        """Why the program gave no listing."""
+        self._viewing: set[int] = set()
+        self._opened: set[int] = set()
+        """Codes that were on screen once, opened then."""
+        self._arguments: dict[int, str] = {}
+        """What was typed last for each code."""
+
+    def compose(self) -> ComposeResult:
+        yield TreeLines(empty="nothing yet")
+
+    @property
+    def lines(self) -> TreeLines:
+        """The tree."""
+        return self.query_one(TreeLines)
+
+    def depends(self, snapshot: Snapshot) -> Hashable:
+        return self._state(snapshot), snapshot.at_stop, snapshot.moment
+
+    @staticmethod
+    def _state(snapshot: Snapshot) -> Hashable:
+        """What the cache can have changed with."""
+        stop = snapshot.stopped.moment if snapshot.stopped else None
+        return snapshot.status, stop, snapshot.cache_events, snapshot.evaluated
+
+    def title(self, snapshot: Snapshot) -> str:
+        count = sum(
+            entry.position is not None for code in self._tree.codes for entry in code.entries
+        )
+        return f"cache {count}" if self._tree.codes else "cache"
+
+    def show(self, snapshot: Snapshot) -> None:
+        if snapshot.recording is not None:
+            self._tree.cwd = snapshot.recording.facts.cwd
+        self._look()
+        self._draw()
+
+    def _draw(self) -> None:
+        for code in self._tree.codes:
+            if code.id not in self._opened:
+                self._opened.add(code.id)
+                self.lines.unfold(code.id)
+        self._tree.note = self._note() if self._tree.codes else ""
+        self.lines.show_tree(self._tree.roots(), empty=self._empty())
+
+    def _note(self) -> str:
+        snapshot = self.snapshot
+        if snapshot is None or snapshot.status is Status.ENDED:
+            return "as it was when the program was asked last; it has ended"
+        if snapshot.stopped is not None and not snapshot.at_stop:
+            where = f"where the program stands, moment {snapshot.stopped.moment:,}"
+            return f"as it is {where}; you look at moment {snapshot.moment:,}"
+        return ""
+
+    def _empty(self) -> str:
+        status = self.snapshot.status if self.snapshot else Status.STARTING
+        if status in _LIVE:
+            return self._trouble or ("asking the program …" if self._listing else _NOTHING)
+        match status:
+            case Status.STARTING:
+                return "the program has not come so far yet"
+            case Status.ENDED:
+                return "the cache went with the program; what became of entries is in the events"
+            case _:
+                return "a recording holds no cache: it is the living program's"
+
+    # Asking
+
+    def _look(self) -> None:
+        """Ask for the listing, once for each state of the session, while the pane is seen."""
+        snapshot = self.snapshot
+        if snapshot is None or snapshot.status not in _LIVE or not self.visible_on_desk:
+            return
+        state = self._state(snapshot)
+        if self._listing or self._rests or state == self._asked_for:
+            return
+        self._listing, self._asked_for = True, state
+        anew = snapshot.evaluated != self._evaluated
+        self._evaluated = snapshot.evaluated
+        self._ask(ListCache, lambda data: self._listed(data, anew), self._not_listed)
+
+    def _rest(self, seconds: float) -> None:
+        def rested() -> None:
+            self._rests = False
+            self._look()
+
+        self._rests = True
+        self.set_timer(seconds, rested)
+
+    def _ask(
+        self, make: Callable[[int], Request], then: _Then, refused: _Refused | None = None
+    ) -> None:
+        session: Session = self.app.session  # type: ignore[attr-defined]
+        # The answer comes on the thread that reads the channel: only a message may cross over.
+        session.request(make).add_done_callback(
+            lambda future: self.post_message(
+                self.Answered(future.result(), then, refused or self._say)
+            )
+        )
+
+    def on_cache_pane_answered(self, message: Answered) -> None:
+        message.stop()
+        response = message.response
+        if not response.ok:
+            message.refused(response.text)
+            return
+        if response.text and not isinstance(response.data, RunResult):
+            self._say(response.text)
+        message.then(response.data)
+
+    def _say(self, text: str) -> None:
+        self.post_message(self.Say(one_line(text)))
+
+    def _listed(self, data: CacheData | None, anew: bool) -> None:
+        self._listing = False
+        running = self.snapshot is not None and self.snapshot.status is Status.RUNNING
+        self._rest(_LONG_REST if running else _REST)
+        if not isinstance(data, CacheListing):
+            return
+        self._trouble = ""
+        for entry in self._tree.take(data.codes, anew=anew):
+            reason = entry_reason(entry, self._tree.cwd)
+            self._say(f"entry {entry.id} ({entry_name(entry)}) died: {reason}")
+        self._draw()
+        self.post_message(self.Retitled())
+
+    def _not_listed(self, text: str) -> None:
+        """The program compiles, or has ended: ask again, it may be over soon."""
+        self._listing, self._asked_for = False, None
+        self._trouble = one_line(text)
+        self._rest(_LONG_REST)
+        self._draw()
+
+    def _ask_view(self, entry: int) -> None:
+        live = self.snapshot is not None and self.snapshot.status in _LIVE
+        if entry in self._viewing or not live:
+            return
+        self._viewing.add(entry)
+
+        def seen(data: CacheData | None) -> None:
+            self._viewing.discard(entry)
+            if isinstance(data, EntryView):
+                self._tree.take_view(data)
+                self._draw()
+
+        def refused(text: str) -> None:
+            self._viewing.discard(entry)
+            self._tree.refusals[entry] = one_line(text)
+            self._draw()
+
+        self._ask(lambda seq: InspectEntry(seq, entry), seen, refused)
+
+    def _changed(self, data: CacheData | None) -> None:
+        """An entry was made or changed: show it, and say what is to be minded."""
+        if isinstance(data, EntryView):
+            entry = data.entry
+            self._tree.take_view(data)
+            text = f"entry {entry.id} ({entry_name(entry)}) is {_IS[entry.state]}"
+            beware = f"; beware: {'; '.join(entry.warnings)}" if entry.warnings else ""
+            self._say(text + beware)
+        self._asked_for = None
+        self._rests = False
+        self._look()
+
+    # Doing
+
+    @property
+    def _subject(self) -> Subject | None:
+        """What the cursor's row is about; of a row that is about nothing, that above it."""
+        for index in range(min(self.lines.cursor, self.lines.count - 1), -1, -1):
+            branch = self.lines.branch_at(index)
+            if branch is not None and isinstance(branch.subject, Subject):
+                return branch.subject
+        return None
+
+    def _possible(self, subject: Subject) -> list[_Action]:
+        entry = self._tree.entry(subject.entry)
+        about = {
+            "code": True,
+            "entry": entry is not None,
+            "guard": entry is not None and subject.guard is not None,
+            "draft": entry is not None and entry.state is EntryState.DRAFT,
+            "copy": entry is not None and entry.origin is Origin.MADE,
+        }
+        return [action for action in ACTIONS if about[action.on]]
+
+    def action_menu(self) -> None:
+        from stepper.tui.cache_dialogs import ActionsScreen
+
+        subject = self._subject
+        if subject is None:
+            self._say("there is nothing here yet")
+            return
+        code, entry = self._tree.code(subject.code), self._tree.entry(subject.entry)
+        name = code.qualname or code.name if code else ""
+        title = f"{name}, entry {entry.id} ({entry_name(entry)})" if entry else name
+        actions = [(each.key, each.name, each.title) for each in self._possible(subject)]
+
+        def chosen(name: str | None) -> None:
+            # About the row that the menu was opened for: another may be in its place by now.
+            if name is not None:
+                getattr(self, f"_do_{name}")(subject)
+
+        self.app.push_screen(ActionsScreen(title, actions), chosen)
+
+    def action_do(self, name: str) -> None:
+        subject = self._subject
+        if subject is None or not any(each.name == name for each in self._possible(subject)):
+            wanted = next(each for each in ACTIONS if each.name == name)
+            self._say(f"{wanted.title}: put the cursor on {_NEEDED.get(wanted.on, 'a code')}")
+            return
+        getattr(self, f"_do_{name}")(subject)
+
+    def _prompt(self, question: str, answer: Callable[[str], None], initial: str = "") -> None:
+        for prompt in self.screen.query(Prompt):
+            prompt.ask(question, answer, initial=initial)
+
+    def _prompt_arguments(self, code: int, question: str, answer: Callable[[str], None]) -> None:
+        def typed(text: str) -> None:
+            self._arguments[code] = text.strip()
+            self._say("asking the program … Ctrl-C interrupts it")
+            answer(text.strip())
+
+        self._prompt(f"{question}{_WHERE}:", typed, self._arguments.get(code, ""))
+
+    def _do_check(self, subject: Subject, *, compare: bool = False) -> None:
+        code = self._tree.code(subject.code)
+
+        def ask(text: str) -> None:
+            self._ask(
+                lambda seq: CheckCache(seq, subject.code, text, compare=compare), self._checked
+            )
+
+        self._prompt_arguments(subject.code, f"{code.name if code else ''}(…) arguments", ask)
+
+    def _do_compare(self, subject: Subject) -> None:
+        self._do_check(subject, compare=True)
+
+    def _checked(self, data: CacheData | None) -> None:
+        if not isinstance(data, CacheCheck):
+            return
+        self._tree.checks[data.code] = data
+        text = check_summary(data)
+        if data.comparison is not None:
+            text += f"; {comparison_lines(data.comparison)[0]}"
+        self._say(text)
+        self._draw()
+
+    def _do_run(self, subject: Subject) -> None:
+        entry = _entry_of(subject)
+
+        def ran(data: CacheData | None) -> None:
+            if isinstance(data, RunResult):
+                self._tree.runs[data.entry] = data
+                compared = f"; {comparison_lines(data.comparison)[0]}" if data.comparison else ""
+                self._say(f"entry {data.entry}: {data.text}{compared}")
+                self._draw()
+
+        def ask(text: str) -> None:
+            self._ask(lambda seq: RunEntry(seq, entry, text, compare=True), ran)
+
+        self._prompt_arguments(subject.code, "run with arguments", ask)
+
+    def _do_drop(self, subject: Subject) -> None:
+        entry = _entry_of(subject)
+        branches = (self.lines.branch_at(index) for index in self.lines.selected)
+        selected = {branch.subject for branch in branches if branch is not None} | {subject}
+        drop = sorted(
+            each.guard
+            for each in selected
+            if isinstance(each, Subject) and each.entry == entry and each.guard is not None
+        )
+        self._ask(lambda seq: CloneEntry(seq, entry, tuple(drop)), self._changed)
+
+    def _do_add(self, subject: Subject) -> None:
+        entry = _entry_of(subject)
+
+        def ask(text: str) -> None:
+            if text.strip():
+                self._ask(lambda seq: CloneEntry(seq, entry, (), (text.strip(),)), self._changed)
+
+        self._prompt("an expression over L and G that must be true:", ask)
+
+    def _do_edit(self, subject: Subject) -> None:
+        entry = _entry_of(subject)
+        self._ask(lambda seq: InspectEntry(seq, entry), self._edit)
+
+    def _edit(self, data: CacheData | None) -> None:
+        from stepper.tui.cache_dialogs import BytecodeScreen
+
+        if not isinstance(data, EntryView):
+            return
+        if not data.bytecode:
+            self._say("its code is gone, or the compiler does not give it away")
+            return
+        number = data.entry.id
+
+        def save(text: str) -> None:
+            self._ask(lambda seq: EditEntry(seq, number, text), saved, screen.refuse)
+
+        def saved(data: CacheData | None) -> None:
+            screen.leave()
+            self._changed(data)
+
+        title = f"bytecode of entry {number} ({entry_name(data.entry)})"
+        screen = BytecodeScreen(title, data.bytecode, save)
+        self.app.push_screen(screen)
+
+    def _do_register(self, subject: Subject) -> None:
+        entry = _entry_of(subject)
+        self._ask(lambda seq: RegisterEntry(seq, entry), self._changed)
+
+    def _do_remove(self, subject: Subject) -> None:
+        entry = _entry_of(subject)
+        self._ask(lambda seq: RemoveEntry(seq, entry), self._changed)
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        message.stop()
+        self.action_menu()
+
+
+def _entry_of(subject: Subject) -> int:
+    assert subject.entry is not None
+    return subject.entry
