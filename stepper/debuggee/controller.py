@@ -333,6 +333,8 @@ class Controller:
                 self._send(Response(seq, ok=False, text="the program stands still already"))
             case SetBreakpoints():
                 self._set_breakpoints(request)
+                if self._engine is not None:
+                    self._engine.wishes_changed()
             case _:
                 self._send(answer(self._cache, request, stands=True))
         return True

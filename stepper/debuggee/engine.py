@@ -85,6 +85,9 @@ class Engine(Protocol):
         """Leave the compiler as it was before `install`; safe to call twice, and in a forked
         child."""
 
+    def wishes_changed(self) -> None:
+        """Other breakpoints were set. The program stands still, in this thread."""
+
     def namespace(self, frame: int | None) -> dict[str, object]:
         """The names an expression can use at a stop: `stack`, `locals`, `inst`, `graph`, `guards`,
         `tx`.

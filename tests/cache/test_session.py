@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stepper.model.breakpoint import parse_breakpoint
 from stepper.model.cache import (
     CacheCheck,
     CacheListing,
@@ -25,6 +26,7 @@ from stepper.model.control import (
     RegisterEntry,
     RemoveEntry,
     RunEntry,
+    SetBreakpoints,
 )
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
@@ -168,6 +170,17 @@ def test_asking_and_changing_at_a_stop(start: Any) -> None:
     program.resume()
     status, out, _ = program.finish()
     assert (status, out.splitlines()[0]) == (0, "[102.0, 102.0, 102.0, 102.0]")
+
+
+def test_code_that_was_compiled_before_can_be_stepped_at_its_next_call(start: Any) -> None:
+    program = start("entry:other")
+    program.stopped()
+    wanted = (parse_breakpoint("execute:apply, once"),)
+    assert program.ask(lambda seq: SetBreakpoints(seq, wanted)).ok
+    program.resume()
+    assert program.stopped().text == "0/1 apply"
+    program.resume()
+    assert program.finish()[0] == 0
 
 
 def test_an_entry_is_taken_out_again(start: Any) -> None:

@@ -127,6 +127,10 @@ class DynamoEngine:
         self._failed = None
         self._switch()
 
+    def wishes_changed(self) -> None:
+        """See `Engine.wishes_changed`."""
+        self._executions.begin_if_wanted()
+
     def namespace(self, frame: int | None) -> dict[str, object]:
         """See `Engine.namespace`."""
         if self._recorder.stepping is not None:

@@ -58,6 +58,10 @@ class ExecutionWatcher:
     def install(self, recorder: Recorder) -> None:
         """Begin, with what was compiled before if executions are recorded."""
         self._recorder = recorder
+        self.begin_if_wanted()
+
+    def begin_if_wanted(self) -> None:
+        """Begin, if that has come to be wanted; with all that was compiled before."""
         if self.wanted:
             self._begin()
 
