@@ -50,7 +50,7 @@ def answer(cache: Cache | None, request: CacheRequest, *, stands: bool) -> Respo
         return Response(seq, ok=False, text=f"interrupted after {seconds:g} s: it took too long")
     except KeyboardInterrupt:
         return Response(seq, ok=False, text="interrupted by Ctrl-C")
-    except Exception as error:  # of the program's code, in arguments or guards
+    except BaseException as error:  # of the program's code; SystemExit does not end it here
         return Response(seq, ok=False, text=describe_exception(error))
 
 

@@ -214,6 +214,7 @@ def test_what_cannot_be_done_is_explained(start: Any) -> None:
         (lambda seq: InspectEntry(seq, 99), "no cache entry 99"),
         (lambda seq: CheckCache(seq, 1, "torch.ones(3"), "no arguments"),
         (lambda seq: CheckCache(seq, 1, "nowhere"), "NameError"),
+        (lambda seq: CheckCache(seq, 1, "__import__('sys').exit(3)"), "SystemExit: 3"),
         (lambda seq: CheckCache(seq, 1, "f_locals={}"), "lacks x"),
         (lambda seq: CheckCache(seq, 1), "does not stand at a call"),
     ):
