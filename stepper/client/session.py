@@ -8,8 +8,10 @@ own thread, which is also the one thread that may touch `recording`.
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 
@@ -77,6 +79,7 @@ class Session:
         self._terminal = terminal
         self._seq = 0
         self._waiting: dict[int, Future[Response]] = {}
+        self._asked_at: dict[int, float] = {}
         self._lock = threading.RLock()
         self._subscribers: list[Callable[[SessionEvent], None]] = []
         self._early: list[SessionEvent] = []
@@ -148,6 +151,7 @@ class Session:
             self._seq += 1
             seq = self._seq
             self._waiting[seq] = future
+            self._asked_at[seq] = time.monotonic()
         if self._channel is None or not self.live:
             self._answer(Response(seq, ok=False, text=self._why_not_live()))
             return future
@@ -156,6 +160,11 @@ class Session:
         except OSError:
             self._answer(Response(seq, ok=False, text="the program closed its control channel"))
         return future
+
+    def owes(self, seconds: float) -> bool:
+        """Whether the program has left a request unanswered for so long."""
+        with self._lock:
+            return time.monotonic() - min(self._asked_at.values(), default=math.inf) > seconds
 
     def resume(
         self, motion: Motion = Motion.CONTINUE, line: int | None = None, count: int = 1
@@ -344,6 +353,7 @@ class Session:
     def _answer(self, response: Response) -> None:
         with self._lock:
             future = self._waiting.pop(response.seq, None)
+            self._asked_at.pop(response.seq, None)
         if future is not None:
             future.set_result(response)
 

@@ -26,9 +26,9 @@ class ExitStatus(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """In words: `ended with exit code 1`, `killed by SIGKILL (9)`."""
+        """In words: `ended with exit code 1`, `was killed by SIGKILL (9)`."""
         if self.signal is not None:
-            text = f"killed by {signal_name(self.signal)} ({self.signal})"
+            text = f"was killed by {signal_name(self.signal)} ({self.signal})"
         elif self.code is not None:
             text = f"ended with exit code {self.code}"
         else:

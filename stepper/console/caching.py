@@ -71,15 +71,15 @@ def cache(shell: Shell, argument: str) -> None:
             shell.screen.lines(f"      beware: {text}" for text in entry.warnings)
 
 
-@command("entry", usage="N [guards | code | graph | text]", group="Cache")
+@command("entry", usage="N [guards | code | graph | text [FILE]]", group="Cache")
 def entry(shell: Shell, argument: str) -> None:
     """One entry: its guards in the order of checks, what it lives on; its code; its graph.
 
-    `entry N text` prints the bytecode in the form that `edit` takes.
+    `entry N text` prints the bytecode in the form that `edit` takes, or writes it into FILE.
     """
     number, _, part = argument.partition(" ")
     view = _ask(shell, EntryView, lambda seq: InspectEntry(seq, _entry(number)))
-    part = part.strip() or "guards"
+    part, _, path = (part.strip() or "guards").partition(" ")
     if part == "guards":
         _tell_view(shell, view)
     elif part == "code":
@@ -88,10 +88,21 @@ def entry(shell: Shell, argument: str) -> None:
         shell.screen.lines(bytecode_listing(view.code, None))
     elif part == "graph":
         shell.screen.lines(view.graph.splitlines() or ["its backend kept no graph"])
+    elif part == "text" and path:
+        _write(shell, path.strip(), view.bytecode)
     elif part == "text":
         shell.screen.lines(view.bytecode.splitlines())
     else:
         raise CommandError(f"{part!r}: guards, code, graph or text?")
+
+
+def _write(shell: Shell, path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise CommandError(f"the bytecode cannot be written: {error}") from None
+    shell.screen.say(f"written to {path}; edit N {path} makes a draft of what you make of it")
 
 
 def _tell_view(shell: Shell, view: EntryView) -> None:
@@ -113,7 +124,8 @@ def check(shell: Shell, argument: str) -> None:
 
     `check scale (x, factor=2.0)` asks the entries of `scale`; the arguments are evaluated in the
     program, as for a call. Without arguments those of the call at which the program stands.
-    Nothing is changed by asking.
+    Nothing is changed by asking. `run-entry` lets the winner run; `break execute:scale` stops where
+    the program runs it next, to step its code.
     """
     _check(shell, argument, compare=False)
 
@@ -187,7 +199,7 @@ def _clone_arguments(text: str) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
 
 @command("edit", usage="N FILE", group="Cache")
 def edit(shell: Shell, argument: str) -> None:
-    """Make a draft of an entry with the bytecode in FILE, which is as `entry N text` prints it.
+    """Make a draft of an entry with the bytecode in FILE, as `entry N text FILE` writes it.
 
     A draft is changed itself.
     """

@@ -9,6 +9,7 @@ panes that can be seen. Nothing polls, except for a light timer while the record
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterable
 from typing import ClassVar
@@ -54,6 +55,11 @@ _FAR_TICK = 1.0
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl-C goes to the program."""
+
+
+_LONG = 0.5
+"""Seconds from which on Ctrl-C goes to what the program was asked to do. Not at once: when it had
+been done in time, the interrupt would end the program."""
 
 
 class StepperApp(PromptKeys[int]):
@@ -414,6 +420,10 @@ class StepperApp(PromptKeys[int]):
     def action_pause(self) -> None:
         session = self.session
         if not session.running:
+            if session.live and session.owes(_LONG):
+                session.send_signal(signal.SIGINT)  # not by its terminal, which would echo it
+                self.say("Ctrl-C sent to what the program was asked to do")
+                return
             what = "stands still already" if session.live else "is over"
             self.say(f"nothing to interrupt: the program {what}; q quits", "warning")
             return

@@ -98,8 +98,6 @@ def hints() -> list[Span]:
 def ending(snapshot: Snapshot) -> str:
     """The banner: how the program ended, and what can still be seen."""
     ended = snapshot.ended
-    if ended.startswith("killed"):
-        ended = f"was {ended}"
     if not snapshot.newest:
         return f"The program {ended}. It translated nothing, so there is nothing to show."
     return f"The program {ended}: all its {snapshot.newest:,} moments are here."

@@ -20,6 +20,8 @@ from textual.app import App
 
 from stepper.client.session import open_recording
 from stepper.tui.app import StepperApp
+from tests.tui.cache_session import CacheSession
+from tests.tui.screen import plain, until
 from tests.tui.story import write_story
 
 KEPT = Path(__file__).parent / "screens"
@@ -80,6 +82,37 @@ async def test_the_screen_looks_as_it_did(
             seen = picture(app)
     finally:
         session.close()
+    compare(name, seen)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "dies"),
+    [("narrow-cache", (80, 24), False), ("wide-cache", (120, 40), True)],
+)
+async def test_the_cache_looks_as_it_did(
+    story: Path, name: str, size: tuple[int, int], dies: bool
+) -> None:
+    session = CacheSession(story, 6)
+    app = StepperApp(session)
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("k", "z")
+        await until(pilot, lambda: any("2 0/1" in line for line in plain(app)))
+        await pilot.press("a", *"x", "enter", "down", "down", "right")
+        await until(pilot, lambda: any("held by" in line or "▸ ♥" in line for line in plain(app)))
+        await pilot.press("down", "down", "right")
+        if dies:
+            session.kill()
+            await pilot.press("z", "e", *"del scaler", "enter")
+            await until(pilot, lambda: any("†" in line for line in plain(app)))
+        await pilot.pause()
+        seen = picture(app)
+        session.alive = False
+    session.close()
+    compare(name, seen)
+
+
+def compare(name: str, seen: str) -> None:
+    """A screen must look as it was kept."""
     kept = KEPT / f"{name}.txt"
     if UPDATE:
         kept.write_text(seen, encoding="utf-8")

@@ -18,6 +18,7 @@ from textual.message import Message
 from stepper.client.cache_text import check_summary, comparison_lines, entry_name, entry_reason
 from stepper.client.session import Session
 from stepper.client.text import one_line
+from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.cache import (
     CacheCheck,
     CacheData,
@@ -57,8 +58,9 @@ class _Action(NamedTuple):
 
 ACTIONS = (
     _Action("a", "check", "Run arguments against the cache", "code"),
-    _Action("A", "compare", "The same, and compare the winner's result with eager's", "code"),
+    _Action("A", "compare", "Run arguments, and compare the winner's result with eager's", "code"),
     _Action("h", "run", "Run the entry by hand, whatever its guards say", "entry"),
+    _Action("b", "stop", "Stop where the program runs it next, to step its code", "code"),
     _Action("d", "drop", "Copy the entry without this guard (or the selected ones)", "guard"),
     _Action("w", "add", "Copy the entry with one more guard", "entry"),
     _Action("E", "edit", "Copy the entry with other bytecode, edited as text", "entry"),
@@ -70,7 +72,7 @@ ACTIONS = (
 _NEEDED = {
     "entry": "an entry",
     "guard": "a guard of an entry",
-    "draft": "a draft; d, w and E make one",
+    "draft": "a draft (d, w and E make one)",
     "copy": "a copy that was made here",
 }
 
@@ -293,6 +295,14 @@ class CachePane(Pane):
 
     # Doing
 
+    def breakpoint_here(self) -> Breakpoint | None:
+        subject = self._subject
+        return self._breakpoint(subject) if subject is not None else None
+
+    def _breakpoint(self, subject: Subject) -> Breakpoint:
+        code = self._tree.code(subject.code)
+        return Breakpoint(BreakpointKind.EXECUTE, pattern=code.qualname if code else "")
+
     @property
     def _subject(self) -> Subject | None:
         """What the cursor's row is about; of a row that is about nothing, that above it."""
@@ -336,7 +346,8 @@ class CachePane(Pane):
         subject = self._subject
         if subject is None or not any(each.name == name for each in self._possible(subject)):
             wanted = next(each for each in ACTIONS if each.name == name)
-            self._say(f"{wanted.title}: put the cursor on {_NEEDED.get(wanted.on, 'a code')}")
+            what = f"{wanted.title[0].lower()}{wanted.title[1:]}"
+            self._say(f"put the cursor on {_NEEDED.get(wanted.on, 'a code')} to {what}")
             return
         getattr(self, f"_do_{name}")(subject)
 
@@ -372,6 +383,8 @@ class CachePane(Pane):
         text = check_summary(data)
         if data.comparison is not None:
             text += f"; {comparison_lines(data.comparison)[0]}"
+        if data.winner is not None:
+            text += "; h on it runs it here, b stops where the program runs it"
         self._say(text)
         self._draw()
 
@@ -389,6 +402,9 @@ class CachePane(Pane):
             self._ask(lambda seq: RunEntry(seq, entry, text, compare=True), ran)
 
         self._prompt_arguments(subject.code, "run with arguments", ask)
+
+    def _do_stop(self, subject: Subject) -> None:
+        self.post_message(self.ToggleBreakpoint(self._breakpoint(subject)))
 
     def _do_drop(self, subject: Subject) -> None:
         entry = _entry_of(subject)
