@@ -8,7 +8,7 @@
 
 /* The arrays are in headers that CPython keeps for itself and for evaluators. */
 #define Py_BUILD_CORE
-#include "module.h"
+#include "fields.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* in 3.13's */
@@ -50,8 +50,8 @@ attributes_of(PyObject *object, PyObject **dict)
 #endif
 }
 
-static PyObject *
-fields(PyObject *Py_UNUSED(module), PyObject *object)
+PyObject *
+stepper_fields(PyObject *object)
 {
     /* Made first: a collection here could run code that gives the object a dictionary. What comes
        after runs nothing, since the names are all strings. */
@@ -77,27 +77,13 @@ fields(PyObject *Py_UNUSED(module), PyObject *object)
     return found;
 }
 
-/* Those of some fields that hold an instance of a class, asked of their types only. */
 static PyObject *
-instances(PyObject *Py_UNUSED(module), PyObject *args)
+fields(PyObject *Py_UNUSED(module), PyObject *object)
 {
-    PyObject *all, *name, *value;
-    PyTypeObject *base;
-    if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &all, &PyType_Type, &base)) {
-        return NULL;
-    }
-    PyObject *found = PyDict_New();
-    Py_ssize_t position = 0;
-    while (found != NULL && PyDict_Next(all, &position, &name, &value)) {
-        if (PyType_IsSubtype(Py_TYPE(value), base) && PyDict_SetItem(found, name, value) < 0) {
-            Py_CLEAR(found);
-        }
-    }
-    return found;
+    return stepper_fields(object);
 }
 
 static PyMethodDef methods[] = {
-    {"instances", instances, METH_VARARGS, NULL},
     {"fields", fields, METH_O, NULL},
     {NULL},
 };

@@ -346,7 +346,7 @@ steps_traverse(Steps *self, visitproc visit, void *arg)
     Py_VISIT(self->flush);
     Py_VISIT(self->trackers.number_function);
     Py_VISIT(self->trackers.describer);
-    Py_VISIT(self->trackers.describe);
+    Py_VISIT(self->trackers.facts);
     return 0;
 }
 

@@ -14,12 +14,13 @@
 #include "trackers.h"
 
 #include "api.h"
+#include "facts.h"
 #include "grow.h"
 
-enum { ORDINARY = 0, CONSTANT = 1, LAZY = 2 }; /* stepper.debuggee.describer */
+enum { ORDINARY = 0, CONSTANT = 1, LAZY = 2, NOTHING = 3 }; /* stepper.debuggee.faces */
 
-static PyObject *str_value, *str_source, *str_mutation_type, *str_cache, *str_vt, *str_flavour,
-    *str_constant; /* `str_value` is the last one made */
+static PyObject *str_value, *str_source, *str_mutation_type, *str_cache, *str_vt,
+    *str_flavour; /* `str_value` is the last one made */
 
 static int
 intern_names(void)
@@ -32,7 +33,6 @@ intern_names(void)
                    || (str_cache = PyUnicode_InternFromString("_cache")) == NULL
                    || (str_vt = PyUnicode_InternFromString("vt")) == NULL
                    || (str_flavour = PyUnicode_InternFromString("flavour")) == NULL
-                   || (str_constant = PyUnicode_InternFromString("constant")) == NULL
                    || (str_value = PyUnicode_InternFromString("value")) == NULL
                ? -1
                : 0;
@@ -46,13 +46,12 @@ trackers_init(Trackers *self, PyObject *describer, PyObject *late, PyObject *num
     }
     self->later_depth = -1;
     self->stamp = 1;
-    if ((self->describe = PyObject_GetAttrString(describer, "describe")) == NULL
-        || (self->children = PyObject_GetAttrString(describer, "children")) == NULL
+    if ((self->facts = PyObject_GetAttrString(describer, "facts")) == NULL
         || (self->constants = PyDict_New()) == NULL || (self->same = PyDict_New()) == NULL) {
         return -1;
     }
-    if (!PyDict_Check(self->children)) {
-        PyErr_SetString(PyExc_TypeError, "describer.children must be a dict");
+    if (!PyObject_TypeCheck(self->facts, &Facts_Type)) {
+        PyErr_SetString(PyExc_TypeError, "describer.facts must be Facts");
         return -1;
     }
     for (int i = 0; i < 4; i++) {
@@ -100,6 +99,7 @@ trackers_clear(Trackers *self)
     }
     forget_touched(&self->suspects, &self->suspects_size);
     self->later_depth = -1;
+    self->nothing = 0;
     self->fresh_size = self->waiting_size = 0;
     self->stamp++; /* nothing is shown */
     if (self->serial > 0) {
@@ -134,8 +134,8 @@ trackers_free(Trackers *self)
     PyMem_Free(self->later);
     PyMem_Free(self->suspects);
     PyMem_Free(self->waiting);
-    PyObject *references[] = {self->describer, self->describe, self->children, self->late,
-                              self->number_function, self->constants, self->same, self->plain[0],
+    PyObject *references[] = {self->describer, self->facts, self->late, self->number_function,
+                              self->constants, self->same, self->plain[0],
                               self->plain[1], self->plain[2], self->plain[3]};
     memset(self, 0, sizeof(*self)); /* the garbage collector can come here before the end */
     for (size_t i = 0; i < sizeof(references) / sizeof(references[0]); i++) {
@@ -333,6 +333,25 @@ has_none(PyObject *tracker, PyObject *name)
     return value == Py_None;
 }
 
+static uint32_t
+number_of(void *trackers, PyObject *tracker)
+{
+    return tracker_number(trackers, tracker);
+}
+
+static uint32_t
+describe(Trackers *self, PyObject *tracker)
+{
+    if (self->facts == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "the session is over");
+        return 0;
+    }
+    PyObject *facts = Py_NewRef(self->facts);
+    uint32_t id = facts_describe(facts, tracker, number_of, self, self->number_function);
+    Py_DECREF(facts);
+    return id;
+}
+
 /* Equal constants are one value: they are most of what comes and goes, and nothing tells them
    apart. Those without a source are looked up here; what the others are says the describer. */
 static uint32_t
@@ -356,8 +375,8 @@ constant_number(Trackers *self, PyObject *tracker)
     }
     PyObject *description = NULL, *boxed = NULL;
     unsigned generation = self->generation;
-    description = PyObject_CallMethodOneArg(self->describer, str_constant, tracker);
-    if (description == NULL) {
+    uint32_t id = describe(self, tracker);
+    if (id == 0 || (description = PyLong_FromUnsignedLong(id)) == NULL) {
         goto done;
     }
     boxed = PyDict_GetItemWithError(self->constants, description);
@@ -366,7 +385,7 @@ constant_number(Trackers *self, PyObject *tracker)
         number = (uint32_t)PyLong_AsUnsignedLong(boxed);
     }
     else if (!PyErr_Occurred() && (number = new_number(self)) != 0) {
-        self->descriptions[number] = (uint32_t)PyLong_AsUnsignedLong(description);
+        self->descriptions[number] = id;
         boxed = PyLong_FromUnsignedLong(number);
         if (boxed == NULL || PyDict_SetItem(self->constants, description, boxed) < 0) {
             number = 0;
@@ -408,6 +427,14 @@ tracker_number(Trackers *self, PyObject *tracker)
     if (kind_of(self, tracker, &kind) < 0) {
         return 0;
     }
+    if (kind.flavour == NOTHING) {
+        unsigned generation = self->generation;
+        number = self->nothing != 0 ? self->nothing : constant_number(self, tracker);
+        if (generation == self->generation) {
+            self->nothing = number;
+        }
+        return number;
+    }
     if (kind.flavour == CONSTANT) {
         return constant_number(self, tracker);
     }
@@ -434,16 +461,6 @@ tracker_number(Trackers *self, PyObject *tracker)
 
 /* --- descriptions */
 
-/* A description's children, a borrowed tuple, or NULL. */
-static PyObject *
-children_of(Trackers *self, uint32_t description)
-{
-    PyObject *key = PyLong_FromUnsignedLong(description);
-    PyObject *found = key == NULL ? NULL : PyDict_GetItemWithError(self->children, key);
-    Py_XDECREF(key);
-    return found;
-}
-
 int
 trackers_await(Trackers *self, uint32_t number)
 {
@@ -458,7 +475,7 @@ trackers_await(Trackers *self, uint32_t number)
 static int
 await_children(Trackers *self, uint32_t description)
 {
-    PyObject *children = children_of(self, description);
+    PyObject *children = facts_children(self->facts, description);
     if (children == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
@@ -517,19 +534,6 @@ say(Trackers *self, uint32_t number, uint32_t description)
     return add_fresh(self, number, description) < 0 || await_children(self, description) < 0
                ? -1
                : show_waiting(self);
-}
-
-static uint32_t
-describe(Trackers *self, PyObject *tracker)
-{
-    PyObject *arguments[] = {tracker, self->number_function};
-    PyObject *answer = PyObject_Vectorcall(self->describe, arguments, 2, NULL);
-    if (answer == NULL) {
-        return 0;
-    }
-    uint32_t description = (uint32_t)PyLong_AsUnsignedLong(answer);
-    Py_DECREF(answer);
-    return PyErr_Occurred() ? 0 : description;
 }
 
 int

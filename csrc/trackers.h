@@ -35,7 +35,7 @@ typedef struct {
 } Undescribed;
 
 typedef struct {
-    PyObject *describer, *describe, *children, *late, *number_function;
+    PyObject *describer, *facts, *late, *number_function;
     unsigned generation; /* one more at each clear: whoever called Python looks whether it is his */
 
     Known *known; /* open addressing, a power of two */
@@ -43,6 +43,7 @@ typedef struct {
     Kind *kinds;
     size_t kinds_size, kinds_used;
 
+    uint32_t nothing;        /* number of what flavour NOTHING stands for; 0: none yet */
     uint32_t serial;         /* the newest number; the next arrays are indexed by it */
     uint32_t *descriptions;  /* 0: none yet */
     uint32_t *shown;         /* the stamp at which it was last shown */

@@ -308,10 +308,7 @@ def fields(object: object, /) -> dict[str, Any]:
     Unlike `__dict__` it leaves no dictionary in the object, which would make the program slower.
     """
 
-def instances(fields: dict[str, Any], base: type, /) -> dict[str, Any]:
-    """Those of some fields that hold an instance of a class, asked of their types only."""
-
-# --- steps (csrc/steps.c, csrc/trackers.c, csrc/mirror.c) ---
+# --- steps (csrc/steps.c, csrc/trackers.c, csrc/facts.c, csrc/mirror.c) ---
 
 class Mirror:
     """A symbolic frame as the recorder saw it last. A subclass must not add fields."""
@@ -350,6 +347,21 @@ class Mirror:
         """The trackers on its stack at its newest step."""
 
 _M = TypeVar("_M", bound=Mirror)
+
+@final
+class Facts:
+    """Descriptions of trackers, each equal one once.
+
+    engine: see `stepper.debuggee.faces.Describer`, which asks and is asked.
+    base: the class of all trackers.
+    """
+
+    def __init__(self, engine: object, base: type) -> None: ...
+    def describe(self, tracker: object, number: Callable[[Any], int], /) -> int:
+        """The id of the tracker's description now. `number` gives a child's number."""
+
+    def id_of(self, body: bytes, children: tuple[int, ...], /) -> int:
+        """The id of a description, an encoded Value, that names these children."""
 
 @final
 class Steps(Generic[_M]):

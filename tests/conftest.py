@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,19 +17,27 @@ ROOT = TESTS.parent
 CORPUS = TESTS / "corpus"
 
 
-@pytest.fixture(autouse=True)
-def evaluator_out() -> Iterator[None]:
-    """No test may leave Dynamo's evaluator in. Others of this process need it out."""
-    yield
-    if not _C.hook_installed():
-        try:
-            _C.install_hook()
-        except RuntimeError:
-            pytest.fail(
-                "Dynamo's evaluator stays in: its frame callback was left by an exception. Run "
-                "what raises in a process of its own."
-            )
-        _C.remove_hook()
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that needs Dynamo's evaluator out in a process of its own where it stays in: an
+    exception has left the frame callback in a test before."""
+    if pyfuncitem.get_closest_marker("evaluator_out") is None or not _evaluator_is_in():
+        return None
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", pyfuncitem.nodeid]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return True
+
+
+def _evaluator_is_in() -> bool:
+    if _C.hook_installed():
+        return False
+    try:
+        _C.install_hook()
+    except RuntimeError:
+        return True
+    _C.remove_hook()
+    return False
 
 
 @pytest.fixture

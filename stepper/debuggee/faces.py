@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
+from stepper._C import Facts
 from stepper.debuggee.engine import Subject
 from stepper.model import trace
 from stepper.model.program import Code
@@ -63,24 +64,63 @@ class Judge(Protocol):
 
 
 # The flavours of trackers; csrc/trackers.c has the same numbers.
-Flavour = Literal[0, 1, 2]
+Flavour = Literal[0, 1, 2, 3]
 ORDINARY: Literal[0] = 0
 CONSTANT: Literal[1] = 1
 """Can neither change nor have children; equal ones need not be told apart."""
 LAZY: Literal[2] = 2
 """Stands for another tracker, once that is made."""
+NOTHING: Literal[3] = 3
+"""Is no value, like the NULL below a callable; all are the same."""
+
+# How trackers of a class are described; csrc/facts.c has the same numbers.
+Recipe = Literal[0, 1, 2, 3]
+BY_ENGINE: Literal[0] = 0
+"""`Describer.special` describes it."""
+BY_NAME: Literal[1] = 1
+"""By what it stands for, and the trackers among its fields."""
+AS_SEQUENCE: Literal[2] = 2
+"""By the trackers in its field `items`."""
+AS_LAZY: Literal[3] = 3
+"""As what it stands for, once that is made, else by `Describer.special`."""
+
+MAX_ITEMS = 100
+"""Children shown of one container; its true length is recorded beside them."""
 
 
 class Describer(Protocol):
-    """The engine's knowledge of trackers."""
+    """The engine's knowledge of trackers. `csrc/facts.c` asks it what it cannot read itself."""
 
-    children: dict[int, tuple[ValueId, ...]]
-    """For each description of a container, its children's numbers."""
-    attributes: Callable[[object], dict[str, object] | None]
+    facts: Facts
+    """Which describes, and knows what was described."""
+    realized: dict[int, Any]
+    """Not empty while some lazy trackers are to be shown as they were."""
 
-    def describe(self, tracker: object, number: Callable[[object], ValueId]) -> int: ...
+    def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
+        """Of a class: how to describe its trackers, its name, the name of the Python type they
+        stand for, what they stand for by name; empty where that differs."""
+
+    def special(
+        self, tracker: object, fields: dict[str, Any], number: Callable[[object], ValueId]
+    ) -> int | None:
+        """The id of a tracker's description; None: it is like the others, by name."""
+
+    def words(self, fields: dict[str, Any]) -> tuple[str, str]:
+        """The names of the type and of the thing that a tracker stands for, as its fields tell."""
+
+    def mutability(self, kind: type) -> tuple[str, bool]:
+        """A mutation type in words, and whether attributes stored on such a tracker are pending."""
+
+    def attributes(self, tracker: object) -> dict[str, object] | None:
+        """The attributes that are pending."""
+
+    def source_text(self, source: object) -> str:
+        """The expression of a source."""
+
+    def store(self, id: int, body: bytes) -> None:
+        """A description that was never seen, an encoded Value."""
+
     def take_shown_before(self) -> list[object]: ...
     def flavour(self, kind: type) -> Flavour: ...
-    def constant(self, tracker: object) -> int: ...
     def block(self, translator: Any, block: Any) -> Block: ...
     def speculation(self, speculation: Any) -> str: ...

@@ -49,8 +49,8 @@ class Item(msgspec.Struct, frozen=True, array_like=True):
     value: ValueId
 
 
-class Value(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The description of a VariableTracker."""
+class Value(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """The description of a VariableTracker. (csrc/facts.c packs the fields in this order.)"""
 
     cls: str
     """Name of the tracker's class, e.g. `TensorVariable`."""
@@ -62,20 +62,20 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = ""
     """Where the value comes from, e.g. `L['x'].weight`; empty for a value that was made while
     tracing."""
+    mutability: str = ""
+    """Dynamo's mutation type in words, e.g. `immutable`, `existing object`, `new list`."""
+    items: tuple[Item, ...] = ()
+    length: int | None = None
+    """Number of children, when it is a container; may be more than `items` holds."""
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Further facts by name, in the order in which to show them."""
     constant: str | None = None
     """The constant's bounded repr, when the tracker stands for a constant."""
     tensor: TensorMeta | None = None
     node: str = ""
     """Name of the FX node (proxy) that computes it."""
-    mutability: str = ""
-    """Dynamo's mutation type in words, e.g. `immutable`, `existing object`, `new list`."""
     lazy: bool = False
     """True while a lazy tracker has not been realized."""
-    length: int | None = None
-    """Number of children, when it is a container; may be more than `items` holds."""
-    items: tuple[Item, ...] = ()
-    attributes: tuple[tuple[str, str], ...] = ()
-    """Further facts by name, in the order in which to show them."""
 
     @property
     def brief(self) -> str:

@@ -143,7 +143,6 @@ class Catalog:
         """A translation whose end was not recorded, with what is known of it."""
         attempts = [a.id for a in self._attempts.values() if a.translation == t.id]
         last = max(attempts, default=0)
-        guards = ("guard", "withdrawn") if self._database.has("guard", "withdrawn") else ("guard",)
         newest = self._database.one(
             tuple[int], "SELECT first + count - 1 FROM moments ORDER BY first DESC LIMIT 1"
         )
@@ -153,7 +152,7 @@ class Catalog:
             reason=t.reason or self._over,
             attempts=len(attempts),
             instructions=max(0, (newest or (0,))[0] - t.first_moment + 1),
-            guards=self._count(last, *guards),
+            guards=self._count(last, "guard", gone="withdrawn"),
             nodes=self._count(last, "node"),
             graph_breaks=sum(self._count(attempt, "graph_break") for attempt in attempts),
         )

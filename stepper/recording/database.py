@@ -32,7 +32,7 @@ from urllib.parse import quote
 import msgspec
 
 from stepper.recording.errors import RecordingBusyError, RecordingError
-from stepper.recording.schema import ADDED, APPLICATION_ID, SCHEMA, VERSION
+from stepper.recording.schema import APPLICATION_ID, HISTORY, SCHEMA, VERSION
 
 Row = TypeVar("Row")
 Params = Sequence[object]
@@ -53,8 +53,6 @@ class Database:
         self._connection: sqlite3.Connection | None = connection
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self.path = path
-        self.version = VERSION
-        """Format of the file."""
 
     @property
     def _sqlite(self) -> sqlite3.Connection:
@@ -81,14 +79,6 @@ class Database:
         """The first row of a SELECT, or None."""
         rows = self.query(row, sql, params)
         return rows[0] if rows else None
-
-    def has(self, table: str, column: str) -> bool:
-        """Whether files of this one's format have the column."""
-        return self.version >= ADDED.get((table, column), 1)
-
-    def column(self, table: str, column: str) -> str:
-        """How to select a column, which a file of an older format may lack."""
-        return column if self.has(table, column) else f"NULL AS {column}"
 
     def execute(self, sql: str, params: Params = ()) -> None:
         """Run one statement."""
@@ -401,7 +391,11 @@ def _check_identity(database: Database) -> None:
         )
     if version[0] < 1:
         raise damaged(path, f"format {version[0]}")
-    database.version = version[0]
+    if version[0] not in HISTORY:
+        raise RecordingError(
+            f"{path} was made by a stepper from before the first release (format {version[0]}; "
+            f"this one reads {min(HISTORY)} to {VERSION}). Record the program again."
+        )
 
 
 def _check_schema(database: Database) -> None:
@@ -413,8 +407,7 @@ def _check_schema(database: Database) -> None:
         found = database.query(
             tuple[str, int], "SELECT name, hidden FROM pragma_table_xinfo(?)", (table,)
         )
-        expected = {name for name in columns if database.has(table, name)}
-        if any(hidden for _, hidden in found) or not expected <= {name for name, _ in found}:
+        if any(hidden for _, hidden in found) or not columns <= {name for name, _ in found}:
             raise damaged(path, f"its table {table!r} is not as it should be")
 
 

@@ -39,8 +39,8 @@ _ENDING = """
 
 They are [msgpack](https://msgpack.org). The records of `stepper.model` are maps from field to
 value; fields that have their default value are left out. Those below, and the small records
-`Instruction`, `Item`, `TensorMeta`, `Block` and `PythonFrame`, are arrays of all their fields in
-order.
+`Value`, `Instruction`, `Item`, `TensorMeta`, `Block` and `PythonFrame`, are arrays of all their
+fields in order.
 """
 
 

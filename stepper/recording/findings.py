@@ -122,11 +122,9 @@ class Findings:
         if any(not guard.code for guard in found.things):
             for id, code in self._changed("guard", "code", str, attempt, found):
                 found.replace(id, code=self._parts(code))
-        columns = ", ".join(self._database.column("guard", name) for name in _GuardRow._fields)
-        if self._database.has("guard", "withdrawn"):
-            for id, moment in self._changed("guard", "withdrawn", int, attempt, found):
-                found.replace(id, withdrawn=moment)
-        rows = self._new(_GuardRow, columns, "guard", attempt, found)
+        for id, moment in self._changed("guard", "withdrawn", int, attempt, found):
+            found.replace(id, withdrawn=moment)
+        rows = self._new(_GuardRow, ", ".join(_GuardRow._fields), "guard", attempt, found)
         found.extend(
             [Guard(*row[:6], self._parts(row.code), row.user_line, row.withdrawn) for row in rows]
         )

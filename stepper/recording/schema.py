@@ -25,18 +25,10 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 2
-"""In `PRAGMA user_version`."""
+VERSION = 3
+"""In `PRAGMA user_version`. Files of versions before the first release cannot be read."""
 
-HISTORY = {
-    1: "First version.",
-    2: "`guard.withdrawn`; before, a guard that Dynamo took back was shown as one that holds."
-    " Lookups and executions (`Translation.phase`) beside translations.",
-}
-
-ADDED = {("guard", "withdrawn"): 2}
-"""Columns that files of older versions lack, all of them empty there, and the version that has
-them."""
+HISTORY = {3: "The first released."}
 
 MOST_TOGETHER = 65_536
 """No run of moments is longer, so that reading one takes milliseconds, whoever wrote it."""
@@ -98,7 +90,7 @@ CREATE TABLE keyframe (
 -- Descriptions of VariableTrackers, each text once.
 CREATE TABLE value (
     id INTEGER PRIMARY KEY,
-    body BLOB NOT NULL                -- msgpack of Value
+    body BLOB NOT NULL                -- msgpack of Value; default values at its end may be left out
 );
 
 -- Guards in the order in which they were installed.

@@ -8,13 +8,14 @@ import sqlite3
 import time
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from stepper.model.stepping import Motion
+from stepper.model.value import Item, Value
 from stepper.recording.diff import diff
 from stepper.recording.errors import RecordingError
 from stepper.recording.navigation import move
+from stepper.recording.packing import pack
 from stepper.recording.reader import Recording
 from stepper.recording.schema import VERSION
 from tests.recordings import Tape, sample_recording
@@ -95,12 +96,10 @@ def test_newer_format_names_both_versions(path: Path) -> None:
         Recording.open(str(path))
 
 
-def test_older_format_is_read_without_what_it_lacks(path: Path) -> None:
-    change(path, "ALTER TABLE guard DROP COLUMN withdrawn", "PRAGMA user_version=1")
-    everything(path)
-    recording = Recording.open(str(path))
-    assert recording.guards(None, attempt=1) == recording.guards_installed(1) != []
-    recording.close()
+def test_a_format_from_before_the_first_release_says_what_to_do(path: Path) -> None:
+    change(path, "PRAGMA user_version=1")
+    with pytest.raises(RecordingError, match=r"format 1; this one reads 3.*Record the program"):
+        Recording.open(str(path))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +192,7 @@ def test_deeply_nested_message_pack_is_refused(path: Path) -> None:
 
 def test_values_that_hold_each_other_are_shown_once(tmp_path: Path) -> None:
     path = sample_recording(str(tmp_path / "r.stepper")).path
-    loop = msgspec.msgpack.encode({"cls": "ListVariable", "items": [["[0]", 1], ["[1]", 2]]})
+    loop = pack(Value("ListVariable", items=(Item("[0]", 1), Item("[1]", 2))))
     connection = sqlite3.connect(path)
     connection.execute("UPDATE value SET body = ?", (loop,))
     connection.commit()

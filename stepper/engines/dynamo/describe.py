@@ -7,8 +7,9 @@ anything). So everything here reads instance dictionaries through `object`, disp
 exact builtin and torch types to text.
 
 The cost. A tracker is described once per step in which it is new or was mutated, so this is the
-hottest part of recording. Each kind's function builds a small key first; only a key that was never
-seen builds a `Value`. Equal descriptions are stored once.
+hottest part of recording. Most kinds are described in C (csrc/facts.c, by the same rule), which
+asks here what a class is, once, and leaves to us the kinds that are like no other. Equal
+descriptions are stored once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import collections
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -25,16 +26,27 @@ from torch._dynamo.variables import ConstantVariable
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.misc import NullVariable
 
+from stepper._C import Facts
 from stepper._C import fields as fields_of
-from stepper._C import instances
-from stepper.debuggee.faces import CONSTANT, LAZY, ORDINARY, Flavour
-from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text, tensor_meta
+from stepper.debuggee.faces import (
+    AS_LAZY,
+    AS_SEQUENCE,
+    BY_ENGINE,
+    BY_NAME,
+    CONSTANT,
+    LAZY,
+    MAX_ITEMS,
+    NOTHING,
+    ORDINARY,
+    Flavour,
+    Recipe,
+)
+from stepper.engines.dynamo.tensors import fake_tensor_meta, known_tensor_meta, symbol_text
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Block
 from stepper.model.value import Item, TensorMeta, Value, ValueId
+from stepper.recording.packing import pack
 
-MAX_ITEMS = 100
-"""Children shown of one container; its true length is recorded beside them."""
 MAX_TEXT = 200
 """Characters of a constant's text."""
 
@@ -50,16 +62,9 @@ _PLAIN_TYPES = frozenset(
     }
 )  # fmt: skip
 
-_CACHED = frozenset({"annotations", "dict_vt"})
-"""Fields in which a tracker keeps another that says nothing more of it: Dynamo makes it when it
-first needs it."""
-
 _DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict})
 
-_HASHED_BY_VALUE = frozenset({type(None), bool, int, str})
-"""Constants that may stand in a key as they are: equal ones of one type are the same. (0.0 equals
--0.0.)"""
-
+_IMMUTABLE = "immutable"
 _WITH_ATTRIBUTES = ("AttributeMutationNew", "AttributeMutationExisting")
 
 _MUTABILITY = {
@@ -70,7 +75,7 @@ _MUTABILITY = {
 }
 
 Number = Callable[[object], ValueId]
-Describe = Callable[[Any, type, dict[str, Any]], tuple[Any, ...]]
+Special = Callable[["Describer", type, dict[str, Any], Number], Value | None]
 
 
 def is_plain(kind: type) -> bool:
@@ -121,74 +126,102 @@ def callable_name(value: object) -> str:
 
 
 class Describer:
-    """Turns trackers into descriptions, each equal description once.
+    """Says what trackers are; each equal description is stored once, by `facts`.
 
     `store(id, body)` gets every new description as msgpack of `Value`.
     """
 
     def __init__(self, store: Callable[[int, bytes], None]) -> None:
-        self._store = store
-        self._ids: dict[tuple[Any, ...], int] = {}
-        self._functions: dict[type, Describe] = {}
-        self._encode = msgspec.msgpack.Encoder().encode
-        self._number: Number = lambda tracker: 0
+        self.store = store
         self._lazy: dict[int, weakref.ref[Any]] = {}
-        self._before: dict[int, tuple[Any, tuple[str, str | None]]] = {}
+        self.realized: dict[int, tuple[Any, tuple[str, str | None]]] = {}
         """By id: caches that the current instruction has realized, and what they said before."""
         self._shown_before: list[object] = []
-        self.flavours: dict[type, Flavour] = {}
-        self.children: dict[int, tuple[ValueId, ...]] = {}
-        """For each description of a container, its children's numbers."""
+        self._special: dict[type, Special] = {}
         self.attributes: Callable[[object], dict[str, object] | None] = lambda tracker: None
         """Pending attribute mutations of a tracker, from the side effects of the current
         translation."""
+        self.facts = Facts(self, VariableTracker)
 
-    def describe(self, tracker: object, number: Number) -> int:
-        """The id of the tracker's description now. `number` gives a child's number."""
+    # --- what `facts` asks
+
+    def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
+        """See `stepper.debuggee.faces.Describer`."""
+        cls = _type_name(kind)
+        names = [base.__name__ for base in _mro(kind)]
+        special = next((_SPECIAL[name] for name in names if name in _SPECIAL), None)
+        recipe: Recipe
+        if special is not None:
+            self._special[kind] = special
+            recipe = AS_LAZY if special is _lazy else BY_ENGINE
+        else:
+            recipe = AS_SEQUENCE if _SEQUENCES.intersection(names) else BY_NAME
+        return recipe, cls, _PYTHON_TYPES.get(cls, ""), _builtin_name(kind)
+
+    def special(self, tracker: object, fields: dict[str, Any], number: Number) -> int | None:
+        """See `stepper.debuggee.faces.Describer`."""
         kind = type(tracker)
-        fields: dict[str, Any] = fields_of(tracker)
-        if self.flavours.get(kind) == LAZY:
-            cache = fields["_cache"]
-            if (before := self._before.get(id(cache))) is not None:
+        if (cache := fields.get("_cache")) is not None:
+            if (before := self.realized.get(id(cache))) is not None:
                 self._shown_before.append(tracker)
-                key = (kind, *_head(fields), "lazy", *before[1])
-                found = self._ids.get(key)
-                return self._new(key) if found is None else found
+                return self._told(_described(self, kind, fields, **_lazy_facts(*before[1])))
             if cache.vt is not None:
-                tracker = cache.vt
-                kind, fields = type(tracker), fields_of(tracker)
+                return self.facts.describe(cache.vt, number)
+            self._lazy[id(cache)] = weakref.ref(tracker)
+        value = self._special[kind](self, kind, fields, number)
+        if value is None:
+            return None
+        mutation = fields.get("mutation_type")
+        if (
+            mutation is not None
+            and type(mutation).__name__ in _WITH_ATTRIBUTES
+            and (attributes := self.attributes(tracker))
+        ):
+            stored = _named(number, list(attributes.items())[:MAX_ITEMS])
+            if value.cls == "CellVariable":  # what was stored is what the cell holds
+                items = stored[-1:]
             else:
-                self._lazy[id(cache)] = weakref.ref(tracker)
-        function = self._functions.get(kind)
-        if function is None:
-            function = self._functions[kind] = _function_for(kind)
-        self._number = number
-        key = function(self, kind, fields)
-        if key[2] in _WITH_ATTRIBUTES and (attributes := self.attributes(tracker)):
-            key = (*key, "attributes", self.named(list(attributes.items())[:MAX_ITEMS]))
-        found = self._ids.get(key)
-        return self._new(key) if found is None else found
+                items = value.items + tuple(Item(f".{each.label}", each.value) for each in stored)
+            value = msgspec.structs.replace(value, items=items)
+        return self._told(value)
+
+    def words(self, fields: dict[str, Any]) -> tuple[str, str]:
+        """See `stepper.debuggee.faces.Describer`."""
+        name = ""
+        for field in ("value", "fn", "obj_type", "value_type", "exc_type", "code"):
+            if field in fields and not name:
+                name = callable_name(fields[field])
+        # Not by `or`: a class can have a truth value of its own.
+        types_known = (fields.get(field) for field in ("value_type", "module_type", "user_cls"))
+        value_type = next((found for found in types_known if found is not None), None)
+        if value_type is not None and _is_subclass(type, type(value_type)):
+            return _type_name(value_type), name
+        return _type_name(type(fields["value"])) if "value" in fields else "", name
+
+    def mutability(self, kind: type) -> tuple[str, bool]:
+        """See `stepper.debuggee.faces.Describer`."""
+        name = kind.__name__
+        return _MUTABILITY.get(name, name), name in _WITH_ATTRIBUTES
+
+    def source_text(self, source: object) -> str:
+        """See `stepper.debuggee.faces.Describer`."""
+        return source_name(source)
+
+    # --- what the recorder asks
 
     def flavour(self, kind: type) -> Flavour:
-        """How trackers of a class are to be treated; `flavours` holds the answers."""
-        answer: Flavour
-        if kind is ConstantVariable or kind is NullVariable:
-            answer = CONSTANT
-        elif any(base.__name__ == "LazyVariableTracker" for base in _mro(kind)):
-            answer = LAZY
-        else:
-            answer = ORDINARY
-        self.flavours[kind] = answer
-        return answer
+        """How trackers of a class are to be treated."""
+        if kind is ConstantVariable:
+            return CONSTANT
+        if kind is NullVariable:
+            return NOTHING
+        lazy = any(base.__name__ == "LazyVariableTracker" for base in _mro(kind))
+        return LAZY if lazy else ORDINARY
 
     def inner(self, tracker: object) -> object | None:
         """The real tracker behind a lazy one that has been realized."""
         cache = fields_of(tracker).get("_cache")
         return None if cache is None else getattr(cache, "vt", None)
-
-    def children_of(self, description: int) -> tuple[ValueId, ...]:
-        """Numbers of the trackers that a description names."""
-        return self.children.get(description, ())
 
     def block(self, translator: Any, block: Any) -> Block:
         """An entry of a translator's block stack."""
@@ -216,90 +249,65 @@ class Describer:
     def realizing(self, cache: Any) -> None:
         """A lazy tracker's cache is about to be realized. With detail `stops`: should the current
         instruction be the one to stop at, it is shown as it was before."""
-        self._before[id(cache)] = (cache, _lazy_words(cache))
+        self.realized[id(cache)] = (cache, _lazy_words(cache))
 
     def begin_instruction(self) -> None:
         """What was realized was realized by an instruction before."""
-        self._before.clear()
+        self.realized.clear()
 
     def take_shown_before(self) -> list[object]:
         """The trackers that were shown as they were before the current instruction, to be shown as
         they are from now on."""
         shown, self._shown_before = self._shown_before, []
-        self._before.clear()
+        self.realized.clear()
         return shown
 
-    def constant(self, tracker: object) -> int:
-        """The description of a tracker of flavour CONSTANT: it can neither change nor have
-        children, and equal ones need not be told apart."""
-        kind = type(tracker)
-        if kind is ConstantVariable:
-            key = _constant(self, kind, fields_of(tracker))
-        else:
-            key = (kind, None, None, "null")
-        found = self._ids.get(key)
-        return self._new(key) if found is None else found
-
-    def named(self, pairs: list[tuple[str, object]]) -> tuple[Any, ...]:
-        """Labelled children as part of a key; what is no tracker (a deleted attribute's mark) is
-        left out."""
-        out: list[Any] = []
-        for label, child in pairs:
-            if is_tracker(child):
-                out += (label, self._number(child))
-        return tuple(out)
-
-    def _new(self, key: tuple[Any, ...]) -> int:
-        """Store a description that was never seen."""
-        id = self._ids[key] = len(self._ids) + 1
-        value = _build(key)
-        if value.items:
-            self.children[id] = tuple(item.value for item in value.items)
-        self._store(id, self._encode(value))
-        return id
+    def _told(self, value: Value) -> int:
+        children = tuple([item.value for item in value.items])
+        return self.facts.id_of(pack(value), children)
 
 
-# A key is (class, source, mutability, what, facts…). Children stand in it as one flat tuple (label,
-# number, label, …): keys live as long as the session, and each nested tuple would be one more
-# object for the garbage collector.
-
-
-def _head(fields: dict[str, Any]) -> tuple[Any, ...]:
+def _described(describer: Describer, kind: type, fields: dict[str, Any], **facts: Any) -> Value:
+    """A description with what there is to say of any tracker."""
+    cls = _type_name(kind)
     source = fields.get("source")
     mutation = fields.get("mutation_type")
-    return (
-        None if source is None else source_name(source),
-        None if mutation is None else type(mutation).__name__,
+    facts.setdefault("type", _PYTHON_TYPES.get(cls, ""))
+    return Value(
+        cls=cls,
+        source="" if source is None else source_name(source),
+        mutability=_IMMUTABLE if mutation is None else describer.mutability(type(mutation))[0],
+        **facts,
     )
 
 
-def _constant(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
+def _named(number: Number, pairs: Iterable[tuple[str, object]]) -> tuple[Item, ...]:
+    """Labelled children; what is no tracker (a deleted attribute's mark) is left out."""
+    return tuple([Item(label, number(child)) for label, child in pairs if is_tracker(child)])
+
+
+def _constant(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
     value = fields["value"]
-    of = type(value)
-    name = _type_name(of)  # not the type itself: a metaclass could define __hash__
-    source = fields["source"]
-    by_value = type(of) is type and of in _HASHED_BY_VALUE
-    if by_value and source is None and fields["mutation_type"] is None:
-        return (kind, None, None, "constant", name, value)
-    if by_value:
-        return (kind, *_head(fields), "constant", name, value)
-    return (kind, *_head(fields), "constant", name, None, plain_text(value))
+    text = plain_text(value)
+    return _described(
+        describer, kind, fields, type=_type_name(type(value)), text=text, constant=text
+    )
 
 
-def _subclass_name(fields: dict[str, Any]) -> str:
-    """The name of a tensor's class when it is one of its own. A key must not hold the class."""
-    subclass = fields.get("class_type")
-    return "" if subclass is None or subclass is torch.Tensor else _type_name(subclass)
+def _null(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
+    return _described(describer, kind, fields, text="NULL")
 
 
-def _tensor(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
+def _tensor(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
     size = fields.get("_size")
     node = fields_of(fields["proxy"])["node"]
-    meta: object
+    meta: TensorMeta | None
     if type(size) is tuple or type(size) is torch.Size:
-        meta = (
+        subclass = fields.get("class_type")
+        meta = known_tensor_meta(
             fields.get("dtype"), size, fields.get("stride"), fields.get("device"),
-            fields.get("requires_grad"), fields.get("layout"), _subclass_name(fields),
+            fields.get("requires_grad"), fields.get("layout"),
+            "" if subclass is None or subclass is torch.Tensor else _type_name(subclass),
         )  # fmt: skip
     else:
         # Only the sizes are not the tracker's own: they are symbols.
@@ -307,63 +315,60 @@ def _tensor(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[A
         grad = fields.get("requires_grad")
         if meta is not None and type(grad) is bool and meta.requires_grad is not grad:
             meta = msgspec.structs.replace(meta, requires_grad=grad)
-    return (kind, *_head(fields), "tensor", meta, node.name)
+    return _described(
+        describer, kind, fields,
+        type=(meta.subclass if meta else "") or "Tensor",
+        text=meta.brief if meta else "",
+        tensor=meta,
+        node=node.name,
+    )  # fmt: skip
 
 
-def _symbol(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    return (
-        kind,
-        *_head(fields),
-        "symbol",
-        symbol_text(fields.get("sym_num")),
-        fields_of(fields["proxy"])["node"].name,
+def _symbol(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
+    node = fields_of(fields["proxy"])["node"]
+    return _described(
+        describer, kind, fields, text=symbol_text(fields.get("sym_num")), node=node.name
     )
 
 
-def _sequence(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    items: Any = fields.get("items")
-    if type(items) not in (list, tuple):
-        return _other(describer, kind, fields)
-    number = describer._number
-    children: list[Any] = []
-    for index, child in enumerate(items[:MAX_ITEMS]):
-        children += (f"[{index}]", number(child))
-    return (kind, *_head(fields), "items", tuple(children), len(items), fields.get("index"))
+def _range_or_slice(
+    describer: Describer, kind: type, fields: dict[str, Any], number: Number
+) -> Value:
+    items = _named(number, zip((".start", ".stop", ".step"), fields["items"], strict=False))
+    type_name = _PYTHON_TYPES.get(_type_name(kind), _type_name(kind))
+    return _described(describer, kind, fields, text=type_name, items=items)
 
 
-def _range_or_slice(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    names = (".start", ".stop", ".step")
-    return (
-        kind,
-        *_head(fields),
-        "items",
-        describer.named(list(zip(names, fields["items"], strict=False))),
-        None,
-        None,
-    )
-
-
-def _mapping(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    items: Any = fields.get("items")
-    if type(items) not in _DICTS:  # Dynamo's own mappings may do anything when they are read
-        return _other(describer, kind, fields)
-    number = describer._number
-    children: list[Any] = []
-    for key, child in items.items():
-        if len(children) == 2 * MAX_ITEMS:
+def _mapping(
+    describer: Describer, kind: type, fields: dict[str, Any], number: Number
+) -> Value | None:
+    mapping: Any = fields.get("items")
+    if type(mapping) not in _DICTS:  # Dynamo's own mappings may do anything when they are read
+        return None
+    items: list[Item] = []
+    for key, child in mapping.items():
+        if len(items) == MAX_ITEMS:
             break
         if is_tracker(child):
-            children += (f"[{_key_text(key)}]", number(child))
-    return (kind, *_head(fields), "items", tuple(children), len(items), None)
+            items.append(Item(f"[{_key_text(key)}]", number(child)))
+    return _container(describer, kind, fields, tuple(items), len(mapping))
 
 
-def _set(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    items: Any = fields.get("items")
-    if type(items) is not dict:
-        return _other(describer, kind, fields)
-    keys = [getattr(key, "vt", None) for key in list(items)[:MAX_ITEMS]]
-    children = describer.named([(f"{{{index}}}", child) for index, child in enumerate(keys)])
-    return (kind, *_head(fields), "items", children, len(items), None)
+def _set(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value | None:
+    elements: Any = fields.get("items")
+    if type(elements) is not dict:
+        return None
+    keys = [getattr(key, "vt", None) for key in list(elements)[:MAX_ITEMS]]
+    items = _named(number, [(f"{{{index}}}", child) for index, child in enumerate(keys)])
+    return _container(describer, kind, fields, items, len(elements))
+
+
+def _container(
+    describer: Describer, kind: type, fields: dict[str, Any], items: tuple[Item, ...], length: int
+) -> Value:
+    name = _PYTHON_TYPES.get(_type_name(kind), "")
+    text = _builtin_name(kind) or f"{name or _type_name(kind)} of {length}"
+    return _described(describer, kind, fields, text=text, items=items, length=length)
 
 
 def _key_text(key: object) -> str:
@@ -387,14 +392,14 @@ def _key_text(key: object) -> str:
     return f"<{_type_name(type(tracker))}>" if proxy is None else f"%{proxy.node.name}"
 
 
-def _cell(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    contents = fields.get("pre_existing_contents")
-    children = describer.named([("cell_contents", contents)])
-    return (kind, *_head(fields), "items", children, None, None, "name", fields.get("local_name"))
+def _cell(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
+    items = _named(number, [("cell_contents", fields.get("pre_existing_contents"))])
+    name = fields.get("local_name")
+    return _described(describer, kind, fields, text=name or "cell", items=items)
 
 
-def _lazy(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    return (kind, *_head(fields), "lazy", *_lazy_words(fields["_cache"]))
+def _lazy(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
+    return _described(describer, kind, fields, **_lazy_facts(*_lazy_words(fields["_cache"])))
 
 
 def _lazy_words(cache: Any) -> tuple[str, str | None]:
@@ -404,30 +409,9 @@ def _lazy_words(cache: Any) -> tuple[str, str | None]:
     return _type_name(kind), plain_text(cache.value) if is_plain(kind) else None
 
 
-def _other(describer: Describer, kind: type, fields: dict[str, Any]) -> tuple[Any, ...]:
-    """Any other tracker: what it stands for by name, and every tracker among its fields as a
-    child."""
-    name = ""
-    type_name = ""
-    for field in ("value", "fn", "obj_type", "value_type", "exc_type", "code"):
-        if field in fields and not name:
-            name = callable_name(fields[field])
-    # Not by `or`: a class can have a truth value of its own.
-    types_known = (fields.get(field) for field in ("value_type", "module_type", "user_cls"))
-    value_type = next((found for found in types_known if found is not None), None)
-    if value_type is not None and _is_subclass(type, type(value_type)):
-        type_name = _type_name(value_type)
-    elif "value" in fields:
-        type_name = _type_name(type(fields["value"]))
-    if type(fields.get("name")) is str:
-        name = name or f".{fields['name']}"
-    number = describer._number
-    children: list[Any] = []
-    for field, child in instances(fields, VariableTracker).items():
-        if field not in _CACHED:
-            children += (f".{field}", number(child))
-    return (kind, *_head(fields), "items", tuple(children), None, None, "name", name,
-            "type", type_name)  # fmt: skip
+def _lazy_facts(type_name: str, text: str | None) -> dict[str, Any]:
+    text = f"{type_name} (not realized)" if text is None else text
+    return {"type": type_name, "text": text, "lazy": True}
 
 
 def is_tracker(value: object) -> bool:
@@ -435,27 +419,20 @@ def is_tracker(value: object) -> bool:
     return _is_subclass(VariableTracker, type(value))
 
 
-_BY_CLASS: dict[str, Describe] = {
+_SPECIAL: dict[str, Special] = {
     "ConstantVariable": _constant,
+    "NullVariable": _null,
     "TensorVariable": _tensor,
     "SymNodeVariable": _symbol,
     "LazyVariableTracker": _lazy,
     "RangeVariable": _range_or_slice,
     "SliceVariable": _range_or_slice,
-    "BaseListVariable": _sequence,
-    "ListIteratorVariable": _sequence,
     "SetVariable": _set,
     "ConstDictVariable": _mapping,
     "CellVariable": _cell,
 }
 
-
-def _function_for(kind: type) -> Describe:
-    for base in _mro(kind):
-        if (function := _BY_CLASS.get(base.__name__)) is not None:
-            return function
-    return _other
-
+_SEQUENCES = frozenset({"BaseListVariable", "ListIteratorVariable"})
 
 _PYTHON_TYPES = {
     "TupleVariable": "tuple", "ListVariable": "list", "SizeVariable": "torch.Size",
@@ -470,76 +447,6 @@ _PYTHON_TYPES = {
 }  # fmt: skip
 
 
-def _build(key: tuple[Any, ...]) -> Value:
-    """The description that a key stands for."""
-    kind, source, mutation, what, *facts = key
-    cls = kind.__name__
-    type_name = _PYTHON_TYPES.get(cls, "")
-    text, constant, tensor, node, length, lazy = "", None, None, "", None, False
-    items: tuple[Any, ...] = ()
-    attributes: list[tuple[str, str]] = []
-    match what:
-        case "constant":
-            type_name = facts[0]
-            constant = text = (
-                facts[2] if len(facts) > 2 and facts[1] is None else plain_text(facts[1])
-            )
-        case "tensor":
-            tensor, node = _tensor_meta(facts[0]), facts[1]
-            type_name = (tensor.subclass if tensor else "") or "Tensor"
-            text = tensor.brief if tensor else ""
-        case "symbol":
-            text, node = facts
-        case "null":
-            text = "NULL"
-        case "lazy":
-            lazy, type_name = True, facts[0]
-            text = facts[1] if facts[1] is not None else f"{type_name} (not realized)"
-        case "items":
-            items, length, index = facts[:3]
-            if index is not None:
-                attributes.append(("index", str(index)))
-            rest_facts = dict(zip(facts[3::2], facts[4::2], strict=False))
-            type_name = rest_facts.get("type") or type_name
-            text = (
-                rest_facts.get("name")
-                or _builtin_name(kind)
-                or _container_text(type_name or cls, length)
-            )
-    pairs = list(zip(items[::2], items[1::2], strict=True))
-    if len(facts) >= 2 and facts[-2] == "attributes":
-        stored = list(zip(facts[-1][::2], facts[-1][1::2], strict=True))
-        if cls == "CellVariable":  # what was stored is what the cell holds
-            pairs = stored[-1:]
-        else:
-            pairs += [(f".{label}", number) for label, number in stored]
-    return Value(
-        cls=cls,
-        type=type_name,
-        text=text,
-        source=source or "",
-        constant=constant,
-        tensor=tensor,
-        node=node,
-        mutability=_MUTABILITY.get(mutation or "", "immutable" if mutation is None else mutation),
-        lazy=lazy,
-        length=length,
-        items=tuple(Item(label, number) for label, number in pairs),
-        attributes=tuple(attributes),
-    )
-
-
 def _builtin_name(kind: type) -> str:
     """The builtin that all trackers of a class stand for, e.g. `list`."""
     return callable_name(vars(kind).get("_fn"))
-
-
-def _container_text(name: str, length: int | None) -> str:
-    return name if length is None else f"{name} of {length}"
-
-
-def _tensor_meta(meta: object) -> TensorMeta | None:
-    if meta is None or type(meta) is TensorMeta:
-        return meta
-    facts: tuple[Any, Any, Any, Any, Any, Any, Any] = meta  # type: ignore[assignment]
-    return tensor_meta(*facts)

@@ -7,6 +7,7 @@ simplified or hinted one could add guards.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -49,6 +50,12 @@ def fake_tensor_meta(value: object) -> TensorMeta | None:
             layout,
             "",
         )
+
+
+@functools.lru_cache(maxsize=4096)
+def known_tensor_meta(*properties: Any) -> TensorMeta:
+    """`tensor_meta` of properties that can be hashed; most tensors are like another."""
+    return tensor_meta(*properties)
 
 
 def tensor_meta(

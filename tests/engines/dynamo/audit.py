@@ -96,8 +96,7 @@ class Auditor(Recorder):
             mirror = mirror.parent
         values = {}
         for found, tracker in waiting:  # grows while children are numbered
-            self._fresh.flavour(type(tracker))
-            values[found] = self._bodies[self._fresh.describe(tracker, number)]
+            values[found] = self._bodies[self._fresh.facts.describe(tracker, number)]
         frames.reverse()
         return Truth(tuple(frames), values, _guards(top.key.output), _graphs(top.key.output))
 

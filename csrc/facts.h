@@ -1,0 +1,23 @@
+/* What a tracker is, as an encoded Value; see facts.c. */
+
+#ifndef STEPPER_FACTS_H
+#define STEPPER_FACTS_H
+
+#include "module.h"
+
+#include <stdint.h>
+
+extern PyTypeObject Facts_Type;
+
+/* Gives a tracker's number, 0 with an exception. */
+typedef uint32_t (*Numbering)(void *context, PyObject *tracker);
+
+/* The id of the tracker's description now, 0 with an exception. `number` is the same as
+   `numbering`, for Python. Can run anything. */
+uint32_t facts_describe(PyObject *facts, PyObject *tracker, Numbering numbering, void *context,
+                        PyObject *number);
+
+/* A description's children, a borrowed tuple, or NULL. */
+PyObject *facts_children(PyObject *facts, uint32_t description);
+
+#endif
