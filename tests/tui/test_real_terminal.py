@@ -14,6 +14,7 @@ import pyte
 import pytest
 
 ROOT = Path(__file__).parents[2]
+DOWN, RIGHT, END = "\x1b[B", "\x1b[C", "\x1b[F"
 DEMO = ROOT / "demos" / "graph_breaks.py"
 
 pytestmark = [pytest.mark.real_terminal, pytest.mark.slow, pytest.mark.xdist_group("terminal")]
@@ -179,3 +180,64 @@ def test_ctrl_c_pauses_a_running_program_and_not_the_debugger(tmp_path: Path) ->
         terminal.sees("still alive")
         terminal.keys("k")
         quit_and_wait(terminal)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+def test_the_guarded_object_is_deleted_and_its_entry_is_seen_to_die(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    demo = str(ROOT / "demos" / "entry_lifetime.py")
+    with stepper("run", "--break", "entry:describe", demo, state=tmp_path, size=size) as terminal:
+        terminal.sees("STOPPED", "entry 2 of describe")
+        terminal.keys("k")
+        terminal.sees("cache 1", "✓ 1 0/0  valid")
+        terminal.keys(DOWN + RIGHT)
+        terminal.sees("♥ lives on class Scaler")
+        terminal.keys("e")
+        terminal.sees(">>>")
+        terminal.keys("del scaler; gc.collect()\r")
+        terminal.sees("entry 1 (0/0) died: class Scaler died, in the console")
+        terminal.sees("✗ 1 0/0  invalid", "† lives on class Scaler")
+        terminal.keys("\x1b")
+        terminal.sees("s step")
+        terminal.keys("9" + END)
+        terminal.sees("invalidate")
+        terminal.keys("c")
+        terminal.sees("ENDED", "exit code 0")
+        terminal.keys("k")
+        terminal.sees("as it was when the program was asked")
+        terminal.keys("q")
+        assert quit_and_wait(terminal) == 0
+
+
+def test_another_shape_fails_a_guard_and_is_compiled_again(tmp_path: Path) -> None:
+    script = tmp_path / "shapes.py"
+    script.write_text(
+        "import torch\n"
+        "@torch.compile(backend='eager', dynamic=False)\n"
+        "def double(x):\n"
+        "    return x * 2\n"
+        "double(torch.ones(3))\n"
+        "print('second', double(torch.ones(5)).sum().item())\n"
+    )
+    second = "lookup:double, ignore 1"
+    with stepper("run", "--lookups", "-b", second, str(script), state=tmp_path) as terminal:
+        terminal.sees("STOPPED", "lookup", "double")
+        terminal.keys("42")
+        terminal.sees("verdict", "REGION")
+
+        def step() -> None:
+            here = position(terminal)
+            terminal.keys("s")
+            terminal.until(lambda: position(terminal) == here + 1)
+
+        while "FAIL" not in terminal.text:
+            step()
+        terminal.sees("▶  TENSOR_MATCH       L['x']", "✗ verdict     FAIL", "size[0] 3 ≠ 5")
+        step()
+        terminal.sees("MISS")
+        step()
+        terminal.until(lambda: "0/1  attempt 1" in terminal.lines[0])
+        terminal.sees("▶   2    0 RESUME")
+        terminal.keys("c")
+        terminal.sees("ENDED", "exit code 0")
