@@ -4,8 +4,8 @@ What to look for in stepper (`stepper run --break entry:describe demos/entry_lif
 
 * It stops when the second function has been compiled. The cache holds an entry for each; that of
   ``apply`` depends on the class ``Scaler``, which its guards know by identity.
-* ``del scaler; gc.collect()`` in the console lets the class die, and the entry is invalid at once:
-  an ``invalidate`` event, with the class, the guard's line and the place.
+* ``k`` shows the cache: the entry of ``apply`` lives on the class. ``del scaler; gc.collect()`` in
+  the console (``e``) lets it die, and the entry is invalid at once, with class, guard and place.
 * Then ``apply`` is called with a new class, and translated again. Without the deletion the program
   deletes the class itself.
 """
