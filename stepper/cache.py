@@ -115,7 +115,9 @@ class Entry:
         except CacheError:
             return f"<entry {self.id}, forgotten>"
         parts = [f"entry {self.id} of {self._known.code.qualname}", facts.compile_id]
-        parts += [facts.state, f"{facts.guards} guards"]
+        parts.append(facts.state)
+        if facts.guards is not None:
+            parts.append(f"{facts.guards} guards")
         if facts.backend:
             parts.append(facts.backend)
         if facts.copied_from is not None:

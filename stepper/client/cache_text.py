@@ -64,7 +64,8 @@ def entry_facts(entry: CacheEntry) -> list[str]:
     facts = []
     if entry.origin is not Origin.COMPILED:
         facts.append(str(entry.origin))
-    facts.append(plural(entry.guards, "guard"))
+    if entry.guards is not None:
+        facts.append(plural(entry.guards, "guard"))
     if entry.hits is not None:
         facts.append(plural(entry.hits, "hit"))
     if entry.backend:

@@ -123,7 +123,8 @@ class CacheEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """The isolated region it belongs to; -1 is the one of everybody."""
     backend: str = ""
     """Name of the backend; empty when it is not checked."""
-    guards: int = 0
+    guards: int | None = None
+    """None when nobody looked while it was in the cache."""
     hits: int | None = None
     """How many calls it has served; None when nobody counted."""
     age: float | None = None

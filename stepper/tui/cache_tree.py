@@ -177,7 +177,10 @@ class CacheTree:
 
     def _inside(self, entry: CacheEntry, check: EntryCheck | None) -> list[Branch]:
         view = self._view(entry)
-        branches: list[Branch] = []
+        # Said in the entry's own row already, where much of it can be out of sight.
+        branches = _texts("why", [entry_reason(entry, self.cwd)] if entry.reason else [], "error")
+        if check is not None and check.reason:
+            branches.append(_leaf("check", one_line(check.reason), "error"))
         told = {line.source: line for line in view.entry.lifelines} if view else {}
         for number, listed in enumerate(entry.lifelines):
             line = told.get(listed.source, listed) if listed.alive else listed
@@ -201,7 +204,7 @@ class CacheTree:
                 branches += _texts("run", comparison_lines(run.comparison), role)
         subject = Subject(entry.code, entry.id)
         for name, text, children in (
-            ("guards", f"guards {entry.guards}", self._guards),
+            ("guards", " ".join(("guards", *_count(entry.guards))), self._guards),
             ("code", "transformed code", self._code),
             ("graph", "graph", self._graph),
         ):
@@ -342,3 +345,7 @@ def _guard_facts(row: GuardRow, check: GuardCheck | None, cwd: str) -> list[Bran
     facts += [("because of", short_path(row.user_line, cwd)), ("line", row.user_code)]
     facts.append(("hint", row.hint))
     return _texts("fact", [f"{name}  {one_line(text)}" for name, text in facts if text], "")
+
+
+def _count(number: int | None) -> tuple[str, ...]:
+    return () if number is None else (str(number),)

@@ -347,7 +347,7 @@ class CacheBook:
         entry.born = time.monotonic()
         entry.bonds = bonds_of(wrapper, newest=True)
         entry.transformed = weakref.ref(transformed)
-        self._measure(entry)
+        entry.change(transformed=transformed.co_qualname, lifelines=_lifelines(entry, ()))
         return entry
 
     def _recognize(
@@ -371,8 +371,6 @@ class CacheBook:
             entry.wrapper = weakref.ref(wrapper)
         if origin is Origin.COMPILED and not entry.facts.backend:
             entry.change(region=region_of(item), backend=backend_name(item.backend))
-        if not entry.facts.guards and not dead:
-            self._measure(entry)
         return entry
 
     def _of_tombstone(self, known: KnownCode, compile_id: str) -> KnownEntry | None:
@@ -386,11 +384,15 @@ class CacheBook:
         present = [entry for entry in named if entry.facts.state is not EntryState.EVICTED]
         return next(iter(present or [entry for entry in reversed(named) if entry.doomed]), None)
 
-    def _measure(self, entry: KnownEntry) -> None:
-        """What does not change while it lives."""
+    def measure(self, entry: KnownEntry) -> None:
+        """Find out what does not change while it lives, once. It takes milliseconds in a large
+        model: not before somebody looks, or it dies."""
+        if entry.facts.guards is not None:
+            return
         wrapper, transformed = self.parts(entry)
-        rows = GuardTree(wrapper).rows if wrapper is not None else ()
-        entry.change(guards=len(rows), lifelines=_lifelines(entry, rows))
+        if wrapper is not None and not isinstance(wrapper, DeletedGuardManagerWrapper):
+            rows = GuardTree(wrapper).rows
+            entry.change(guards=len(rows), lifelines=_lifelines(entry, rows))
         if transformed is not None:
             graph = graphs.graph_of(transformed, wrapper)
             entry.change(
@@ -423,6 +425,7 @@ class CacheBook:
         )
 
     def _entry_facts(self, entry: KnownEntry) -> CacheEntry:
+        self.measure(entry)
         facts = entry.facts
         hits = facts.hits
         if facts.state is EntryState.VALID:
@@ -485,10 +488,13 @@ def _lifelines(
     entry: KnownEntry, rows: tuple[Any, ...], *, detail: bool = False
 ) -> tuple[Lifeline, ...]:
     told = {line.source: line for line in entry.facts.lifelines}
+    checks: dict[int | None, list[int]] = {}
+    for row in rows:
+        checks.setdefault(identity_of(row), []).append(row.index)
     found = []
     for bond in entry.bonds:
         old = told.get(bond.source)
-        guards = tuple(row.index for row in rows if identity_of(row) == bond.id)
+        guards = tuple(checks.get(bond.id, ()))
         value = bond.object()
         alive = value is not None
         found.append(

@@ -34,6 +34,8 @@ from stepper.model.cache import CacheError, EntryState
 from stepper.model.trace import EventKind, MomentId
 
 _OURS = "stepper."
+_NAMED = 5
+"""So many of the objects that an entry dies with are named in its event."""
 _STRATEGIES = {"SKIP": "skip", "RUN_ONLY": "run only"}
 
 
@@ -94,11 +96,11 @@ class CacheWatcher:
         if not isinstance(original, CodeType):
             return
         entry = BOOK.announce(original, transformed, wrapper, compile_id, translation)
-        facts = entry.facts
-        text = f"{entry.label}: {facts.guards} guards"
-        mortal = [f"{line.object} ({line.source})" for line in facts.lifelines]
+        text = entry.label
+        mortal = [f"{line.object} ({line.source})" for line in entry.facts.lifelines]
         if mortal:
-            text += f"; it dies with {', '.join(mortal)}"
+            more = f" and {len(mortal) - _NAMED} more" if len(mortal) > _NAMED else ""
+            text += f": it dies with {', '.join(mortal[:_NAMED])}{more}"
         self._note(EventKind.ENTRY, entry, text)
         self.tell()
 
@@ -133,6 +135,7 @@ class CacheWatcher:
         self._ended(entry, source)
 
     def _ended(self, entry: KnownEntry, source: str) -> None:
+        BOOK.measure(entry)  # while its guards can be read
         line = next((each for each in entry.facts.lifelines if each.source == source), None)
         bond = next((each for each in entry.bonds if each.source == source), None)
         what = bond.text if bond is not None else source
