@@ -224,7 +224,7 @@ def test_another_shape_fails_a_guard_and_is_compiled_again(tmp_path: Path) -> No
     with stepper("run", "--lookups", "-b", second, str(script), state=tmp_path) as terminal:
         terminal.sees("STOPPED", "lookup", "double")
         terminal.keys("42")
-        terminal.sees("verdict", "REGION")
+        terminal.sees("verdict", "ENTRY")
 
         def step() -> None:
             here = position(terminal)
@@ -233,7 +233,7 @@ def test_another_shape_fails_a_guard_and_is_compiled_again(tmp_path: Path) -> No
 
         while "FAIL" not in terminal.text:
             step()
-        terminal.sees("▶  TENSOR_MATCH       L['x']", "✗ verdict     FAIL", "size[0] 3 ≠ 5")
+        terminal.sees("▶  TENSOR_MATCH", "L['x']", "✗ verdict     FAIL", "size[0] 3 ≠ 5")
         step()
         terminal.sees("MISS")
         step()

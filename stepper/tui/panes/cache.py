@@ -58,7 +58,7 @@ class _Action(NamedTuple):
 
 ACTIONS = (
     _Action("a", "check", "Run arguments against the cache", "code"),
-    _Action("A", "compare", "Run arguments, and compare the winner's result with eager's", "code"),
+    _Action("A", "compare", "Run arguments, and compare the winner with eager", "code"),
     _Action("h", "run", "Run the entry by hand, whatever its guards say", "entry"),
     _Action("b", "stop", "Stop where the program runs it next, to step its code", "code"),
     _Action("d", "drop", "Copy the entry without this guard (or the selected ones)", "guard"),
