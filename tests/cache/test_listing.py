@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 import stepper.cache as cache
-from stepper.engines.dynamo.cache import BOOK
+from stepper.engines.dynamo.cache import BOOK, backend_name
 from stepper.model.cache import CachedCode, CacheEntry, EntryState
 
 
@@ -59,6 +59,7 @@ def test_two_backends_share_a_code() -> None:
     torch.compile(shape_of, backend="eager")(torch.ones(2))
     torch.compile(shape_of, backend="aot_eager")(torch.ones(2))
     assert {entry.backend for entry in live("shape_of")} == {"eager", "aot_eager"}
+    assert backend_name(torch._TorchCompileInductorWrapper("default", None, None)) == "inductor"
 
 
 def test_resume_functions_are_listed() -> None:

@@ -478,7 +478,8 @@ def entries_of(code: CodeType) -> list[tuple[Origin, Any]]:
 def backend_name(backend: object) -> str:
     """The backend in a word."""
     fields = getattr(backend, "__dict__", {})
-    name = fields.get("compiler_name") if type(fields) is dict else None
+    of_type = type.__getattribute__(type(backend), "__dict__").get("compiler_name")
+    name = fields.get("compiler_name", of_type) if type(fields) is dict else of_type
     if type(name) is str:
         return name
     return callable_name(backend) or plain_text(backend)
