@@ -210,6 +210,21 @@ class Cursor:
 
     # -- jumps ---------------------------------------------------------------------------------
 
+    def begin(self, at: int | None = None) -> Move | None:
+        """Show the first place: where the program stands; of a recording the first moment, or the
+        newest when the program that wrote it did not end in order. Then `at`, if it is given; what
+        became of that is returned."""
+        self.refresh()
+        recording = self.recording
+        if recording is None or not self.newest:
+            return None
+        if self.session.stopped is not None:
+            self.arrived()
+            return None
+        orderly = not self.session.live and recording.ended in ("exit", "detached")
+        self.goto(1 if orderly else self.newest)
+        return None if at is None else self.goto(at)
+
     def goto(self, moment: int) -> Move:
         """Show a moment by its number; one outside the recording is refused."""
         self.refresh()
@@ -226,6 +241,25 @@ class Cursor:
         if self.newest == 0:
             return self._nothing()
         return self._jumped(navigation.by_percentage(self._require(), percent))
+
+    def goto_written(self, text: str) -> Move:
+        """Show the moment that a person has written down: `120`, `+5`, `-5` or `50%`."""
+        text = text.strip().replace(",", "")
+        try:
+            if text.endswith("%"):
+                return self.goto_percent(float(text[:-1]))
+            return self.goto(int(text) + (self.position if text.startswith(("+", "-")) else 0))
+        except ValueError:
+            problem = f"{text!r} is no moment: write a number, +N, -N or N%"
+            return Move("refused", self.position, problem)
+
+    def event_counts(self) -> list[tuple[EventKind, int]]:
+        """How many events of each kind there are, without the kinds that there are none of."""
+        recording = self.recording
+        if recording is None:
+            return []
+        counts = ((kind, recording.event_count(kinds=(kind,))) for kind in EventKind)
+        return [(kind, count) for kind, count in counts if count]
 
     def to_newest(self) -> Move:
         """Show the newest moment."""

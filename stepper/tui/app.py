@@ -132,7 +132,9 @@ class StepperApp(PromptKeys[int]):
 
     def on_mount(self) -> None:
         self.say()
-        self._open()
+        move = self.cursor.begin(self._begin_at)
+        if move is not None:
+            self._tell(move)
         self.renew()
         self.desk.reveal("source")
         self._unsubscribe = self.session.subscribe(self._arrived)
@@ -148,22 +150,6 @@ class StepperApp(PromptKeys[int]):
     def _arrived(self, event: SessionEvent) -> None:
         """On the session's reader thread: hand the event over, and nothing else."""
         self.post_message(self.FromSession(event))
-
-    def _open(self) -> None:
-        """Go to the first place."""
-        recording = self.session.recording
-        if recording is None:
-            return
-        recording.refresh()
-        if not recording.newest:
-            return
-        if self.session.stopped is not None:
-            self.cursor.arrived()
-        else:
-            orderly = not self.session.live and recording.ended in ("exit", "detached")
-            self.cursor.goto(1 if orderly else recording.newest)
-            if self._begin_at is not None:
-                self._tell(self.cursor.goto(self._begin_at))
 
     # The picture
 
@@ -245,9 +231,7 @@ class StepperApp(PromptKeys[int]):
     def _explain_break(self) -> None:
         """At a graph break, say what kind it is instead of the first line of a long message."""
         recording, moment = self.session.recording, self.cursor.position
-        if recording is None or not moment:
-            return
-        found = recording.graph_break_at(moment)
+        found = recording.graph_break_at(moment) if recording is not None and moment else None
         if found is not None:
             kind = found.gb_type or found.reason.partition("\n")[0]
             self.say(f"graph break: {kind}. 8 shows Dynamo's reason and hints", "warning")
@@ -293,13 +277,7 @@ class StepperApp(PromptKeys[int]):
     def _until_line(self) -> int | None:
         """In the source pane, `until` goes to the cursor's line when that is further down."""
         pane = self.desk.focused_pane()
-        if not isinstance(pane, SourcePane):
-            return None
-        breakpoint = pane.breakpoint_here()
-        line = self.snapshot.line if self.snapshot else None
-        if breakpoint is None or line is None or breakpoint.number <= line:
-            return None
-        return breakpoint.number
+        return pane.line_further_down() if isinstance(pane, SourcePane) else None
 
     def _tell(self, move: Move, text: str = "") -> None:
         """Show what became of a move."""
@@ -324,20 +302,8 @@ class StepperApp(PromptKeys[int]):
         self.query_one(Prompt).ask("go to moment, +N, -N or percent%:", self._goto)
 
     def _goto(self, text: str) -> None:
-        text = text.strip().replace(",", "")
-        if not text:
-            return
-        try:
-            if text.endswith("%"):
-                move = self.cursor.goto_percent(float(text[:-1]))
-            elif text[0] in "+-":
-                move = self.cursor.goto(self.cursor.position + int(text))
-            else:
-                move = self.cursor.goto(int(text))
-        except ValueError:
-            self.say(f"{text!r} is no moment: write a number, +N, -N or N%", "warning")
-        else:
-            self._tell(move)
+        if text.strip():
+            self._tell(self.cursor.goto_written(text))
 
     def action_newest(self) -> None:
         # Another process's recording goes on growing; a program of ours shows its stops by itself.
@@ -363,12 +329,7 @@ class StepperApp(PromptKeys[int]):
 
     def _choose_event(self, direction: int) -> None:
         """Let the user choose a kind of event, and go to the next one (0: only choose)."""
-        recording = self.session.recording
-        if recording is None:
-            self.say("nothing has happened yet", "warning")
-            return
-        counts = [(kind, recording.event_count(kinds=(kind,))) for kind in EventKind]
-        counts = [(kind, count) for kind, count in counts if count]
+        counts = self.cursor.event_counts()
         if not counts:
             self.say("nothing has happened yet", "warning")
             return

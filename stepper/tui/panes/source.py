@@ -124,6 +124,12 @@ class SourcePane(Pane):
         """A breakpoint at the cursor's line."""
         return self._breakpoint_at(self.lines.cursor)
 
+    def line_further_down(self) -> int | None:
+        """The cursor's line, when it is below the one at which the interpreter stands."""
+        here = self.breakpoint_here()
+        line = self.snapshot.line if self.snapshot else None
+        return here.number if here and line is not None and here.number > line else None
+
     def _breakpoint_at(self, index: int) -> Breakpoint | None:
         if self._code is None or index >= len(self._code.source):
             return None
