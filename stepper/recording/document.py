@@ -64,7 +64,7 @@ def page() -> str:
         ]
         parts += [_column(line) for line in body.splitlines() if line.strip()]
     parts.append(_ENDING)
-    for record in (schema.Moments, schema.Delta, schema.Keyframe, schema.FrameKey):
+    for record in (schema.Moments, schema.Events, schema.Delta, schema.Keyframe, schema.FrameKey):
         parts += [_record(record)]
     return "\n".join(parts).rstrip() + "\n"
 

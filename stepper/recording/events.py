@@ -1,8 +1,9 @@
 """Everything that happened: filtered, searched, paged.
 
-For each filter in use the ids of the events that fit are kept in one array, extended after a
-refresh; so counting, paging to any place of 100,000 events and finding the next one are look-ups,
-and only the rows on screen are read.
+They are stored in runs (see the schema). When they are first asked for, every run is read once and
+its moments and kinds are kept; texts are kept of the runs that were read last. For each filter in
+use the ids of the events that fit are kept in one array, extended after a refresh; so counting,
+paging to any place of 100,000 events and finding the next one are look-ups.
 """
 
 from __future__ import annotations
@@ -10,23 +11,36 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from stepper.model.trace import Event, EventKind, Output
+from stepper.recording.catalog import unpacked
 from stepper.recording.database import Database, damaged
+from stepper.recording.schema import MOST_TOGETHER
+from stepper.recording.schema import Events as Body
 
 _FILTERS = 24
 """Filters that are remembered: a search or two, and each kind that a timeline counts."""
 
 
-class _EventRow(NamedTuple):
-    id: int
-    moment: int
-    kind: str
-    ref: int | None
-    text: str
-    frame: int | None
+_KEPT = 65_536
+"""Events that are kept whole."""
+
+_LARGEST = 2**63 - 1
+
+_KINDS = {str(kind): number for number, kind in enumerate(EventKind)}
+
+
+class _Run(NamedTuple):
+    first: int
+    size: int
+
+    @property
+    def last(self) -> int:
+        return self.first + self.size - 1
 
 
 _Filter = tuple[frozenset[EventKind] | None, str]
@@ -71,7 +85,15 @@ class Events:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._decoder = msgspec.msgpack.Decoder(Body)
         self._generation = 0
+        self._read_generation = -1
+        self._runs: list[_Run] = []
+        self._moments = array("q")
+        self._kinds = array("b")
+        """Of all events in order, as numbers."""
+        self._kept: OrderedDict[int, Body] = OrderedDict()
+        self._kept_events = 0
         self._matches: OrderedDict[_Filter, _Matches] = OrderedDict()
 
     def refresh(self) -> None:
@@ -142,38 +164,89 @@ class Events:
 
     def _extend(self, found: _Matches, wanted: _Filter) -> None:
         kinds, text = wanted
-        newest = self._database.one(tuple[int | None], "SELECT max(id) FROM event")
-        sql = "SELECT id, moment FROM event WHERE id > ?"
-        params: list[object] = [found.last_id]
-        if kinds is not None:
-            sql += f" AND kind IN ({','.join('?' * len(kinds))})"
-            params.extend(sorted(map(str, kinds)))
-        if text:
-            escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-            sql += " AND text LIKE ? ESCAPE '\\'"
-            params.append(f"%{escaped}%")
-        events = self._database.query(tuple[int, int], sql + " ORDER BY id", params)
+        self._read_on()
+        numbers = None if kinds is None else {_KINDS[str(kind)] for kind in kinds}
+        events: list[tuple[int, int]] = []
+        at = 0
+        for run in self._runs:
+            start = max(0, found.last_id + 1 - run.first)
+            if start < run.size:
+                places: Iterable[int] = range(start, run.size)
+                if numbers is not None:
+                    places = [place for place in places if self._kinds[at + place] in numbers]
+                if text and places:
+                    texts = self._body(run).texts
+                    wanted_text = text.lower()
+                    places = [place for place in places if wanted_text in texts[place].lower()]
+                events.extend((run.first + place, self._moments[at + place]) for place in places)
+            at += run.size
         if events:
             found.add(events)
-        ends = [newest[0] if newest and newest[0] is not None else -1, found.last_id]
-        found.last_id = max([*ends, *found.ids[-1:]])
+        if self._runs:
+            found.last_id = self._runs[-1].last
+
+    def _read_on(self) -> None:
+        """Read the runs that are new since the last refresh."""
+        if self._read_generation == self._generation:
+            return
+        last = self._runs[-1].last if self._runs else 0
+        while rows := self._database.query(
+            tuple[int, int, bytes],
+            "SELECT first, count, body FROM events WHERE first > ? ORDER BY first LIMIT 50",
+            (last or -_LARGEST,),
+        ):
+            for first, count, body in rows:
+                run = _Run(first, count)
+                if first != last + 1 or not 1 <= count <= MOST_TOGETHER:
+                    raise damaged(self._database.path, f"{count} events from {first} on")
+                decoded = self._decoded(run, body)
+                try:
+                    kinds = array("b", [_KINDS[kind] for kind in decoded.kinds])
+                    moments = array("q", decoded.moments)
+                except (KeyError, OverflowError) as error:
+                    raise damaged(self._database.path, f"an event of {error}") from error
+                self._kinds.extend(kinds)
+                self._moments.extend(moments)
+                self._runs.append(run)
+                last = run.last
+        self._read_generation = self._generation
+
+    def _decoded(self, run: _Run, body: bytes) -> Body:
+        found = unpacked(self._database, self._decoder, body)
+        if any(len(column) != run.size for column in msgspec.structs.astuple(found)):
+            raise damaged(self._database.path, f"a run of {run.size} events is shorter or longer")
+        self._kept[run.first] = found
+        self._kept_events += run.size
+        while len(self._kept) > 1 and self._kept_events > _KEPT:
+            self._kept_events -= len(self._kept.popitem(last=False)[1].kinds)
+        return found
+
+    def _body(self, run: _Run) -> Body:
+        found = self._kept.get(run.first)
+        if found is not None:
+            self._kept.move_to_end(run.first)
+            return found
+        row = self._database.one(
+            tuple[bytes], "SELECT body FROM events WHERE first = ?", (run.first,)
+        )
+        if row is None:
+            raise damaged(self._database.path, "a run of events is gone")
+        return self._decoded(run, row[0])
 
     def _read(self, ids: Sequence[int]) -> list[Event]:
         found: list[Event] = []
-        columns = ", ".join(_EventRow._fields)
-        for i in range(0, len(ids), 500):
-            part = ids[i : i + 500]
-            if part[-1] - part[0] == len(part) - 1:
-                condition, params = "BETWEEN ? AND ?", [part[0], part[-1]]
-            else:
-                condition, params = f"IN ({','.join('?' * len(part))})", list(part)
-            sql = f"SELECT {columns} FROM event WHERE id {condition} ORDER BY id"
-            found.extend(map(self._event, self._database.query(_EventRow, sql, params)))
+        for id in ids:
+            run = self._runs[bisect_right(self._runs, id, key=lambda run: run.first) - 1]
+            body = self._body(run)
+            at = id - run.first
+            found.append(
+                Event(
+                    id,
+                    body.moments[at],
+                    EventKind(body.kinds[at]),
+                    body.refs[at],
+                    body.texts[at],
+                    body.frames[at],
+                )
+            )
         return found
-
-    def _event(self, row: _EventRow) -> Event:
-        try:
-            kind = EventKind(row.kind)
-        except ValueError as error:
-            raise damaged(self._database.path, str(error)) from error
-        return Event(row.id, row.moment, kind, row.ref, row.text, row.frame)

@@ -31,7 +31,8 @@ VERSION = 3
 HISTORY = {3: "The first released."}
 
 MOST_TOGETHER = 65_536
-"""No run of moments is longer, so that reading one takes milliseconds, whoever wrote it."""
+"""No run of moments or events is longer, so that reading one takes milliseconds, whoever wrote
+it."""
 
 SCHEMA = """
 -- One row: what this is a recording of.
@@ -132,14 +133,11 @@ CREATE TABLE graph_break (
     body BLOB NOT NULL                -- msgpack of GraphBreak
 );
 
--- Everything that happened, in order, to be filtered and searched.
-CREATE TABLE event (
-    id INTEGER PRIMARY KEY,
-    moment INTEGER NOT NULL,
-    kind TEXT NOT NULL,               -- EventKind
-    ref INTEGER,                      -- id in the kind's own table
-    frame INTEGER,
-    text TEXT NOT NULL
+-- Everything that happened, in order, to be filtered and searched; in runs, as moments are.
+CREATE TABLE events (
+    first INTEGER PRIMARY KEY,        -- number of the run's first event
+    count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
+    body BLOB NOT NULL                -- msgpack of Events
 );
 
 -- What the program wrote to its terminal; written by the front end that owns the terminal.
@@ -160,6 +158,19 @@ class Moments(msgspec.Struct, frozen=True, array_like=True):
     """Indices into the instructions of the frames' codes."""
     deltas: list[bytes | None]
     """msgpack of Delta; None: nothing changed in the frame."""
+
+
+class Events(msgspec.Struct, frozen=True, array_like=True):
+    """A run of events, as five lists of the same length."""
+
+    moments: list[int]
+    kinds: list[str]
+    """Each an EventKind."""
+    texts: list[str]
+    refs: list[int | None]
+    """Ids in the kind's own table."""
+    frames: list[int | None]
+    """Ids in table `frame`."""
 
 
 class Delta(msgspec.Struct, frozen=True, array_like=True):

@@ -50,7 +50,7 @@ _GUARD = "INSERT INTO guard VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _NODE = "INSERT INTO node VALUES (?, ?, ?, ?, ?, ?)"
 _SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
-_EVENT = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)"
+_EVENTS = "INSERT INTO events VALUES (?, ?, ?)"
 # After all inserts, since they change rows that may wait in the same batch.
 _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _GUARD_CODE = "UPDATE guard SET code = ? WHERE id = ?"
@@ -59,7 +59,7 @@ _NODE_ERASED = "UPDATE node SET erased = ? WHERE id = ?"
 
 _STATEMENTS = (
     _MOMENTS, _KEYFRAME, _CODE, _VALUE, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
-    _GRAPH_BREAK, _EVENT, _FRAME_END, _GUARD_CODE, _GUARD_WITHDRAWN, _NODE_ERASED,
+    _GRAPH_BREAK, _EVENTS, _FRAME_END, _GUARD_CODE, _GUARD_WITHDRAWN, _NODE_ERASED,
 )  # fmt: skip
 
 
@@ -88,7 +88,9 @@ class Writer:
         """Asked at each commit for the moments since the last one: the first's number, how many,
         and encoded Moments."""
         self._committed_at = monotonic()
-        self._events = 0
+        self._events: list[object] = []
+        """Moment, kind, text, ref, frame of each that waits, without tuples around them."""
+        self._event_count = 0
         self.path = path
         self.failed = ""
         self.on_failure = None
@@ -175,11 +177,11 @@ class Writer:
         frame: int | None = None,
     ) -> int:
         """Something that happened, in the order of moments; returns the event's id."""
-        self._events += 1
-        self._waiting[_EVENT] += (self._events, moment, str(kind), ref, frame, clean(text))
+        self._event_count += 1
+        self._events += (moment, kind, text, ref, frame)
         if monotonic() - self._committed_at > _QUIET:
             self.flush()
-        return self._events
+        return self._event_count
 
     def flush(self) -> None:
         """Commit everything handed in so far: readers see it and a SIGKILL cannot take it."""
@@ -189,6 +191,11 @@ class Writer:
             return
         if self.source is not None and (run := self.source()) is not None:
             self._waiting[_MOMENTS] += run
+        if self._events:
+            columns = [self._events[column::5] for column in range(5)]
+            count = len(columns[0])
+            self._waiting[_EVENTS] += (self._event_count - count + 1, count, pack(columns))
+            self._events.clear()
         batches = [
             (sql, zip(*[iter(values)] * sql.count("?"), strict=True))
             for sql, values in self._waiting.items()
@@ -226,6 +233,7 @@ class Writer:
             self._database = None
 
     def _forget(self) -> None:
+        self._events.clear()
         for values in self._waiting.values():
             values.clear()
 

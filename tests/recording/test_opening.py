@@ -106,11 +106,11 @@ def test_a_format_from_before_the_first_release_says_what_to_do(path: Path) -> N
     "statement",
     [
         "CREATE VIEW harmless AS SELECT 1",
-        "CREATE TRIGGER t AFTER INSERT ON event BEGIN SELECT 1; END",
-        "CREATE INDEX i ON event (abs(moment))",
+        "CREATE TRIGGER t AFTER INSERT ON events BEGIN SELECT 1; END",
+        "CREATE INDEX i ON events (abs(first))",
         "DROP TABLE guard",
-        "ALTER TABLE event DROP COLUMN text",
-        "ALTER TABLE event ADD COLUMN bomb AS (randomblob(1000000000))",
+        "ALTER TABLE events DROP COLUMN body",
+        "ALTER TABLE events ADD COLUMN bomb AS (randomblob(1000000000))",
     ],
 )
 def test_schema_that_could_run_something_is_refused(path: Path, statement: str) -> None:
@@ -121,9 +121,8 @@ def test_schema_that_could_run_something_is_refused(path: Path, statement: str) 
 
 def test_table_replaced_by_a_view_is_refused(path: Path) -> None:
     change(
-        path, "DROP TABLE event",
-        "CREATE VIEW event AS SELECT 1 AS id, 1 AS moment, 'note' AS kind, NULL AS ref,"
-        " NULL AS frame, load_extension('evil.so') AS text",
+        path, "DROP TABLE events",
+        "CREATE VIEW events AS SELECT 1 AS first, 1 AS count, load_extension('evil.so') AS body",
     )  # fmt: skip
     with pytest.raises(RecordingError, match="damaged"):
         Recording.open(str(path))
@@ -168,7 +167,12 @@ def test_table_replaced_by_a_view_is_refused(path: Path) -> None:
         "UPDATE guard SET moment = 'soon'",
         "UPDATE node SET rank = 'high'",
         "UPDATE node SET body = x'ffffffff'",
-        "UPDATE event SET kind = 'nonsense'",
+        "UPDATE events SET body = replace(body, 'guard', 'gUard')",
+        "UPDATE events SET body = x'95'",
+        "UPDATE events SET count = count + 1",
+        "UPDATE events SET count = 0",
+        "UPDATE events SET first = -first",
+        "UPDATE events SET first = first + 9223372036854770000",
         "UPDATE output SET data = x'fffe'",
         "UPDATE output SET data = CAST(x'fffe' AS TEXT)",
     ],
