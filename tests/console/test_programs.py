@@ -132,7 +132,7 @@ def test_a_program_killed_at_a_stop_leaves_everything(tmp_path: Path) -> None:
     os.kill(int(child.match[1]), signal.SIGKILL)
     child.expect(PROMPT)
     child.sendline("s")
-    child.expect(r"the program killed by SIGKILL \(9\)")
+    child.expect(r"the program was killed by SIGKILL \(9\)")
     child.sendline("goto 2")
     child.expect("moment 2/5")
     child.sendline("q")
