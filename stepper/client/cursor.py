@@ -393,7 +393,7 @@ class Cursor:
     def _last_words(self) -> str:
         """Why there is nothing after the newest moment."""
         if self.session.exit_status is not None:
-            end = self.session.exit_status.text
+            end = self.session.exit_status.sentence
             return f"the program {end}: this is the last moment ({self.newest})"
         if self.session.growing:
             return (

@@ -360,7 +360,7 @@ class Session:
     def _why_not_live(self) -> str:
         if self._channel is None:
             return "this is a recording: there is no program to control"
-        status = self.exit_status.text if self.exit_status else "is gone"
+        status = self.exit_status.sentence if self.exit_status else "is gone"
         return f"the program {status}"
 
 

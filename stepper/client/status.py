@@ -26,14 +26,19 @@ class ExitStatus(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """In words: `ended with exit code 1`, `was killed by SIGKILL (9)`."""
+        """In words: `ended with exit code 1`, `killed by SIGKILL (9)`."""
         if self.signal is not None:
-            text = f"was killed by {signal_name(self.signal)} ({self.signal})"
+            text = f"killed by {signal_name(self.signal)} ({self.signal})"
         elif self.code is not None:
             text = f"ended with exit code {self.code}"
         else:
             text = "let go of the debugger"
         return f"{text}; {self.explanation}" if self.explanation else text
+
+    @property
+    def sentence(self) -> str:
+        """What follows `the program`: `ended with exit code 1`, `was killed by SIGKILL (9)`."""
+        return self.text if self.signal is None else f"was {self.text}"
 
     @property
     def shell_code(self) -> int:

@@ -301,7 +301,7 @@ class Shell:
         self._ended = ended
         if self._leaving:
             return
-        self.screen.say(f"the program {ended.status.text}", "bold")
+        self.screen.say(f"the program {ended.status.sentence}", "bold")
         if self.session.attached:
             return
         self.cursor.to_newest()

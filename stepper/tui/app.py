@@ -166,7 +166,7 @@ class StepperApp(PromptKeys[int]):
             breakpoints=tuple(session.breakpoints),
             stopped=session.stopped,
             evaluated=self._evaluated,
-            ended=session.exit_status.text if session.exit_status else "",
+            ended=session.exit_status.sentence if session.exit_status else "",
         )
 
     def _status(self) -> Status:

@@ -86,7 +86,7 @@ def test_a_death_by_signal_is_told_by_name(tmp_path: Path, name: str) -> None:
     status = watch.until_ended().status
     number = getattr(signal, name)
     assert status.signal == number
-    assert status.text.startswith(f"was killed by {name} ({int(number)})")
+    assert status.text.startswith(f"killed by {name} ({int(number)})")
     assert status.shell_code == 128 + number
     assert "last words" in watch.output, "the output is drained before the end is told"
 
