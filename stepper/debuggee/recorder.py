@@ -70,6 +70,8 @@ class Recorder:
             flush=writer.flush,
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
+        self._user_line_at = (0, 0), ""
+        """The instruction `_user_line` was asked of last, as code and index, and the answer."""
         writer.source = self.steps.take
 
     def _next(self, what: str) -> int:
@@ -264,9 +266,10 @@ class Recorder:
         frame = FrameMirror(self._next("frame"), key, make_code, parent, attempt, call_moment)
         if self.everything:
             self._write_frame(frame)
-        if parent is not None and (self.everything or self.judge.wants(EventKind.INLINE)):
+        if parent is not None and self.wants(EventKind.INLINE):
             code = frame.code
-            self._occurred(EventKind.INLINE, code.label, frame.id, Subject(name=code.qualname))
+            subject = self._subject(EventKind.INLINE, name=code.qualname)
+            self._occurred(EventKind.INLINE, code.label, frame.id, subject)
         return frame
 
     def _write_frame(self, frame: FrameMirror) -> None:
@@ -326,9 +329,8 @@ class Recorder:
                 user_line=self._user_line(attempt),
             )
         )
-        self._occurred(
-            EventKind.GUARD, f"{kind} {source}".rstrip(), number, Subject(kind=kind, source=source)
-        )
+        subject = self._subject(EventKind.GUARD, kind=kind, source=source)
+        self._occurred(EventKind.GUARD, f"{kind} {source}".rstrip(), number, subject)
 
     def guard_withdrawn(self, attempt: LiveAttempt, number: int) -> None:
         """The engine's compiler takes a guard back."""
@@ -341,19 +343,23 @@ class Recorder:
         frame = self.current
         if frame is None or frame.attempt is not attempt:
             return ""
-        instructions = frame.code.instructions
-        line = instructions[frame.ip].line if frame.ip < len(instructions) else None
-        return f"{frame.code.filename}:{line or frame.code.first_line} in {frame.code.label}"
+        at = (frame.code.id, frame.ip)  # most come several from one instruction
+        if at != self._user_line_at[0]:
+            instructions = frame.code.instructions
+            line = instructions[frame.ip].line if frame.ip < len(instructions) else None
+            text = f"{frame.code.filename}:{line or frame.code.first_line} in {frame.code.label}"
+            self._user_line_at = at, text
+        return self._user_line_at[1]
 
     def node(self, attempt: LiveAttempt, node: trace.Node, *, known: bool) -> None:
         """A node appeared in the graph, or (`known`) the one of this id changed its name."""
         self._writer.node(node)
         if not known:
             attempt.translation.counts["nodes"] += 1
+            subject = self._subject(EventKind.NODE, target=node.target, name=node.name)
             self._occurred(
-                EventKind.NODE, f"{node.name} = {node.op} {node.target}", node.id,
-                Subject(target=node.target, name=node.name),
-            )  # fmt: skip
+                EventKind.NODE, f"{node.name} = {node.op} {node.target}", node.id, subject
+            )
 
     def new_node_id(self) -> int:
         """A number for the next node."""
@@ -395,6 +401,10 @@ class Recorder:
         self._occurred(
             EventKind.GRAPH_BREAK, _first_line(record.reason), record.id, moment=record.moment
         )
+
+    def _subject(self, event: EventKind, /, **about: str) -> Subject:
+        """What an occurrence is about, for the judge, if he wants to hear of it."""
+        return Subject(**about) if self.judge.wants(event) else NOTHING
 
     def _occurred(
         self,
@@ -562,4 +572,4 @@ def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Atte
 
 
 def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0]
+    return text.strip().partition("\n")[0] if "\n" in text else text

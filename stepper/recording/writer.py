@@ -88,6 +88,8 @@ class Writer:
         """Asked at each commit for the moments since the last one: the first's number, how many,
         and encoded Moments."""
         self._committed_at = monotonic()
+        self._frame_ends: dict[int, int] = {}
+        """Where in their waiting rows the frames have their last moment."""
         self._events: list[object] = []
         """Moment, kind, text, ref, frame of each that waits, without tuples around them."""
         self._event_count = 0
@@ -126,14 +128,19 @@ class Writer:
 
     def frame(self, f: Frame) -> None:
         """A symbolic frame, when it is entered."""
-        self._waiting[_FRAME] += (
+        waiting = self._waiting[_FRAME]
+        self._frame_ends[f.id] = len(waiting) + 6
+        waiting += (
             f.id, f.attempt, f.parent, f.depth, f.code, f.first_moment, f.last_moment,
              f.call_moment
         )  # fmt: skip
 
     def frame_end(self, frame: int, last_moment: int) -> None:
         """A frame is left; `last_moment` is its own last one."""
-        self._waiting[_FRAME_END] += (last_moment, frame)
+        if (place := self._frame_ends.pop(frame, None)) is not None:
+            self._waiting[_FRAME][place] = last_moment
+        else:
+            self._waiting[_FRAME_END] += (last_moment, frame)
 
     def guard(self, g: Guard) -> None:
         """A guard, when it is installed."""
@@ -234,6 +241,7 @@ class Writer:
 
     def _forget(self) -> None:
         self._events.clear()
+        self._frame_ends.clear()
         for values in self._waiting.values():
             values.clear()
 

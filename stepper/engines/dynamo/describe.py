@@ -267,16 +267,29 @@ class Describer:
         return self.facts.id_of(pack(value), children)
 
 
-def _described(describer: Describer, kind: type, fields: dict[str, Any], **facts: Any) -> Value:
+def _described(
+    describer: Describer,
+    kind: type,
+    fields: dict[str, Any],
+    *,
+    text: str,
+    type_name: str | None = None,
+    items: tuple[Item, ...] = (),
+    length: int | None = None,
+    **facts: Any,
+) -> Value:
     """A description with what there is to say of any tracker."""
     cls = _type_name(kind)
     source = fields.get("source")
     mutation = fields.get("mutation_type")
-    facts.setdefault("type", _PYTHON_TYPES.get(cls, ""))
     return Value(
-        cls=cls,
-        source="" if source is None else source_name(source),
-        mutability=_IMMUTABLE if mutation is None else describer.mutability(type(mutation))[0],
+        cls,
+        type_name if type_name is not None else _PYTHON_TYPES.get(cls, ""),
+        text,
+        "" if source is None else source_name(source),
+        _IMMUTABLE if mutation is None else describer.mutability(type(mutation))[0],
+        items,
+        length,
         **facts,
     )
 
@@ -290,7 +303,7 @@ def _constant(describer: Describer, kind: type, fields: dict[str, Any], number: 
     value = fields["value"]
     text = plain_text(value)
     return _described(
-        describer, kind, fields, type=_type_name(type(value)), text=text, constant=text
+        describer, kind, fields, type_name=_type_name(type(value)), text=text, constant=text
     )
 
 
@@ -317,7 +330,7 @@ def _tensor(describer: Describer, kind: type, fields: dict[str, Any], number: Nu
             meta = msgspec.structs.replace(meta, requires_grad=grad)
     return _described(
         describer, kind, fields,
-        type=(meta.subclass if meta else "") or "Tensor",
+        type_name=(meta.subclass if meta else "") or "Tensor",
         text=meta.brief if meta else "",
         tensor=meta,
         node=node.name,
@@ -374,6 +387,8 @@ def _container(
 def _key_text(key: object) -> str:
     """The text of a dictionary key's tracker."""
     tracker = getattr(key, "vt", key)
+    if type(tracker) is ConstantVariable:
+        return plain_text(tracker.value)  # an attribute of its own: it runs nothing
     fields = fields_of(tracker)
     if (cache := fields.get("_cache")) is not None:
         if (inner := getattr(cache, "vt", None)) is None:
@@ -411,7 +426,7 @@ def _lazy_words(cache: Any) -> tuple[str, str | None]:
 
 def _lazy_facts(type_name: str, text: str | None) -> dict[str, Any]:
     text = f"{type_name} (not realized)" if text is None else text
-    return {"type": type_name, "text": text, "lazy": True}
+    return {"type_name": type_name, "text": text, "lazy": True}
 
 
 def is_tracker(value: object) -> bool:

@@ -66,7 +66,7 @@ class GuardsWatcher:
 
 def _report(recorder: Recorder, attempt: LiveAttempt, number: int, guard: Any) -> None:
     try:
-        scope = guard.source.name.lower()
+        scope = guard.source._name_.lower()  # what `name` of an enumeration answers, slowly
     except NotImplementedError:
         scope = ""
     recorder.guard(
