@@ -4,9 +4,10 @@
    view and again when it was touched. All knowledge of trackers hangs on weak references, so nothing
    lives longer because of us.
 
-   The references have no callback. An entry of a dead tracker is found out when something else
-   comes to lie at its address, and thrown away when the table grows; so the death of a tracker costs
-   nothing, and a table is never larger than the living need, times four.
+   The references have no callback, and the garbage collector does not know them: tens of thousands
+   of them would have it look through everything more often. An entry of a dead tracker is found out
+   when something else comes to lie at its address, and thrown away when the table grows; so the
+   death of a tracker costs nothing, and a table is never larger than the living need, times four.
 
    Every call of Python from here can run anything (the garbage collector, and with it a user's
    finalizer, and with that a translation): nothing holds a pointer into an array across one. */
@@ -16,11 +17,9 @@
 #include "api.h"
 #include "facts.h"
 #include "grow.h"
+#include "known.h"
 
-enum { ORDINARY = 0, CONSTANT = 1, LAZY = 2, NOTHING = 3 }; /* stepper.debuggee.faces */
-
-static PyObject *str_value, *str_source, *str_mutation_type, *str_cache, *str_vt,
-    *str_flavour; /* `str_value` is the last one made */
+static PyObject *str_value, *str_source, *str_mutation_type, *str_cache, *str_vt; /* `str_value` comes last */
 
 static int
 intern_names(void)
@@ -32,7 +31,6 @@ intern_names(void)
                    || (str_mutation_type = PyUnicode_InternFromString("mutation_type")) == NULL
                    || (str_cache = PyUnicode_InternFromString("_cache")) == NULL
                    || (str_vt = PyUnicode_InternFromString("vt")) == NULL
-                   || (str_flavour = PyUnicode_InternFromString("flavour")) == NULL
                    || (str_value = PyUnicode_InternFromString("value")) == NULL
                ? -1
                : 0;
@@ -63,17 +61,6 @@ trackers_init(Trackers *self, PyObject *describer, PyObject *late, PyObject *num
     self->late = Py_NewRef(late);
     self->number_function = Py_NewRef(number_function);
     return 0;
-}
-
-static void
-forget_touched(Touched **array, Py_ssize_t *size)
-{
-    Touched *old = *array;
-    Py_ssize_t count = *size;
-    *size = 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        Py_XDECREF(old[i].tracker);
-    }
 }
 
 void
@@ -143,154 +130,6 @@ trackers_free(Trackers *self)
     }
 }
 
-/* --- hash tables keyed by address */
-
-static size_t
-slot_of(const void *address, size_t mask)
-{
-    uintptr_t bits = (uintptr_t)address >> 4;
-    return (size_t)(bits ^ bits >> 15) & mask;
-}
-
-static Known *
-known_slot(Known *table, size_t size, PyObject *tracker)
-{
-    size_t mask = size - 1;
-    size_t at = slot_of(tracker, mask);
-    while (table[at].tracker != NULL && table[at].tracker != tracker) {
-        at = (at + 1) & mask;
-    }
-    return &table[at];
-}
-
-/* The number under which the tracker is known, or 0. */
-static uint32_t
-known_number(Trackers *self, PyObject *tracker)
-{
-    if (self->known_size == 0) {
-        return 0;
-    }
-    Known *entry = known_slot(self->known, self->known_size, tracker);
-    return entry->tracker != NULL && stepper_weakref_is(entry->ref, tracker) ? entry->number : 0;
-}
-
-static int
-grow_known(Trackers *self)
-{
-    size_t living = 0;
-    for (size_t i = 0; i < self->known_size; i++) {
-        Known *entry = &self->known[i];
-        living += entry->tracker != NULL && stepper_weakref_is(entry->ref, entry->tracker);
-    }
-    size_t size = 1024;
-    while (size < living * 4) {
-        size *= 2;
-    }
-    Known *table = PyMem_Calloc(size, sizeof(Known));
-    if (table == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    Known *old = self->known;
-    size_t old_size = self->known_size;
-    self->known = table;
-    self->known_size = size;
-    self->known_used = 0;
-    for (size_t i = 0; i < old_size; i++) {
-        if (old[i].tracker == NULL) {
-            continue;
-        }
-        if (stepper_weakref_is(old[i].ref, old[i].tracker)) {
-            *known_slot(table, size, old[i].tracker) = old[i];
-            self->known_used++;
-        }
-        else {
-            Py_DECREF(old[i].ref); /* frees a weak reference only: runs nothing */
-        }
-    }
-    PyMem_Free(old);
-    return 0;
-}
-
-static int
-remember(Trackers *self, PyObject *tracker, uint32_t number)
-{
-    PyObject *ref = PyWeakref_NewRef(tracker, NULL);
-    if (ref == NULL) {
-        return -1;
-    }
-    if (self->known_used * 2 >= self->known_size && grow_known(self) < 0) {
-        Py_DECREF(ref);
-        return -1;
-    }
-    Known *entry = known_slot(self->known, self->known_size, tracker);
-    if (entry->tracker == NULL) {
-        self->known_used++;
-    }
-    PyObject *old = entry->ref;
-    *entry = (Known){tracker, ref, number};
-    Py_XDECREF(old);
-    return 0;
-}
-
-/* Copy of what is known of the tracker's class; -1 with an exception. */
-static int
-kind_of(Trackers *self, PyObject *tracker, Kind *out)
-{
-    PyObject *type = (PyObject *)Py_TYPE(tracker);
-    if (self->kinds_size > 0) {
-        size_t mask = self->kinds_size - 1;
-        for (size_t at = slot_of(type, mask); self->kinds[at].type != NULL; at = (at + 1) & mask) {
-            if (self->kinds[at].type == type) {
-                *out = self->kinds[at];
-                return 0;
-            }
-        }
-    }
-    if (self->describer == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "the session is over");
-        return -1;
-    }
-    PyObject *answer = PyObject_CallMethodOneArg(self->describer, str_flavour, type);
-    if (answer == NULL) {
-        return -1;
-    }
-    long flavour = PyLong_AsLong(answer);
-    Py_DECREF(answer);
-    int late = PySet_Contains(self->late, type);
-    if ((flavour == -1 && PyErr_Occurred()) || late < 0) {
-        return -1;
-    }
-    if (self->kinds_used * 2 >= self->kinds_size) {
-        size_t size = self->kinds_size ? self->kinds_size * 2 : 256;
-        Kind *table = PyMem_Calloc(size, sizeof(Kind));
-        if (table == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        for (size_t i = 0; i < self->kinds_size; i++) {
-            if (self->kinds[i].type != NULL) {
-                size_t at = slot_of(self->kinds[i].type, size - 1);
-                while (table[at].type != NULL) {
-                    at = (at + 1) & (size - 1);
-                }
-                table[at] = self->kinds[i];
-            }
-        }
-        PyMem_Free(self->kinds);
-        self->kinds = table;
-        self->kinds_size = size;
-    }
-    size_t mask = self->kinds_size - 1;
-    size_t at = slot_of(type, mask);
-    while (self->kinds[at].type != NULL) {
-        at = (at + 1) & mask;
-    }
-    *out = self->kinds[at] = (Kind){Py_NewRef(type), (int)flavour, late};
-    self->kinds_used++;
-    return 0;
-}
-
 /* --- numbers */
 
 static uint32_t
@@ -339,8 +178,8 @@ number_of(void *trackers, PyObject *tracker)
     return tracker_number(trackers, tracker);
 }
 
-static uint32_t
-describe(Trackers *self, PyObject *tracker)
+uint32_t
+tracker_describe(Trackers *self, PyObject *tracker)
 {
     if (self->facts == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "the session is over");
@@ -375,7 +214,7 @@ constant_number(Trackers *self, PyObject *tracker)
     }
     PyObject *description = NULL, *boxed = NULL;
     unsigned generation = self->generation;
-    uint32_t id = describe(self, tracker);
+    uint32_t id = tracker_describe(self, tracker);
     if (id == 0 || (description = PyLong_FromUnsignedLong(id)) == NULL) {
         goto done;
     }
@@ -403,8 +242,8 @@ done:
 }
 
 /* The real tracker behind a lazy one that has been realized (a new reference), or NULL. */
-static PyObject *
-inner_of(PyObject *tracker)
+PyObject *
+tracker_inner(PyObject *tracker)
 {
     PyObject *cache = PyObject_GenericGetAttr(tracker, str_cache);
     PyObject *inner = cache == NULL ? NULL : PyObject_GenericGetAttr(cache, str_vt);
@@ -438,10 +277,21 @@ tracker_number(Trackers *self, PyObject *tracker)
     if (kind.flavour == CONSTANT) {
         return constant_number(self, tracker);
     }
-    PyObject *inner = kind.flavour == LAZY ? inner_of(tracker) : NULL;
-    if (inner != NULL && (number = known_number(self, inner)) != 0) {
-        Py_DECREF(inner);
-        return remember(self, tracker, number) < 0 ? 0 : number;
+    PyObject *inner = kind.flavour == LAZY ? tracker_inner(tracker) : NULL;
+    if (inner != NULL) {
+        number = known_number(self, inner);
+        if (number == 0 && kind_of(self, inner, &kind) < 0) {
+            Py_DECREF(inner);
+            return 0;
+        }
+        if (number == 0 && kind.flavour == CONSTANT && (number = constant_number(self, inner)) == 0) {
+            Py_DECREF(inner);
+            return 0;
+        }
+        if (number != 0) {
+            Py_DECREF(inner);
+            return remember(self, tracker, number) < 0 ? 0 : number;
+        }
     }
     int done = stepper_grow(&self->undescribed, &self->undescribed_room, self->undescribed_size + 1,
                             sizeof(Undescribed));
@@ -526,8 +376,8 @@ tracker_show(Trackers *self, uint32_t number)
 }
 
 /* A description was taken: it goes into the next delta, with what it holds and was not shown. */
-static int
-say(Trackers *self, uint32_t number, uint32_t description)
+int
+tracker_say(Trackers *self, uint32_t number, uint32_t description)
 {
     self->descriptions[number] = description;
     self->shown[number] = self->stamp;
@@ -543,7 +393,7 @@ trackers_describe_new(Trackers *self)
     while (self->undescribed_size > 0) {
         Undescribed next = self->undescribed[--self->undescribed_size];
         unsigned generation = self->generation;
-        uint32_t description = describe(self, next.tracker);
+        uint32_t description = tracker_describe(self, next.tracker);
         if (description == 0) {
             if (generation == self->generation) { /* it can be tried again: there is room */
                 self->undescribed[self->undescribed_size++] = next;
@@ -557,7 +407,7 @@ trackers_describe_new(Trackers *self)
         if (generation != self->generation) {
             return 0;
         }
-        if (say(self, next.number, description) < 0) {
+        if (tracker_say(self, next.number, description) < 0) {
             return -1;
         }
     }
@@ -581,215 +431,5 @@ trackers_pack_reachable(Trackers *self, Buffer *out)
                    : 0;
     }
     self->fresh_size = first;
-    return done;
-}
-
-/* --- what changes */
-
-static int
-add_touched(Touched **array, Py_ssize_t *size, Py_ssize_t *room, PyObject *tracker, long depth)
-{
-    for (Py_ssize_t i = 0; i < *size; i++) {
-        if ((*array)[i].tracker == tracker) {
-            (*array)[i].depth = depth;
-            return 0;
-        }
-    }
-    if (stepper_grow(array, room, *size + 1, sizeof(Touched)) < 0) {
-        return -1;
-    }
-    (*array)[(*size)++] = (Touched){Py_NewRef(tracker), depth};
-    return 0;
-}
-
-int
-tracker_touched(Trackers *self, PyObject *tracker, long depth)
-{
-    if (add_touched(&self->suspects, &self->suspects_size, &self->suspects_room, tracker, depth)
-        < 0) {
-        return -1;
-    }
-    return add_touched(&self->changing, &self->changing_size, &self->changing_room, tracker, depth);
-}
-
-int
-trackers_must_tell_now(Trackers *self, PyObject *top)
-{
-    Kind kind;
-    int found = 0;
-    for (Py_ssize_t i = 0; i < self->suspects_size && !found; i++) {
-        PyObject *tracker = Py_NewRef(self->suspects[i].tracker);
-        if (kind_of(self, tracker, &kind) < 0) {
-            Py_DECREF(tracker);
-            return -1;
-        }
-        PyObject *inner = kind.flavour == LAZY ? inner_of(tracker) : NULL;
-        Py_DECREF(tracker);
-        if (inner != NULL) {
-            int done = kind_of(self, inner, &kind);
-            Py_DECREF(inner);
-            if (done < 0) {
-                return -1;
-            }
-        }
-        found = kind.late;
-    }
-    forget_touched(&self->suspects, &self->suspects_size);
-    if (found || top == NULL) {
-        return found;
-    }
-    if (kind_of(self, top, &kind) < 0) {
-        return -1;
-    }
-    return kind.late && known_number(self, top) == 0;
-}
-
-/* A lazy tracker turned out to be `inner`, which may have come into view before, as itself or as
-   another: then it has two numbers. */
-static int
-join(Trackers *self, PyObject *inner, uint32_t number)
-{
-    uint32_t other = known_number(self, inner);
-    if (other == 0) {
-        return remember(self, inner, number);
-    }
-    if (other == number) {
-        return 0;
-    }
-    PyObject *key = PyLong_FromUnsignedLong(other), *item = PyLong_FromUnsignedLong(number);
-    PyObject *fresh = PySet_New(NULL), *numbers = NULL;
-    int done = -1;
-    if (key != NULL && item != NULL && fresh != NULL
-        && (numbers = PyDict_SetDefault(self->same, key, fresh)) != NULL) {
-        done = PySet_Add(numbers, item);
-    }
-    Py_XDECREF(key);
-    Py_XDECREF(item);
-    Py_XDECREF(fresh);
-    return done;
-}
-
-static int
-say_if_changed(Trackers *self, uint32_t number, uint32_t description)
-{
-    return self->descriptions[number] == description ? 0 : say(self, number, description);
-}
-
-static int
-describe_again(Trackers *self, PyObject *tracker)
-{
-    uint32_t number = known_number(self, tracker);
-    Kind kind;
-    if (number == 0) {
-        return 0;
-    }
-    if (kind_of(self, tracker, &kind) < 0) {
-        return -1;
-    }
-    PyObject *inner = kind.flavour == LAZY ? inner_of(tracker) : NULL;
-    if (inner != NULL) {
-        int joined = join(self, inner, number);
-        Py_DECREF(inner);
-        if (joined < 0) {
-            return -1;
-        }
-    }
-    unsigned generation = self->generation;
-    uint32_t description = describe(self, tracker);
-    if (description == 0) {
-        return -1;
-    }
-    if (generation != self->generation) {
-        return 0;
-    }
-    if (say_if_changed(self, number, description) < 0) {
-        return -1;
-    }
-    PyObject *key = PyLong_FromUnsignedLong(number);
-    PyObject *further = key == NULL ? NULL : PyDict_GetItemWithError(self->same, key);
-    Py_XDECREF(key);
-    if (further == NULL) {
-        return PyErr_Occurred() ? -1 : 0;
-    }
-    PyObject *numbers = PySequence_Tuple(further);
-    int done = numbers == NULL ? -1 : 0;
-    for (Py_ssize_t i = 0; done == 0 && i < PyTuple_GET_SIZE(numbers); i++) {
-        uint32_t same = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(numbers, i));
-        done = say_if_changed(self, same, description);
-    }
-    Py_XDECREF(numbers);
-    return done;
-}
-
-int
-trackers_describe_touched(Trackers *self, long depth)
-{
-    /* When the next instruction is one of an inlined call, the change may still be to come: such a
-       tracker is looked at now, and again when the frame that touched it goes on. */
-    if (self->later_size > 0 && depth <= self->later_depth) {
-        Py_ssize_t kept = 0;
-        for (Py_ssize_t i = 0; i < self->later_size; i++) {
-            Touched item = self->later[i];
-            if (depth > item.depth) {
-                self->later[kept++] = item;
-                continue;
-            }
-            int there = 0;
-            for (Py_ssize_t j = 0; j < self->changing_size; j++) {
-                there = there || self->changing[j].tracker == item.tracker;
-            }
-            if (there) {
-                Py_DECREF(item.tracker); /* `changing` holds it, too: nothing is run */
-            }
-            else {
-                if (stepper_grow(&self->changing, &self->changing_room, self->changing_size + 1,
-                                 sizeof(Touched)) < 0) {
-                    return -1;
-                }
-                self->changing[self->changing_size++] = item;
-            }
-        }
-        self->later_size = kept;
-    }
-    for (Py_ssize_t i = 0; i < self->changing_size; i++) {
-        Touched item = self->changing[i];
-        if (item.depth < depth
-            && add_touched(&self->later, &self->later_size, &self->later_room, item.tracker,
-                           item.depth) < 0) {
-            return -1;
-        }
-    }
-    self->later_depth = -1;
-    for (Py_ssize_t i = 0; i < self->later_size; i++) {
-        if (self->later[i].depth > self->later_depth) {
-            self->later_depth = self->later[i].depth;
-        }
-    }
-    unsigned generation = self->generation;
-    int done = 0;
-    Py_ssize_t at = 0, count = self->changing_size;
-    while (done == 0 && at < count && generation == self->generation) {
-        PyObject *tracker = Py_NewRef(self->changing[at].tracker);
-        done = describe_again(self, tracker);
-        Py_DECREF(tracker);
-        at += done == 0;
-    }
-    if (generation != self->generation) {
-        return done;
-    }
-    /* What failed is tried again; what was touched meanwhile is looked at next time. */
-    Touched *changing = self->changing;
-    Py_ssize_t size = self->changing_size;
-    self->changing = NULL;
-    self->changing_size = self->changing_room = 0;
-    for (Py_ssize_t i = 0; i < size; i++) {
-        if (i >= at
-            && add_touched(&self->changing, &self->changing_size, &self->changing_room,
-                           changing[i].tracker, changing[i].depth) < 0) {
-            done = -1;
-        }
-        Py_DECREF(changing[i].tracker);
-    }
-    PyMem_Free(changing);
     return done;
 }

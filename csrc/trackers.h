@@ -90,4 +90,13 @@ int trackers_pack_reachable(Trackers *self, Buffer *out);
 /* Put a number into `waiting`. */
 int trackers_await(Trackers *self, uint32_t number);
 
+/* Between trackers.c and touched.c. */
+/* The tracker's description now, 0 with an exception. */
+uint32_t tracker_describe(Trackers *self, PyObject *tracker);
+/* A description was taken: it goes into the next delta, with what it holds and was not shown. */
+int tracker_say(Trackers *self, uint32_t number, uint32_t description);
+/* The real tracker behind a lazy one that has been realized (a new reference), or NULL. */
+PyObject *tracker_inner(PyObject *tracker);
+void forget_touched(Touched **array, Py_ssize_t *size);
+
 #endif

@@ -18,15 +18,33 @@ CORPUS = TESTS / "corpus"
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     """Run a test that needs Dynamo's evaluator out in a process of its own where it stays in: an
     exception has left the frame callback in a test before."""
-    if pyfuncitem.get_closest_marker("evaluator_out") is None or not _evaluator_is_in():
+    if not _needs_it_out(item) or not _evaluator_is_in():
         return None
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", pyfuncitem.nodeid]
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    call = pytest.CallInfo.from_call(lambda: _run_alone(item.nodeid), "call")
+    report = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those tests come first, when it is still out."""
+    items.sort(key=lambda item: not _needs_it_out(item))
+
+
+def _needs_it_out(item: pytest.Item) -> bool:
+    marked = item.get_closest_marker("evaluator_out") is not None
+    return marked or "hook" in getattr(item, "fixturenames", ())
+
+
+def _run_alone(test: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return True
 
 
 def _evaluator_is_in() -> bool:

@@ -63,7 +63,7 @@ class Judge(Protocol):
     def notice(self, text: str) -> None: ...
 
 
-# The flavours of trackers; csrc/trackers.c has the same numbers.
+# The flavours of trackers; csrc/known.h has the same numbers.
 Flavour = Literal[0, 1, 2, 3]
 ORDINARY: Literal[0] = 0
 CONSTANT: Literal[1] = 1

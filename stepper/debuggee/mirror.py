@@ -41,7 +41,8 @@ class LiveTranslation:
         """Seconds that the program had stood still before it began."""
         self.attempts = 0
         self.newest_attempt: LiveAttempt | None = None
-        self.guards: list[tuple[int, Any]] = []
+        self.guards: dict[int, Any] = {}
+        """The newest attempt's, by number: those that were reported and not withdrawn."""
         self.counts = {"guards": 0, "nodes": 0, "graph_breaks": 0}
 
 

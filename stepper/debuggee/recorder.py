@@ -226,7 +226,7 @@ class Recorder:
             transformed_code=transformed.id if transformed is not None else None,
         )
         translation.record = record
-        for number, guard in translation.guards:
+        for number, guard in translation.guards.items():
             code = getattr(guard, "code_list", None)
             if code:
                 self._writer.guard_code(number, tuple(str(part) for part in code))
@@ -317,7 +317,7 @@ class Recorder:
         end."""
         translation = attempt.translation
         translation.counts["guards"] += 1
-        translation.guards.append((number, guard))
+        translation.guards[number] = guard
         self._writer.guard(
             trace.Guard(
                 number,
@@ -336,7 +336,7 @@ class Recorder:
         """The engine's compiler takes a guard back."""
         translation = attempt.translation
         translation.counts["guards"] -= 1
-        translation.guards = [each for each in translation.guards if each[0] != number]
+        translation.guards.pop(number, None)
         self._writer.guard_withdrawn(number, self.moment)
 
     def _user_line(self, attempt: LiveAttempt) -> str:

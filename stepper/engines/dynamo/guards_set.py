@@ -21,8 +21,9 @@ class GuardsWatcher:
 
     def __init__(self) -> None:
         self._output: Any = None
-        self._live: dict[int, tuple[int, Any]] = {}
-        """By id: a guard's number and the guard, which is held so that its id stays its own."""
+        self._live: dict[int, int] = {}
+        """By id: a guard's number. The translation holds the guard, so that its id stays its own.
+        (No tuple of both: thousands of them would wake the garbage collector.)"""
 
     def begin(self, output: Any) -> None:
         """Watch the set of an OutputGraph."""
@@ -51,12 +52,12 @@ class GuardsWatcher:
                 return  # the attempt is over; what it found stays said
             there = {id(guard) for guard in inner}
             for key in [key for key in live if key not in there]:
-                recorder.guard_withdrawn(attempt, live.pop(key)[0])
+                recorder.guard_withdrawn(attempt, live.pop(key))
             fresh = [guard for guard in inner if id(guard) not in live]
         for guard in fresh:
             if id(guard) not in live:  # a stop at an earlier one may have reported it
                 number = recorder.new_guard_id()
-                live[id(guard)] = (number, guard)
+                live[id(guard)] = number
                 try:
                     _report(recorder, attempt, number, guard)
                 except (RecursionError, MemoryError):

@@ -1,0 +1,17 @@
+/* Which trackers are known, and what is known of their classes; see known.c. */
+
+#ifndef STEPPER_KNOWN_H
+#define STEPPER_KNOWN_H
+
+#include "trackers.h"
+
+enum { ORDINARY = 0, CONSTANT = 1, LAZY = 2, NOTHING = 3 }; /* stepper.debuggee.faces */
+
+/* The number under which the tracker is known, or 0. */
+uint32_t known_number(Trackers *self, PyObject *tracker);
+/* Know the tracker by this number, as long as it lives. */
+int remember(Trackers *self, PyObject *tracker, uint32_t number);
+/* Copy of what is known of the tracker's class; -1 with an exception. */
+int kind_of(Trackers *self, PyObject *tracker, Kind *out);
+
+#endif
