@@ -1,7 +1,8 @@
 """Who hears that transformed code begins to run: that is what a cache hit looks like from outside.
 
 The first run of a transformed code belongs to the compilation that made it; each further one is a
-hit.
+hit. When the original code begins although it has entries, none of them served the call, and
+nothing was compiled for it.
 
 From Python 3.12 on, `sys.monitoring` tells of the beginning of just these code objects and costs
 nothing anywhere else. Python 3.11 has no such thing. There the frame hook of `stepper._C` tells, if
@@ -31,8 +32,8 @@ from stepper.debuggee.instruction_events import TOOL
 
 
 class Heard(Protocol):
-    """Told of a hit: the transformed code, its arguments by name, its globals, and the frame that
-    made the call."""
+    """Told of a hit, or of a call that nothing served: the code that begins, its arguments by name,
+    its globals, and the frame that made the call."""
 
     def __call__(
         self,
@@ -46,18 +47,33 @@ class Heard(Protocol):
 class Hits:
     """Counts how often watched code begins, and passes it on when somebody wants it."""
 
-    def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
+    def __init__(self, heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> None:
         self._heard = heard
+        self._unserved = unserved
         self._wanted = wanted
         self._watched: dict[int, weakref.ref[CodeType]] = {}
+        self._originals: dict[int, weakref.ref[CodeType]] = {}
         self.trouble = ""
         """Why hits cannot be told, only counted at best; empty when they can."""
 
-    def watch(self, code: CodeType) -> None:
-        """Listen to a code from now on, that is about to run for the first time."""
+    def watch(self, transformed: CodeType, original: CodeType) -> None:
+        """Listen to both from now on; the transformed code is about to run for the first time."""
+        for code, known in ((transformed, self._watched), (original, self._originals)):
+            self._listen(code, known)
+
+    def _listen(self, code: CodeType, known: dict[int, weakref.ref[CodeType]]) -> None:
         address = id(code)
-        self._watched[address] = weakref.ref(code, lambda _: self._watched.pop(address, None))
-        _C.watch(code)
+        if address not in known:
+            known[address] = weakref.ref(code, lambda _: known.pop(address, None))
+            _C.watch(code)
+
+    def _told_by(self, code: CodeType) -> Heard | None:
+        """Who is to be told that a code begins; it was counted already."""
+        if not self._wanted():
+            return None
+        if id(code) in self._originals:
+            return self._unserved
+        return self._heard if id(code) in self._watched and _C.watched_calls(code) > 1 else None
 
     def count_of(self, code: CodeType) -> int | None:
         """Hits of a transformed code; None when nobody counted."""
@@ -75,9 +91,10 @@ class Hits:
         for code in self._codes():
             _C.unwatch(code)
         self._watched.clear()
+        self._originals.clear()
 
     def _codes(self) -> list[CodeType]:
-        found = [reference() for reference in list(self._watched.values())]
+        found = [reference() for reference in [*self._watched.values(), *self._originals.values()]]
         return [code for code in found if code is not None]
 
 
@@ -85,8 +102,8 @@ class MonitoredHits(Hits):
     """Python 3.12 and later. A function's start is told before its first instruction is, so a
     lookup comes before the execution that it leads to."""
 
-    def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
-        super().__init__(heard, wanted)
+    def __init__(self, heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> None:
+        super().__init__(heard, unserved, wanted)
         monitoring = self._monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
         self._event: int = monitoring.events.PY_START
         self._tool: int | None = next(
@@ -99,8 +116,8 @@ class MonitoredHits(Hits):
         monitoring.use_tool_id(self._tool, TOOL)
         monitoring.register_callback(self._tool, self._event, self._begins)
 
-    def watch(self, code: CodeType) -> None:
-        super().watch(code)
+    def _listen(self, code: CodeType, known: dict[int, weakref.ref[CodeType]]) -> None:
+        super()._listen(code, known)
         if self._tool is not None:
             self._monitoring.set_local_events(self._tool, code, self._event)
 
@@ -118,18 +135,17 @@ class MonitoredHits(Hits):
         super().close()
 
     def _begins(self, code: CodeType, offset: int) -> None:
-        first = _C.watched_calls(code) == 0
         _C.count_call(code)
-        if not first and self._wanted():
+        if (tell := self._told_by(code)) is not None:
             frame = sys._getframe(1)
-            self._heard(code, _C.frame_locals(frame), frame.f_globals, frame.f_back)
+            tell(code, _C.frame_locals(frame), frame.f_globals, frame.f_back)
 
 
 class HookedHits(Hits):
     """Python 3.11, when hits are wanted from the beginning on."""
 
-    def __init__(self, heard: Heard, wanted: Callable[[], bool]) -> None:
-        super().__init__(heard, wanted)
+    def __init__(self, heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> None:
+        super().__init__(heard, unserved, wanted)
         _C.install_hook()
         leave_alone(self._begins.__code__)
         _C.set_observer(self._begins)
@@ -141,10 +157,10 @@ class HookedHits(Hits):
             _C.remove_hook()
 
     def _begins(self, code: CodeType, tag: object) -> None:
-        if _C.watched_calls(code) > 1 and id(code) in self._watched and self._wanted():
+        if (tell := self._told_by(code)) is not None:
             f_locals, f_globals = _C.entering_call()
             try:
-                self._heard(code, f_locals, f_globals, sys._getframe(1))
+                tell(code, f_locals, f_globals, sys._getframe(1))
             except KeyboardInterrupt:  # no exception passes the hook
                 _thread.interrupt_main()
 
@@ -152,8 +168,10 @@ class HookedHits(Hits):
 class CountedHits(Hits):
     """Python 3.11 otherwise."""
 
-    def __init__(self, heard: Heard, wanted: Callable[[], bool], trouble: str) -> None:
-        super().__init__(heard, wanted)
+    def __init__(
+        self, heard: Heard, unserved: Heard, wanted: Callable[[], bool], trouble: str
+    ) -> None:
+        super().__init__(heard, unserved, wanted)
         self.trouble = trouble
         get = getattr(eval_frame, "get_bytecode_debugger_callback", None)
         self._mine = get is not None and get() is None
@@ -171,22 +189,24 @@ class CountedHits(Hits):
         super().close()
 
 
-def listen(heard: Heard, wanted: Callable[[], bool]) -> Hits:
+def listen(heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> Hits:
     """What hears of hits here, best of all. `wanted`: whether they are to be told."""
     if sys.version_info >= (3, 12):
-        return MonitoredHits(heard, wanted)
+        return MonitoredHits(heard, unserved, wanted)
     if not wanted():
         return CountedHits(
             heard,
+            unserved,
             wanted,
             "on Python 3.11, hits are told when they are asked for before the program begins: "
             "with --lookups, or a breakpoint on the command line",
         )
     try:
-        return HookedHits(heard, wanted)
+        return HookedHits(heard, unserved, wanted)
     except RuntimeError:
         return CountedHits(
             heard,
+            unserved,
             wanted,
             "on Python 3.11, hits are not told in a session that begins while compiled code runs, "
             "or after a compilation was left by an exception: Dynamo's evaluator stays in then",

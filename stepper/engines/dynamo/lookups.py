@@ -19,12 +19,14 @@ When nobody asked for lookups, hits are counted and that is all.
 
 from __future__ import annotations
 
+import _thread
 import sys
 import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from torch._C._dynamo import eval_frame
 from torch._dynamo.eval_frame import innermost_backend
 
 from stepper.debuggee.controller import thread_name
@@ -32,7 +34,7 @@ from stepper.debuggee.engine import Subject
 from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.cache import backend_name
+from stepper.engines.dynamo.cache import BOOK, backend_name
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import (
     EVERYBODY,
@@ -98,6 +100,8 @@ class LookupWatcher:
         self._recorder: Recorder
         self._hits: Hits | None = None
         self._originals: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType]]] = {}
+        self._missed: dict[int, tuple[int, ...]] = {}
+        """By thread: the newest call for which the compiler was asked and made no entry yet."""
 
     def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
         """Begin to listen. After the engine's own probes: a lookup comes before its compilation."""
@@ -105,7 +109,7 @@ class LookupWatcher:
         for meaning, point in versions.lookup_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
             self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
-        self._hits = listen(safely(self._on_hit), self._wanted)
+        self._hits = listen(safely(self._on_hit), safely(self._on_unserved), self._wanted)
 
     def uninstall(self) -> None:
         """Listen no more; before the engine's own probes go."""
@@ -136,6 +140,7 @@ class LookupWatcher:
         self, code: CodeType, locals: dict[str, Any], globals: dict[str, Any], compiler_fn: Any
     ) -> None:
         if self._wanted():
+            self._missed[_thread.get_ident()] = _identity(code, locals)
             # This hook, its safety net, `_compile`.
             stack = self._program_stack(_caller(2))
             backend = innermost_backend(compiler_fn)
@@ -154,8 +159,9 @@ class LookupWatcher:
             weakref.ref(code, lambda _: self._originals.pop(address, None)),
             weakref.ref(original),
         )
+        self._missed.pop(_thread.get_ident(), None)
         if self._hits is not None:
-            self._hits.watch(code)
+            self._hits.watch(code, original)
         if self._wanted():
             self._say_trouble()
             memory = self._programs.memory(guard_manager)
@@ -178,9 +184,26 @@ class LookupWatcher:
         stack = self._program_stack(caller)
         self._tell(_Call(original, f_locals, f_globals, None, transformed, stack))
 
+    def _on_unserved(
+        self,
+        code: CodeType,
+        f_locals: dict[str, Any],
+        f_globals: dict[str, Any],
+        caller: FrameType | None,
+    ) -> None:
+        if self._missed.pop(_thread.get_ident(), None) == _identity(code, f_locals):
+            return  # the compiler was asked, and gave it up: that is told
+        why, looked = _why_unserved(code)
+        if looked:
+            call = _Call(code, f_locals, f_globals, None, None, self._program_stack(caller))
+            self._tell(call, unserved=why)
+        else:
+            text = f"{code.co_qualname}: {why}; the cache was not looked at"
+            self._recorder.occurred(EventKind.SKIP, text, None, Subject(name=code.co_qualname))
+
     # -- what is told ------------------------------------------------------------------------
 
-    def _tell(self, call: _Call) -> None:
+    def _tell(self, call: _Call, unserved: str = "") -> None:
         candidates = self._programs.candidates(call.code)
         region, regions = versions.current_region()
         candidates = [
@@ -206,13 +229,20 @@ class LookupWatcher:
         )
         try:
             frame = walk.enter(code)
-            self._walk(walk, frame, call, candidates)
+            self._walk(walk, frame, call, candidates, unserved)
         finally:
             self._programs.note_order(call.code)
             if walk.record.outcome is Outcome.RUNNING:
                 walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
 
-    def _walk(self, walk: Walk, frame: WalkFrame, call: _Call, candidates: list[Candidate]) -> None:
+    def _walk(
+        self,
+        walk: Walk,
+        frame: WalkFrame,
+        call: _Call,
+        candidates: list[Candidate],
+        unserved: str,
+    ) -> None:
         quiet = Quiet(call.f_locals, call.f_globals)
         rows = iter(frame.code.instructions)
         reasons: list[str] = []
@@ -244,9 +274,14 @@ class LookupWatcher:
             walk.end(Outcome.HIT, summary)
         else:
             why = "; ".join(reasons) or "nothing is compiled for this code yet"
+            if unserved:
+                why = f"{unserved}; {why}"
             walk.moment(frame, end.index, locals=entry_told({"because": why}))
+            if unserved:
+                text = f"{call.code.co_qualname}: {unserved}"
+                walk.occurred(EventKind.SKIP, text, subject=Subject(name=call.code.co_qualname))
             walk.leave(frame)
-            walk.end(Outcome.MISS, why)
+            walk.end(Outcome.SKIPPED if unserved else Outcome.MISS, why)
 
     def _walk_entry(self, walk: Walk, parent: WalkFrame, call: _Call, tried: _Tried) -> None:
         code = self._programs.of_guards(call.code, tried.candidate)
@@ -408,3 +443,26 @@ def _enclosing(frame: FrameType | None, name: str) -> FrameType | None:
             return frame
         frame = frame.f_back
     return None
+
+
+def _identity(code: CodeType, arguments: dict[str, Any]) -> tuple[int, ...]:
+    """What tells one call from another, without holding anything of it."""
+    return (id(code), *map(id, arguments.values()))
+
+
+def _why_unserved(code: CodeType) -> tuple[str, bool]:
+    """Why a call ran the code as it is although there are entries for it, and whether the cache was
+    looked at first."""
+    strategy = BOOK.know(code).strategy
+    if strategy == "skip":
+        return "Dynamo skips this code", False
+    if strategy:
+        return "the recompile limit was reached, so nothing is compiled any more", True
+    stance = versions.stance()
+    if stance == "force_eager":
+        return f"torch.compiler's stance is {stance!r}", False
+    if stance != "default":
+        return f"torch.compiler's stance is {stance!r}, so nothing is compiled", True
+    if eval_frame.get_eval_frame_callback() is None:
+        return "Dynamo is off for this call: disabled, or the function was called as it is", False
+    return "only entries that exist are used now, so nothing is compiled", True

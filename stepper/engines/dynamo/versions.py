@@ -271,6 +271,11 @@ def source_name(source: Any) -> str:
     return name if type(name) is str else str(name())
 
 
+def stance() -> str:
+    """What `torch.compiler.set_stance` has set for this thread."""
+    return str(torch._dynamo.eval_frame._stance.stance)
+
+
 def current_region() -> tuple[int, bool]:
     """The isolated region of this thread's calls, -1 for everybody's; and whether there are any."""
     ask = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_isolate_recompiles_id", None)

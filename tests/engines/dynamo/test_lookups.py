@@ -393,6 +393,71 @@ def test_breakpoints_find_lookups_in_a_recording(tmp_path: Path) -> None:
     recording.close()
 
 
+def unserved(recording: Recording) -> list[str]:
+    return [event.text for event in recording.events(kinds={EventKind.SKIP})]
+
+
+def test_a_call_that_nothing_serves_says_why(tmp_path: Path) -> None:
+    made = torch.compile(double, backend="eager", dynamic=False)
+
+    def under(stance: str, size: int) -> None:
+        with torch.compiler.set_stance(stance):
+            made(torch.ones(size))
+
+    recording = record(
+        tmp_path / "r.stepper",
+        lambda: made(torch.ones(2)),
+        lambda: under("force_eager", 2),
+        lambda: under("eager_on_recompile", 2),  # served
+        lambda: under("eager_on_recompile", 3),
+        lambda: double(torch.ones(2)),
+        lambda: torch.compiler.disable(double)(torch.ones(2)),
+        lambda: made(torch.ones(2)),
+    )
+    off = "double: Dynamo is off for this call: disabled, or the function was called as it is"
+    assert unserved(recording) == [
+        "double: torch.compiler's stance is 'force_eager'; the cache was not looked at",
+        "double: torch.compiler's stance is 'eager_on_recompile', so nothing is compiled",
+        f"{off}; the cache was not looked at",
+        f"{off}; the cache was not looked at",
+    ]
+    outcomes = [each.outcome for each in lookups(recording)]
+    assert outcomes == [Outcome.MISS, Outcome.HIT, Outcome.SKIPPED, Outcome.HIT]
+    [checked] = failing(recording, lookups(recording)[2])
+    assert checked.said["differs"] == "size[0] 2 ≠ 3"
+
+
+def test_after_the_limit_only_the_entries_that_exist_are_tried(tmp_path: Path) -> None:
+    made = torch.compile(double, backend="eager", dynamic=False)
+    with torch._dynamo.config.patch(recompile_limit=2):
+        recording = record(
+            tmp_path / "r.stepper",
+            *(lambda size=size: made(torch.ones(size)) for size in (2, 3, 4, 5, 3)),
+        )
+    [last] = unserved(recording)[-1:]
+    assert last == "double: the recompile limit was reached, so nothing is compiled any more"
+    outcomes = [each.outcome for each in lookups(recording)]
+    assert outcomes == [Outcome.MISS] * 3 + [Outcome.SKIPPED, Outcome.HIT]
+
+
+def test_a_frame_that_is_given_up_is_told_once(tmp_path: Path) -> None:
+    def gives_up(x: torch.Tensor, times: int) -> torch.Tensor:
+        if times > 1:
+            for _ in range(times):
+                x = x + 1
+                torch._dynamo.graph_break()
+        return x * 2
+
+    made = torch.compile(gives_up, backend="eager", dynamic=False)
+    recording = record(
+        tmp_path / "r.stepper",
+        lambda: made(torch.ones(2), 1),
+        lambda: made(torch.ones(2), 3),
+    )
+    assert not any("cache was not looked at" in text for text in unserved(recording))
+    assert [each.outcome for each in lookups(recording)] == [Outcome.MISS] * 2
+
+
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="there sys.monitoring tells of hits")
 def test_says_that_hits_cannot_be_told_where_dynamo_stays_in(
     run_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
