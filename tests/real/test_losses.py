@@ -149,7 +149,9 @@ def test_recording_goes_on_when_its_front_end_is_killed(tmp_path: Path) -> None:
 def test_a_killed_front_end_is_a_closed_terminal(tmp_path: Path, nohup: bool) -> None:
     """What `run` and `console` show is the program's terminal: with them it is hung up. A program
     that does not mind runs on, and is recorded, to its end."""
-    ignore = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" if nohup else ""
+    # Also where the tests themselves run under nohup.
+    handler = "SIG_IGN" if nohup else "SIG_DFL"
+    ignore = f"import signal; signal.signal(signal.SIGHUP, signal.{handler})\n"
     # It may come some way before the terminal is closed.
     linger = "" if nohup else "\nimport time; time.sleep(60)\n"
     child = pexpect.spawn(
