@@ -21,9 +21,9 @@ stepper_weakref_is(PyObject *ref, PyObject *object)
 #endif
 }
 
-/* The exception that is set, taken away; a new reference. */
+/* The exception that is set, as an object with its traceback; none is set after it. */
 static inline PyObject *
-stepper_take_exception(void)
+error_take(void)
 {
 #if PY_VERSION_HEX >= 0x030C0000
     return PyErr_GetRaisedException();
@@ -32,7 +32,7 @@ stepper_take_exception(void)
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
     if (traceback != NULL) {
-        PyException_SetTraceback(value, traceback);
+        (void)PyException_SetTraceback(value, traceback);
     }
     Py_XDECREF(type);
     Py_XDECREF(traceback);

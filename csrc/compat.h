@@ -2,7 +2,7 @@
 
    A frame that PEP 523 hands to a hook is an internal struct: its fields have moved in each
    version, and so has the duty to clear it. The rest of the extension goes through the functions
-   below and has no version in it.
+   below and has no version in it. (What differs in the public API: api.h.)
 
                             3.11                 3.12                 3.13
      code                   f_code               f_code               f_executable
@@ -17,7 +17,7 @@
 #ifndef STEPPER_COMPAT_H
 #define STEPPER_COMPAT_H
 
-#include "module.h"
+#include "api.h"
 
 /* The frame's struct is in a header that CPython keeps for itself and for evaluators. */
 #define Py_BUILD_CORE
@@ -162,25 +162,6 @@ error_restore(SavedError error)
     PyErr_SetRaisedException(error.value);
 #else
     PyErr_Restore(error.type, error.value, error.traceback);
-#endif
-}
-
-/* The exception that is set, as an object with its traceback; none is set after it. */
-static inline PyObject *
-error_take(void)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    return PyErr_GetRaisedException();
-#else
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    if (traceback != NULL) {
-        (void)PyException_SetTraceback(value, traceback);
-    }
-    Py_XDECREF(type);
-    Py_XDECREF(traceback);
-    return value;
 #endif
 }
 

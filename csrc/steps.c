@@ -41,7 +41,7 @@ answer_error(Steps *self)
     if (!PyErr_ExceptionMatches(PyExc_Exception)) {
         return NULL;
     }
-    PyObject *error = stepper_take_exception();
+    PyObject *error = error_take();
     PyObject *answer = PyObject_CallOneArg(self->on_error, error);
     Py_XDECREF(error);
     return answer;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -48,3 +49,41 @@ def test_a_package_without_its_c_part_says_what_to_do(run_python: Run, tmp_path:
     assert message.startswith("ImportError: stepper's C part was not built for this Python (")
     assert "C compiler" in message
     assert "pip install" in message
+
+
+@pytest.mark.parametrize(
+    ("surroundings", "missing", "advice"),
+    [
+        ({"CC": "no-such-compiler -pthread"}, "'no-such-compiler'", "apt install build-essential"),
+        ({"PATH": "/nowhere"}, "C compiler of this Python", "environment variable CC"),
+    ],
+)
+def test_an_installation_without_a_compiler_says_what_to_do(
+    surroundings: dict[str, str], missing: str, advice: str, tmp_path: Path
+) -> None:
+    checkout = tmp_path / "checkout"
+    shutil.copytree(
+        ROOT,
+        checkout,
+        ignore=lambda folder, names: {
+            name for name in names if folder == str(ROOT) and name not in NEEDED_TO_BUILD
+        },
+    )
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "."]
+    done = subprocess.run(
+        command,
+        cwd=checkout,
+        env={**os.environ, **surroundings},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode != 0
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "its C part cannot be built here" in said
+    assert missing in said
+    assert advice in said
+
+
+NEEDED_TO_BUILD = {"csrc", "stepper", "pyproject.toml", "README.md", "LICENSE"}
