@@ -310,11 +310,17 @@ class CacheBook:
         """Dynamo is about to empty its cache, or that of one code."""
         for known in list(self.codes.values()):
             if code is None or known.ref() is code:
+                known.strategy = ""
                 for entry in list(known.entries):
                     if entry.facts.state in _CACHED and not (
                         entry.draft is not None and not entry.draft.registered
                     ):
                         self.evicted(entry, reason)
+
+    def forget_strategies(self) -> None:
+        """Nobody listens any more: what is known of them can become untrue."""
+        for known in self.codes.values():
+            known.strategy = ""
 
     def _code_died(self, known: KnownCode) -> None:
         for entry in list(known.entries):

@@ -82,6 +82,7 @@ class CacheWatcher:
         while self._probes:
             self._probes.pop().remove()
         BOOK.told_evicted = lambda entry: None
+        BOOK.forget_strategies()
         TOOLKIT.died = lambda entry, source, text: None
         self._recorder = None
 

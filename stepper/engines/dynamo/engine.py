@@ -13,6 +13,7 @@ defect: what such a hook had to tell is lost, and the watching goes on.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
@@ -36,6 +37,7 @@ from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.probes import Probe
 from stepper.engines.dynamo.underway import Compiling, underway
 from stepper.engines.dynamo.versions import source_name
+from stepper.model.cache import CacheError
 from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import Outcome
 
@@ -98,6 +100,8 @@ class DynamoEngine:
             self._lookups.install(observer, self._safely)
             BOOK.hits = self._lookups.count_of
             self._entries.install(observer, self._safely)
+            with contextlib.suppress(CacheError):  # somebody compiles: what is old stays unheard
+                self._lookups.listen_to_old()
             self._join_underway(sys._getframe(1), compile_code)
         except Exception:
             self.uninstall()

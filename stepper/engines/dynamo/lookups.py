@@ -27,14 +27,16 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from torch._C._dynamo import eval_frame
+from torch._dynamo import convert_frame
 from torch._dynamo.eval_frame import innermost_backend
 
+from stepper import _C
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.engine import Subject
 from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.cache import BOOK, backend_name
+from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, locked
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import (
     EVERYBODY,
@@ -154,11 +156,7 @@ class LookupWatcher:
         original = names.get("code")
         if type(original) is not CodeType:
             return
-        address = id(code)
-        self._originals[address] = (
-            weakref.ref(code, lambda _: self._originals.pop(address, None)),
-            weakref.ref(original),
-        )
+        self._know(code, original)
         self._missed.pop(_thread.get_ident(), None)
         if self._hits is not None:
             self._hits.watch(code, original)
@@ -167,6 +165,30 @@ class LookupWatcher:
             memory = self._programs.memory(guard_manager)
             quiet = Quiet(names.get("locals") or {}, names.get("globals") or {})
             self._learn_names(memory.names, guard_manager, quiet)
+
+    def listen_to_old(self) -> None:
+        """Listen to what was compiled before the session, too.
+
+        Raises:
+            CacheError: another thread is compiling.
+        """
+        if self._hits is None:
+            return
+        with locked():
+            for reference in convert_frame.input_codes.seen:
+                if (original := reference()) is None:
+                    continue
+                for _, item in entries_of(original):
+                    self._know(item.code, original)
+                    self._hits.watch(item.code, original)
+                    _C.count_call(item.code)  # its first run is over
+
+    def _know(self, transformed: CodeType, original: CodeType) -> None:
+        address = id(transformed)
+        self._originals[address] = (
+            weakref.ref(transformed, lambda _: self._originals.pop(address, None)),
+            weakref.ref(original),
+        )
 
     _compile_name = versions.probe_points()["translation_begins"].qualname
 

@@ -440,6 +440,21 @@ def test_after_the_limit_only_the_entries_that_exist_are_tried(tmp_path: Path) -
     assert outcomes == [Outcome.MISS] * 3 + [Outcome.SKIPPED, Outcome.HIT]
 
 
+def test_what_was_compiled_before_the_session_is_heard(tmp_path: Path) -> None:
+    torch._dynamo.reset()
+    made = torch.compile(double, backend="eager", dynamic=False)
+    made(torch.ones(2))
+    with watching(tmp_path / "r.stepper", recorder_class=asking) as watched:
+        made(torch.ones(2))
+        made(torch.ones(3))
+        made(torch.ones(2))
+        double(torch.ones(2))
+    recording = watched.recording()
+    outcomes = [each.outcome for each in lookups(recording)]
+    assert outcomes == [Outcome.HIT, Outcome.MISS, Outcome.HIT]
+    assert len(unserved(recording)) == 1
+
+
 def test_a_frame_that_is_given_up_is_told_once(tmp_path: Path) -> None:
     def gives_up(x: torch.Tensor, times: int) -> torch.Tensor:
         if times > 1:
