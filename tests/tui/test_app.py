@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import AsyncIterator
@@ -18,6 +19,7 @@ from textual.pilot import Pilot
 from stepper.client.session import open_recording
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
+from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.desk import PANE_KEYS
 from stepper.tui.keys import IN_LISTS, KEYS
@@ -372,7 +374,9 @@ async def test_a_recording_that_another_process_writes_is_followed(tmp_path: Pat
 
 
 async def test_what_stands_at_a_graph_break_is_explained(sample_path: Path) -> None:
-    async with opened(sample_path, at=28) as (app, pilot):
+    with contextlib.closing(Recording.open(str(sample_path))) as recording:
+        moment = recording.graph_breaks()[0].moment
+    async with opened(sample_path, at=moment) as (app, pilot):
         await pilot.press("8")
         await until(pilot, lambda: "graph break at this instruction" in "\n".join(plain(app)))
         assert "hint: Move the print out" in "\n".join(plain(app))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from stepper.model.trace import EventKind
+from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.lines import Lines
 from stepper.tui.panes.events import parse_filter
@@ -130,10 +132,22 @@ def test_a_filter_is_kinds_and_text() -> None:
     assert parse_filter("") == ((), "")
 
 
+def _instruction(recording: Recording, moment: int) -> str:
+    top = recording.state(moment).top
+    found = recording.code(recording.frame(top.frame).code).instructions[top.ip]
+    return f"{found.opname} {found.argrepr}"
+
+
 async def test_the_result_shows_bytecode_side_by_side_and_follows_the_instruction(
     sample_path: Path,
 ) -> None:
-    async with opened(sample_path, WIDE, at=30) as (app, pilot):
+    with contextlib.closing(Recording.open(str(sample_path))) as recording:
+        begins = next(
+            moment
+            for moment in range(recording.attempt(2).first_moment, recording.newest)
+            if _instruction(recording, moment) == "LOAD_FAST self"
+        )
+    async with opened(sample_path, WIDE, at=begins) as (app, pilot):
         await pilot.press("f", "z")
         assert "0/0 Net.forward  compiled  2 attempts" in text(app)
         rows = [line for line in plain(app) if line.startswith("▶ ")]
