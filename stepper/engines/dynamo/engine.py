@@ -313,11 +313,14 @@ class DynamoEngine:
             )
 
     def _on_skip_returned(self, guarded_code: Any) -> None:
-        # This hook, its safety net, `ConvertFrameReturn`, then who returns it, about its `frame`.
-        about = sys._getframe(3).f_locals.get("frame")
-        if about is None:
+        # This hook, its safety net, `ConvertFrameReturn`, then who returns it, about its `frame`
+        # or, within a compilation, its `code`.
+        names = sys._getframe(3).f_locals
+        about = names.get("frame")
+        given_up = names.get("code") if about is None else about.f_code
+        if type(given_up) is not CodeType:
             return
-        code = self._codes.known(about.f_code)
+        code = self._codes.known(given_up)
         failed, self._failed = self._failed, None
         if guarded_code is not None or code is None:
             return
