@@ -2,7 +2,7 @@
 
 The transcripts show CPython's bytecode and Dynamo's words, which differ between versions. They are
 compared word for word where the versions are those that the pages were made with; elsewhere it is
-checked that every command works.
+checked that every command is one.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ def _check(session: Session) -> None:
             expected = "\n".join(piece.expected)
             assert piece.agrees, f"{piece.typed}\n--- the page\n{expected}\n--- really\n{said}"
         else:
-            refused = any(line.startswith("*** ") for line in piece.expected)
-            assert refused == said.startswith("*** "), f"{piece.typed}\n{said}"
+            # Its moments are others, so what is asked for may not be there.
+            assert not said.startswith("*** unknown command"), f"{piece.typed}\n{said}"
+            assert not re.match(r"\*\*\* .* is no command", said), f"{piece.typed}\n{said}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
