@@ -199,18 +199,22 @@ pack_children(Buffer *out, Children *children)
 
 /* --- the ids */
 
-/* The id of a description: a new one is stored. */
+/* The id of a description that was stored, or 0. */
 static uint32_t
-id_of(Facts *self, PyObject *body, PyObject *children)
+known_id(Facts *self, PyObject *body)
 {
     PyObject *found = PyDict_GetItemWithError(self->ids, body);
-    if (found != NULL || PyErr_Occurred()) {
-        return found == NULL ? 0 : (uint32_t)PyLong_AsUnsignedLong(found);
-    }
+    return found == NULL ? 0 : (uint32_t)PyLong_AsUnsignedLong(found);
+}
+
+/* Store a new one. */
+static uint32_t
+store(Facts *self, PyObject *body, PyObject *children)
+{
     uint32_t id = (uint32_t)PyDict_GET_SIZE(self->ids) + 1;
     PyObject *boxed = PyLong_FromUnsignedLong(id), *stored = NULL;
     if (boxed != NULL && PyDict_SetItem(self->ids, body, boxed) == 0
-        && (children == NULL || PyTuple_GET_SIZE(children) == 0
+        && (PyTuple_GET_SIZE(children) == 0
             || PyDict_SetItem(self->children, boxed, children) == 0)) {
         stored = PyObject_CallMethodObjArgs(self->engine, str_store, boxed, body, NULL);
     }
@@ -219,28 +223,32 @@ id_of(Facts *self, PyObject *body, PyObject *children)
     return stored == NULL ? 0 : id;
 }
 
+static PyObject *
+numbers_of(Children *children)
+{
+    PyObject *numbers = PyTuple_New(children->count);
+    for (Py_ssize_t i = 0; numbers != NULL && i < children->count; i++) {
+        PyObject *number = PyLong_FromUnsignedLong(children->items[i].number);
+        if (number == NULL) {
+            Py_CLEAR(numbers);
+        }
+        else {
+            PyTuple_SET_ITEM(numbers, i, number);
+        }
+    }
+    return numbers;
+}
+
 static uint32_t
 id_of_packed(Facts *self, const Buffer *out, Children *children)
 {
-    PyObject *numbers = NULL;
     PyObject *body = PyBytes_FromStringAndSize((const char *)out->data, (Py_ssize_t)out->size);
-    PyObject *found = body == NULL ? NULL : PyDict_GetItemWithError(self->ids, body);
-    uint32_t id = 0;
-    if (found != NULL) {
-        id = (uint32_t)PyLong_AsUnsignedLong(found);
+    uint32_t id = body == NULL ? 0 : known_id(self, body);
+    if (id == 0 && !PyErr_Occurred()) {
+        PyObject *numbers = numbers_of(children);
+        id = numbers == NULL ? 0 : store(self, body, numbers);
+        Py_XDECREF(numbers);
     }
-    else if (!PyErr_Occurred() && (numbers = PyTuple_New(children->count)) != NULL) {
-        for (Py_ssize_t i = 0; i < children->count; i++) {
-            PyObject *number = PyLong_FromUnsignedLong(children->items[i].number);
-            if (number == NULL) {
-                goto done;
-            }
-            PyTuple_SET_ITEM(numbers, i, number);
-        }
-        id = id_of(self, body, numbers);
-    }
-done:
-    Py_XDECREF(numbers);
     Py_XDECREF(body);
     return id;
 }
@@ -494,7 +502,10 @@ id_of_body(Facts *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "SO!:id_of", &body, &PyTuple_Type, &children)) {
         return NULL;
     }
-    uint32_t id = id_of(self, body, children);
+    uint32_t id = known_id(self, body);
+    if (id == 0 && !PyErr_Occurred()) {
+        id = store(self, body, children);
+    }
     return id == 0 ? NULL : PyLong_FromUnsignedLong(id);
 }
 

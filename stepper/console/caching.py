@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from stepper.client.cache_text import (
@@ -22,6 +22,7 @@ from stepper.console.commands import CommandError, command, positive_number
 from stepper.model.cache import (
     CacheCheck,
     CachedCode,
+    CacheEntry,
     CacheListing,
     EntryView,
     RunResult,
@@ -64,11 +65,7 @@ def cache(shell: Shell, argument: str) -> None:
         shell.screen.say(f"{code_line(code)}  {short_path(code.filename, cwd)}:{code.line}")
         for entry in code.entries:
             shell.screen.say(f"  {entry_line(entry, cwd)}")
-            shell.screen.lines(
-                f"      lives on {lifeline_line(line, cwd)}" for line in entry.lifelines
-            )
-            shell.screen.lines(f"      edited: {text}" for text in entry.edits)
-            shell.screen.lines(f"      beware: {text}" for text in entry.warnings)
+            shell.screen.lines(f"      {text}" for text in _remarks(entry, cwd))
 
 
 @command("entry", usage="N [guards | code | graph | text [FILE]]", group="Cache")
@@ -105,14 +102,20 @@ def _write(shell: Shell, path: str, text: str) -> None:
     shell.screen.say(f"written to {path}; edit N {path} makes a draft of what you make of it")
 
 
+def _remarks(entry: CacheEntry, cwd: str) -> Iterator[str]:
+    """What there is to say of an entry below its line. (Who holds an object is known of an entry
+    that was asked for alone.)"""
+    for line in entry.lifelines:
+        yield f"lives on {lifeline_line(line, cwd)}"
+        yield from (f"  held by {from_here(holder, cwd)}" for holder in line.holders)
+    yield from (f"edited: {text}" for text in entry.edits)
+    yield from (f"beware: {text}" for text in entry.warnings)
+
+
 def _tell_view(shell: Shell, view: EntryView) -> None:
     cwd = _cwd(shell)
     shell.screen.say(entry_line(view.entry, cwd))
-    for line in view.entry.lifelines:
-        shell.screen.say(f"  lives on {lifeline_line(line, cwd)}")
-        shell.screen.lines(f"    held by {from_here(holder, cwd)}" for holder in line.holders)
-    shell.screen.lines(f"  edited: {text}" for text in view.entry.edits)
-    shell.screen.lines(f"  beware: {text}" for text in view.entry.warnings)
+    shell.screen.lines(f"  {text}" for text in _remarks(view.entry, cwd))
     for row in view.guards:
         because = f"  by {short_path(row.user_line, cwd)}" if row.user_line else ""
         shell.screen.say(f"  {row.index:>3}  {guard_row_line(row)}{because}")

@@ -12,7 +12,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -34,15 +33,6 @@ _LARGEST = 2**63 - 1
 _KINDS = {str(kind): number for number, kind in enumerate(EventKind)}
 
 
-class _Run(NamedTuple):
-    first: int
-    size: int
-
-    @property
-    def last(self) -> int:
-        return self.first + self.size - 1
-
-
 _Filter = tuple[frozenset[EventKind] | None, str]
 
 
@@ -58,7 +48,7 @@ class _Matches:
         self.moments = array("q")
         """Ascending; `ids_by_moment` goes with it."""
         self.ids_by_moment = array("q")
-        self.last_id = -1
+        self.last_id = 0
         self.generation = -1
 
     def add(self, events: Sequence[tuple[int, int]]) -> None:
@@ -88,10 +78,11 @@ class Events:
         self._decoder = msgspec.msgpack.Decoder(Body)
         self._generation = 0
         self._read_generation = -1
-        self._runs: list[_Run] = []
+        self._firsts: list[int] = []
+        """The number of each run's first event; the next run goes on where it ends."""
         self._moments = array("q")
         self._kinds = array("b")
-        """Of all events in order, as numbers."""
+        """Of all events in order, as numbers. The first event has number 1."""
         self._kept: OrderedDict[int, Body] = OrderedDict()
         self._kept_events = 0
         self._matches: OrderedDict[_Filter, _Matches] = OrderedDict()
@@ -120,7 +111,10 @@ class Events:
         """
         ids = self._matching(kinds, text).between(after, before)
         first = max(offset, 0)
-        return self._read(ids[first:] if limit is None else ids[first : first + max(limit, 0)])
+        return [
+            self._event(id)
+            for id in (ids[first:] if limit is None else ids[first : first + max(limit, 0)])
+        ]
 
     def moments(self, kinds: Collection[EventKind]) -> Sequence[int]:
         """The moments of the events of these kinds, in order; not to be changed."""
@@ -137,7 +131,7 @@ class Events:
             at = bisect_left(found.moments, moment) - 1
         if not 0 <= at < len(found.ids):
             return None
-        return self._read(found.ids_by_moment[at : at + 1])[0]
+        return self._event(found.ids_by_moment[at])
 
     def output(self, *, upto: int | None = None, after_id: int = 0) -> list[Output]:
         """What the program printed up to a moment (None: all), beyond the piece `after_id`."""
@@ -165,41 +159,30 @@ class Events:
     def _extend(self, found: _Matches, wanted: _Filter) -> None:
         kinds, text = wanted
         self._read_on()
-        numbers = None if kinds is None else {_KINDS[str(kind)] for kind in kinds}
-        events: list[tuple[int, int]] = []
-        at = 0
-        for run in self._runs:
-            start = max(0, found.last_id + 1 - run.first)
-            if start < run.size:
-                places: Iterable[int] = range(start, run.size)
-                if numbers is not None:
-                    places = [place for place in places if self._kinds[at + place] in numbers]
-                if text and places:
-                    texts = self._body(run).texts
-                    wanted_text = text.lower()
-                    places = [place for place in places if wanted_text in texts[place].lower()]
-                events.extend((run.first + place, self._moments[at + place]) for place in places)
-            at += run.size
-        if events:
+        ids: Iterable[int] = range(found.last_id + 1, len(self._moments) + 1)
+        if kinds is not None:
+            numbers = {_KINDS[str(kind)] for kind in kinds}
+            ids = [id for id in ids if self._kinds[id - 1] in numbers]
+        if text:
+            text = text.lower()
+            ids = [id for id in ids if text in self._text(id).lower()]
+        if events := [(id, self._moments[id - 1]) for id in ids]:
             found.add(events)
-        if self._runs:
-            found.last_id = self._runs[-1].last
+        found.last_id = len(self._moments)
 
     def _read_on(self) -> None:
         """Read the runs that are new since the last refresh."""
         if self._read_generation == self._generation:
             return
-        last = self._runs[-1].last if self._runs else 0
         while rows := self._database.query(
             tuple[int, int, bytes],
             "SELECT first, count, body FROM events WHERE first > ? ORDER BY first LIMIT 50",
-            (last or -_LARGEST,),
+            (len(self._moments) or -_LARGEST,),
         ):
             for first, count, body in rows:
-                run = _Run(first, count)
-                if first != last + 1 or not 1 <= count <= MOST_TOGETHER:
+                if first != len(self._moments) + 1 or not 1 <= count <= MOST_TOGETHER:
                     raise damaged(self._database.path, f"{count} events from {first} on")
-                decoded = self._decoded(run, body)
+                decoded = self._decoded(first, count, body)
                 try:
                     kinds = array("b", [_KINDS[kind] for kind in decoded.kinds])
                     moments = array("q", decoded.moments)
@@ -207,46 +190,41 @@ class Events:
                     raise damaged(self._database.path, f"an event of {error}") from error
                 self._kinds.extend(kinds)
                 self._moments.extend(moments)
-                self._runs.append(run)
-                last = run.last
+                self._firsts.append(first)
         self._read_generation = self._generation
 
-    def _decoded(self, run: _Run, body: bytes) -> Body:
+    def _decoded(self, first: int, count: int, body: bytes) -> Body:
         found = unpacked(self._database, self._decoder, body)
-        if any(len(column) != run.size for column in msgspec.structs.astuple(found)):
-            raise damaged(self._database.path, f"a run of {run.size} events is shorter or longer")
-        self._kept[run.first] = found
-        self._kept_events += run.size
+        if any(len(column) != count for column in msgspec.structs.astuple(found)):
+            raise damaged(self._database.path, f"a run of {count} events is shorter or longer")
+        self._kept[first] = found
+        self._kept_events += count
         while len(self._kept) > 1 and self._kept_events > _KEPT:
             self._kept_events -= len(self._kept.popitem(last=False)[1].kinds)
         return found
 
-    def _body(self, run: _Run) -> Body:
-        found = self._kept.get(run.first)
+    def _run(self, first: int) -> Body:
+        found = self._kept.get(first)
         if found is not None:
-            self._kept.move_to_end(run.first)
+            self._kept.move_to_end(first)
             return found
         row = self._database.one(
-            tuple[bytes], "SELECT body FROM events WHERE first = ?", (run.first,)
+            tuple[int, bytes], "SELECT count, body FROM events WHERE first = ?", (first,)
         )
         if row is None:
             raise damaged(self._database.path, "a run of events is gone")
-        return self._decoded(run, row[0])
+        return self._decoded(first, *row)
 
-    def _read(self, ids: Sequence[int]) -> list[Event]:
-        found: list[Event] = []
-        for id in ids:
-            run = self._runs[bisect_right(self._runs, id, key=lambda run: run.first) - 1]
-            body = self._body(run)
-            at = id - run.first
-            found.append(
-                Event(
-                    id,
-                    body.moments[at],
-                    EventKind(body.kinds[at]),
-                    body.refs[at],
-                    body.texts[at],
-                    body.frames[at],
-                )
-            )
-        return found
+    def _find(self, id: int) -> tuple[Body, int]:
+        """The run that an event is in, and its place there."""
+        first = self._firsts[bisect_right(self._firsts, id) - 1]
+        return self._run(first), id - first
+
+    def _text(self, id: int) -> str:
+        run, at = self._find(id)
+        return run.texts[at]
+
+    def _event(self, id: int) -> Event:
+        run, at = self._find(id)
+        kind = EventKind(run.kinds[at])
+        return Event(id, run.moments[at], kind, run.refs[at], run.texts[at], run.frames[at])

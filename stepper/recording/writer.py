@@ -51,6 +51,8 @@ _NODE = "INSERT INTO node VALUES (?, ?, ?, ?, ?, ?)"
 _SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
 _EVENTS = "INSERT INTO events VALUES (?, ?, ?)"
+_LAST_MOMENT = 6
+"""Place of the last moment in a row of `frame`."""
 # After all inserts, since they change rows that may wait in the same batch.
 _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _GUARD_CODE = "UPDATE guard SET code = ? WHERE id = ?"
@@ -129,7 +131,7 @@ class Writer:
     def frame(self, f: Frame) -> None:
         """A symbolic frame, when it is entered."""
         waiting = self._waiting[_FRAME]
-        self._frame_ends[f.id] = len(waiting) + 6
+        self._frame_ends[f.id] = len(waiting) + _LAST_MOMENT
         waiting += (
             f.id, f.attempt, f.parent, f.depth, f.code, f.first_moment, f.last_moment,
              f.call_moment

@@ -10,22 +10,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label, OptionList, TextArea
-from textual.widgets.option_list import Option
+
+from stepper.tui.dialogs import ChoiceScreen
 
 
-class ActionsScreen(ModalScreen[str | None]):
+class ActionsScreen(ChoiceScreen[str]):
     """Chooses an action; a letter chooses at once."""
-
-    DEFAULT_CSS = """
-    ActionsScreen { align: center middle; }
-    ActionsScreen Vertical {
-        width: 64; max-width: 95%; height: auto; max-height: 90%; border: round $primary;
-        padding: 0 1; background: $surface;
-    }
-    ActionsScreen OptionList { height: auto; max-height: 16; border: none !important; }
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave")]
 
     def __init__(self, title: str, actions: Sequence[tuple[str, str, str]]) -> None:
         """
@@ -33,28 +23,15 @@ class ActionsScreen(ModalScreen[str | None]):
             title: what the actions are about.
             actions: for each its key, the name of the action and what it does.
         """
-        super().__init__()
-        self._title = title
-        self._actions = actions
+        super().__init__(title, [(name, f"{key}  {text}") for key, name, text in actions])
         for key, name, _ in actions:
             self._bindings.bind(key, f"choose('{name}')", show=False)
-
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(self._title, markup=False)
-            yield OptionList(
-                *(Option(f"{key}  {text}", id=name) for key, name, text in self._actions),
-                markup=False,
-            )
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
 
     def action_choose(self, name: str) -> None:
         self.dismiss(name)
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
 
 class BytecodeScreen(ModalScreen[None]):

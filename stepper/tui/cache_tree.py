@@ -203,8 +203,9 @@ class CacheTree:
                 role = "new" if run.comparison.same else "error"
                 branches += _texts("run", comparison_lines(run.comparison), role)
         subject = Subject(entry.code, entry.id)
+        guards = "guards" if entry.guards is None else f"guards {entry.guards}"
         for name, text, children in (
-            ("guards", " ".join(("guards", *_count(entry.guards))), self._guards),
+            ("guards", guards, self._guards),
             ("code", "transformed code", self._code),
             ("graph", "graph", self._graph),
         ):
@@ -345,7 +346,3 @@ def _guard_facts(row: GuardRow, check: GuardCheck | None, cwd: str) -> list[Bran
     facts += [("because of", short_path(row.user_line, cwd)), ("line", row.user_code)]
     facts.append(("hint", row.hint))
     return _texts("fact", [f"{name}  {one_line(text)}" for name, text in facts if text], "")
-
-
-def _count(number: int | None) -> tuple[str, ...]:
-    return () if number is None else (str(number),)

@@ -1,9 +1,9 @@
-"""Small questions: how to leave a living program, and which kind of event to look for."""
+"""Small questions: how to leave a living program, and which of several things is meant."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from stepper.model.trace import EventKind
 
 Leaving = Literal["kill", "detach", "cancel"]
+Chosen = TypeVar("Chosen")
 
 
 class QuitScreen(ModalScreen[Leaving]):
@@ -52,19 +53,44 @@ class QuitScreen(ModalScreen[Leaving]):
         self.dismiss("kill" if answer == "kill" else "detach" if answer == "detach" else "cancel")
 
 
-class EventScreen(ModalScreen[EventKind | None]):
-    """Chooses the kind of event that `.` and `,` go to."""
+class ChoiceScreen(ModalScreen[Chosen | None]):
+    """Asks for one of several; leaving it chooses none. Who inherits it says what a choice means,
+    in `on_option_list_option_selected`."""
 
     DEFAULT_CSS = """
-    EventScreen { align: center middle; }
-    EventScreen Vertical {
-        width: 46; max-width: 90%; height: auto; max-height: 90%; border: round $primary;
+    ChoiceScreen { align: center middle; }
+    ChoiceScreen Vertical {
+        width: 64; max-width: 95%; height: auto; max-height: 90%; border: round $primary;
         padding: 0 1; background: $surface;
     }
-    EventScreen OptionList { height: auto; max-height: 16; border: none !important; }
+    ChoiceScreen OptionList { height: auto; max-height: 16; border: none !important; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "Leave")]
+
+    def __init__(self, question: str, choices: Sequence[tuple[str, str]]) -> None:
+        """
+        Args:
+            question: stands above.
+            choices: for each its id and its line.
+        """
+        super().__init__()
+        self._question = question
+        self._choices = choices
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(self._question, markup=False)
+            yield OptionList(*(Option(line, id=id) for id, line in self._choices), markup=False)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class EventScreen(ChoiceScreen[EventKind]):
+    """Chooses the kind of event that `.` and `,` go to."""
+
+    DEFAULT_CSS = "EventScreen Vertical { width: 46; max-width: 90%; }"
 
     def __init__(self, counts: Sequence[tuple[EventKind, int]], chosen: EventKind | None) -> None:
         """
@@ -72,26 +98,17 @@ class EventScreen(ModalScreen[EventKind | None]):
             counts: the kinds, each with how many events of it there are.
             chosen: the kind chosen before.
         """
-        super().__init__()
-        self._counts = counts
+        super().__init__(
+            "Go to events of which kind?",
+            [(kind, f"{kind:<14}{count:>9,}") for kind, count in counts],
+        )
+        self._kinds = [kind for kind, _ in counts]
         self._chosen = chosen
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label("Go to events of which kind?", markup=False)
-            yield OptionList(
-                *(Option(f"{kind:<14}{count:>9,}", id=kind) for kind, count in self._counts),
-                markup=False,
-            )
-
     def on_mount(self) -> None:
-        kinds = [kind for kind, _ in self._counts]
         self.query_one(OptionList).highlighted = (
-            kinds.index(self._chosen) if self._chosen in kinds else 0
+            self._kinds.index(self._chosen) if self._chosen in self._kinds else 0
         )
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(EventKind(event.option.id or ""))
-
-    def action_leave(self) -> None:
-        self.dismiss(None)

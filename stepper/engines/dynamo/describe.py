@@ -203,9 +203,7 @@ class Describer:
         name = kind.__name__
         return _MUTABILITY.get(name, name), name in _WITH_ATTRIBUTES
 
-    def source_text(self, source: object) -> str:
-        """See `stepper.debuggee.faces.Describer`."""
-        return source_name(source)
+    source_text = staticmethod(source_name)
 
     # --- what the recorder asks
 
