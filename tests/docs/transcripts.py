@@ -153,6 +153,7 @@ def _environment(folder: Path) -> dict[str, str]:
     return kept | {
         "PYTHONPATH": str(ROOT),
         "PYTHONHASHSEED": "0",
+        "PYTHONUNBUFFERED": "1",  # both outputs in the order of a terminal
         "XDG_STATE_HOME": str(folder / "state"),
         "NO_COLOR": "1",
         "TERM": "dumb",
