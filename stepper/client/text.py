@@ -40,6 +40,18 @@ def short_name(text: str) -> str:
     return _RANDOM.sub(lambda match: match[1] or "", text)
 
 
+# C0 and C1 controls would move the terminal's cursor, bidirectional marks would reorder a line:
+# show them as signs.
+_UNSAFE = {code: chr(0x2400 + code) for code in range(32)}
+_UNSAFE |= dict.fromkeys((*range(127, 160), *range(8234, 8239), *range(8294, 8298)), "·")
+_UNSAFE[ord("\t")] = "    "
+
+
+def printable(text: str) -> str:
+    """The text with everything replaced that would act on the terminal instead of being shown."""
+    return text if text.isascii() and text.isprintable() else text.translate(_UNSAFE)
+
+
 def one_line(text: str) -> str:
     """A text with every run of white space, line ends too, as one space."""
     return " ".join(text.split())

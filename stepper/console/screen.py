@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable
 from typing import TextIO
 
+from stepper.client.text import printable
+
 _STYLES = {"+": "32", "-": "31", "~": "33", "bold": "1", "dim": "2", "error": "31"}
 
 PROMPT = "(stepper) "
@@ -36,6 +38,8 @@ class Screen:
     def say(self, text: str = "", style: str = "") -> None:
         """Print lines of the debugger's own."""
         self.fresh_line()
+        # Names and texts come from the program: they must not act on the terminal.
+        text = "\n".join(map(printable, text.split("\n")))
         self._put(f"{self.style(text, style) if style else text}\n")
 
     def lines(self, lines: Iterable[str]) -> None:

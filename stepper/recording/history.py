@@ -49,6 +49,13 @@ class TrackerHistory:
         known = self._read(attempt, newest).get(tracker)
         return known[0][0] if known else None
 
+    def descriptions(self, attempt: Attempt, newest: int) -> list[tuple[int, int, int]]:
+        """Every description, in the order of moments: moment, tracker, id in the table `value`."""
+        known = self._read(attempt, newest)
+        return sorted(
+            (moment, tracker, body) for tracker, found in known.items() for moment, body in found
+        )
+
     def _read(self, attempt: Attempt, moment: int) -> dict[int, list[tuple[int, int]]]:
         """The descriptions, complete at least up to the moment."""
         found = self._attempts.setdefault(attempt.id, {})

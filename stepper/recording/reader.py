@@ -30,17 +30,19 @@ from stepper.model.trace import (
     State,
     Translation,
 )
+from stepper.model.value import Value, ValueId
 from stepper.recording.catalog import Catalog, unpacked
 from stepper.recording.database import Database, damaged, tidy
 from stepper.recording.errors import RecordingError
 from stepper.recording.events import Events
 from stepper.recording.findings import Findings
 from stepper.recording.history import TrackerHistory
-from stepper.recording.moments import Moments
+from stepper.recording.moments import Moments, Run
 from stepper.recording.state import StateBuilder
 from stepper.recording.walk import Walk
 
 _COUNTED_FRAMES = 64
+_DESCRIBED_TOGETHER = 500
 _WHY_CUT_OFF = {
     "exit": "the program ended before it did",
     "detached": "the debugger was detached",
@@ -147,6 +149,13 @@ class Recording:
             self._checked(Moment(step.id, step.frame, step.ip))
             for step in self._moments.steps(first, last)
         ]
+
+    def runs(self, first: int, last: int) -> Iterator[Run]:
+        """The moments from `first` to `last`, both included, as columns: for whoever wants many.
+
+        Unlike those of `moments`, they are not checked for instructions that do not exist.
+        """
+        return self._moments.runs(first, last)
 
     def place(self, id: int) -> Place:
         """Attempt, frame, depth and source line of a moment."""
@@ -324,6 +333,16 @@ class Recording:
             if self._catalog.frame(moment.frame).attempt == attempt:
                 return moment.id
         return first
+
+    def descriptions(self, attempt: int) -> Iterator[tuple[int, ValueId, Value]]:
+        """Every description of every tracker of an attempt, in the order of moments: the moment
+        from which it holds, the tracker, the description."""
+        found = self._history.descriptions(self._catalog.attempt(attempt), self.newest)
+        for start in range(0, len(found), _DESCRIBED_TOGETHER):
+            part = found[start : start + _DESCRIBED_TOGETHER]
+            values = self._states.values([body for _, _, body in part])
+            for (moment, tracker, _), value in zip(part, values, strict=True):
+                yield moment, tracker, value
 
     def _owner(self, moment: int | None, attempt: int | None) -> Attempt | None:
         if attempt is not None:

@@ -14,7 +14,7 @@ before the keyframe. The same goes for a tracker that nothing held for a while.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -92,6 +92,11 @@ class StateBuilder:
         """A description by its id in the table `value`."""
         self._fetch_values([body])
         return self._values[body]
+
+    def values(self, bodies: Sequence[int]) -> list[Value]:
+        """Many descriptions by their ids; best some hundreds at once."""
+        self._fetch_values(bodies)
+        return [self._values[body] for body in bodies]
 
     # Where to start
 

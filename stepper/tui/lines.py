@@ -22,7 +22,8 @@ from textual.cache import LRUCache
 from textual.message import Message
 from textual.strip import Strip
 
-from stepper.tui.palette import Palette, Row, printable
+from stepper.client.text import printable
+from stepper.tui.palette import Palette, Row
 from stepper.tui.prompt import Prompt
 from stepper.tui.themed import Themed
 from stepper.tui.workarounds import QuietScrollView

@@ -9,7 +9,8 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from stepper.tui.palette import Span, printable
+from stepper.client.text import printable
+from stepper.tui.palette import Span
 from stepper.tui.themed import Themed
 
 

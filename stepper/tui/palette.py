@@ -179,15 +179,3 @@ def _color(name: str, variables: dict[str, str]) -> Color:
         except (KeyError, ColorParseError):
             continue
     return Color.parse("ansi_default")
-
-
-# C0 and C1 controls would move the terminal's cursor, bidirectional marks would reorder a line:
-# show them as signs.
-_UNSAFE = {code: chr(0x2400 + code) for code in range(32)}
-_UNSAFE |= dict.fromkeys((*range(127, 160), *range(8234, 8239), *range(8294, 8298)), "·")
-_UNSAFE[ord("\t")] = "    "
-
-
-def printable(text: str) -> str:
-    """The text with everything replaced that would act on the terminal instead of being shown."""
-    return text if text.isascii() and text.isprintable() else text.translate(_UNSAFE)

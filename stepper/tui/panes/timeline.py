@@ -23,10 +23,10 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from stepper.client.text import attempt_name, short_name
+from stepper.client.text import attempt_name, printable, short_name
 from stepper.model.trace import EventKind, MomentId, Phase
 from stepper.recording.reader import Recording
-from stepper.tui.palette import Span, printable
+from stepper.tui.palette import Span
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Snapshot
 from stepper.tui.themed import Themed
