@@ -38,6 +38,7 @@ def test_no_file_is_too_long() -> None:
         ("stepper.model", {"torch", "textual", "sqlite3"}),
         ("stepper.recording", {"torch", "textual"}),
         ("stepper.client", {"torch", "textual"}),
+        ("stepper.analysis", {"torch", "textual", "sqlite3"}),
         ("stepper.console", {"torch", "textual"}),
         ("stepper.cli", {"torch", "textual"}),
         ("stepper.tui", {"torch"}),

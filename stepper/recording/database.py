@@ -1,4 +1,4 @@
-"""The only module that talks to sqlite3: how a recording's file is made, opened and checked.
+"""The only module that opens recordings with sqlite3: how one is made, opened and checked.
 
 **Making.** The file is built under a temporary name, with its schema and identity, and then linked
 to its own name. So nobody ever sees half of one, and an existing file is never overwritten: whoever

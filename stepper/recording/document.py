@@ -15,7 +15,7 @@ import msgspec
 from stepper.recording import schema
 
 _TABLE = re.compile(
-    r"((?:^-- [^\n]*\n)+)CREATE TABLE (\w+) \(\n(.*?)^\);", re.MULTILINE | re.DOTALL
+    r'((?:^-- [^\n]*\n)+)CREATE TABLE "?(\w+)"? \(\n(.*?)^\);', re.MULTILINE | re.DOTALL
 )
 _COLUMN = re.compile(r"\s*(\w+) ([A-Z ]+?),?\s*(?:-- (.*))?$")
 
@@ -54,19 +54,26 @@ def page() -> str:
             history=" ".join(f"{number}: {text}" for number, text in schema.HISTORY.items()),
         )
     ]
-    for comment, name, body in _TABLE.findall(schema.SCHEMA):
+    parts += sections(schema.SCHEMA, "###")
+    parts.append(_ENDING)
+    for record in (schema.Moments, schema.Events, schema.Delta, schema.Keyframe, schema.FrameKey):
+        parts += [_record(record)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def sections(sql: str, heading: str) -> list[str]:
+    """A section for each table that some SQL makes, from its comments; `heading` is Markdown's."""
+    parts: list[str] = []
+    for comment, name, body in _TABLE.findall(sql):
         said = " ".join(line.removeprefix("-- ") for line in comment.strip().splitlines())
         parts += [
-            f"\n### `{name}`\n",
+            f"\n{heading} `{name}`\n",
             f"{said}\n",
             "| column | type | meaning |",
             "| --- | --- | --- |",
         ]
         parts += [_column(line) for line in body.splitlines() if line.strip()]
-    parts.append(_ENDING)
-    for record in (schema.Moments, schema.Events, schema.Delta, schema.Keyframe, schema.FrameKey):
-        parts += [_record(record)]
-    return "\n".join(parts).rstrip() + "\n"
+    return parts
 
 
 def _rules() -> str:

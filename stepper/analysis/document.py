@@ -1,0 +1,32 @@
+"""Writes the page docs/query-views.md from the comments of the views.
+
+python -m stepper.analysis.document > docs/query-views.md
+"""
+
+from __future__ import annotations
+
+from stepper.analysis import views
+from stepper.recording.document import sections
+
+_HEAD = """\
+# Views for queries
+
+<!-- Written by `python -m stepper.analysis.document` from the views' comments. Do not edit. -->
+
+`stepper query FILE "SQL"` asks a recording in SQL: one `SELECT` in
+[SQLite's language](https://www.sqlite.org/lang_select.html) over the views below. Nothing of the
+file is changed. How it is used, with examples, is in [Ask a recording in SQL](guides/query.md).
+
+Only the views that a question names are read, so a question about guards is not slowed down by the
+instructions. A moment is the number by which every front end knows it: `stepper open FILE --at N`
+shows it.
+"""
+
+
+def page() -> str:
+    """The page, as Markdown."""
+    return _HEAD + "\n".join(sections(views.SCHEMA, "##")) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

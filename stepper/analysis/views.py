@@ -1,0 +1,423 @@
+"""The views that `stepper query` offers: what is in a recording as tables with plain columns.
+
+The schema of the file is made for writing fast: moments in runs, values as deltas, records as
+msgpack. Nobody wants to ask SQL of that, and it may change. So the views are a face of their own:
+declared here as SQL, each column with its meaning, and filled from the reader when a question names
+them. The page docs/query-views.md is generated from this text.
+
+Two things keep 100,000 rows cheap. Only the views that a question names are filled. And
+`instructions`, the long one, is filled with numbers alone; its texts are joined from small tables
+of calls and code objects, which SQLite leaves out where a question does not ask for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from stepper.analysis.walks import call_before, compiled_again, lookup_checks
+from stepper.model.program import PythonFrame
+from stepper.model.trace import Phase, Translation
+from stepper.recording.reader import Recording
+
+Row = tuple[Any, ...]
+
+SCHEMA = """
+-- Every frame that Dynamo was asked to compile, and each recorded lookup and execution.
+CREATE TABLE frames (
+    id INTEGER PRIMARY KEY,       -- what other views call `frame`
+    phase TEXT,                   -- translate, lookup or execute
+    compile_id TEXT,              -- Dynamo's, e.g. 0/1; of a lookup or an execution, the entry's
+    function TEXT,                -- qualified name
+    file TEXT,
+    line INTEGER,                 -- first line of the function
+    outcome TEXT,                 -- compiled, skipped, failed, cut off, running; hit, miss …
+    reason TEXT,                  -- why it was skipped, failed or missed
+    recompile_reason TEXT,        -- Dynamo's words on why an earlier entry did not match
+    resume_of TEXT,               -- of a resume function: the function that it continues
+    first_moment INTEGER,
+    last_moment INTEGER,
+    attempts INTEGER,             -- runs of the symbolic interpreter, 1 without a restart
+    instructions INTEGER,         -- in all attempts
+    guards INTEGER,               -- that hold at the end
+    nodes INTEGER,                -- in the final graph
+    graph_breaks INTEGER,
+    entries_before INTEGER,       -- cache entries that the code had before
+    seconds REAL,
+    thread TEXT,
+    level INTEGER,                -- 0: called from the program; 1: while another was under way …
+    caller TEXT                   -- the program's innermost frame, file:line in function
+);
+
+-- Symbolic frames: the translated function itself (depth 0) and each inlined call.
+CREATE TABLE calls (
+    id INTEGER PRIMARY KEY,
+    frame INTEGER,                -- frames.id
+    attempt INTEGER,              -- 1, 2, … within the frame
+    parent INTEGER,               -- calls.id of the caller
+    depth INTEGER,
+    function TEXT,
+    file TEXT,
+    line INTEGER,                 -- first line of the function
+    first_moment INTEGER,
+    last_moment INTEGER,
+    call_moment INTEGER           -- the caller's instruction
+);
+
+-- Each instruction interpreted, in order.
+CREATE TABLE instructions (
+    moment INTEGER PRIMARY KEY,
+    frame INTEGER,                -- frames.id
+    attempt INTEGER,              -- 1, 2, … within the frame
+    call INTEGER,                 -- calls.id
+    depth INTEGER,                -- 0: the translated function itself
+    function TEXT,
+    file TEXT,
+    line INTEGER,
+    ip INTEGER,                   -- index of the instruction in the code
+    opname TEXT,
+    arg TEXT                      -- its argument in words
+);
+
+-- Each guard that was installed while tracing.
+CREATE TABLE guards (
+    id INTEGER PRIMARY KEY,
+    frame INTEGER,                -- frames.id
+    attempt INTEGER,              -- 1, 2, … within the frame
+    moment INTEGER,               -- whose instruction made Dynamo install it
+    kind TEXT,                    -- GuardBuilder's method, e.g. TENSOR_MATCH
+    source TEXT,                  -- the guarded expression; empty: global state
+    scope TEXT,                   -- local, global …
+    code TEXT,                    -- what it checks, one expression a line
+    user_line TEXT,               -- file:line in function of the program that caused it
+    withdrawn INTEGER,            -- the moment at which it was taken back; NULL: it holds
+    final INTEGER                 -- 1: of the attempt that became a cache entry, and it holds
+);
+
+-- Each node of the FX graphs.
+CREATE TABLE nodes (
+    id INTEGER PRIMARY KEY,
+    frame INTEGER,                -- frames.id
+    attempt INTEGER,              -- 1, 2, … within the frame
+    moment INTEGER,               -- whose instruction made it
+    graph TEXT,                   -- empty: the main graph; else a higher-order op's subgraph
+    rank REAL,                    -- sorts a graph's nodes into graph order
+    name TEXT,
+    op TEXT,                      -- placeholder, call_function …
+    target TEXT,
+    args TEXT,
+    dtype TEXT,                   -- of the example value, when it is a tensor
+    shape TEXT,                   -- e.g. 2, s0, 3
+    device TEXT,
+    source TEXT,                  -- of a placeholder: where its value comes from
+    erased INTEGER,               -- the moment at which it was removed; NULL: it stays
+    final INTEGER                 -- 1: of the attempt that counted, and it stays
+);
+
+-- Each graph break that Dynamo acted upon.
+CREATE TABLE graph_breaks (
+    id INTEGER PRIMARY KEY,
+    frame INTEGER,                -- frames.id
+    attempt INTEGER,              -- 1, 2, … within the frame
+    moment INTEGER,               -- of the instruction that caused it
+    type TEXT,                    -- Dynamo's name for this kind
+    reason TEXT,                  -- Dynamo's message, whole
+    explanation TEXT,
+    hints TEXT,                   -- one a line
+    function TEXT,                -- of the instruction
+    file TEXT,
+    line INTEGER,
+    resumes INTEGER,              -- 1: compiled in parts; 0: the whole frame runs uncompiled
+    user_stack TEXT               -- outermost first, one frame a line
+);
+
+-- Each compilation of a function that has cache entries already, tried or refused.
+CREATE TABLE recompilations (
+    frame INTEGER PRIMARY KEY,    -- frames.id of the new compilation
+    compile_id TEXT,
+    function TEXT,
+    file TEXT,
+    line INTEGER,
+    entries INTEGER,              -- cache entries that did not match
+    outcome TEXT,                 -- compiled; skipped when a limit was reached
+    reason TEXT,                  -- Dynamo's words
+    lookup INTEGER,               -- frames.id of the lookup that found no entry, when recorded
+    caller TEXT,                  -- file:line in function of the program
+    seconds REAL
+);
+
+-- Each lookup in the cache; recorded with --lookups.
+CREATE TABLE lookups (
+    frame INTEGER PRIMARY KEY,    -- frames.id
+    function TEXT,
+    outcome TEXT,                 -- hit, miss; skipped: nothing matched, nothing was compiled
+    entry TEXT,                   -- compile id of the entry that matched
+    entries INTEGER,              -- entries that were tried
+    checks INTEGER,               -- guards that were run
+    nanoseconds INTEGER,          -- those guards, as asked once more from Python
+    reason TEXT,                  -- of each entry that did not match
+    caller TEXT,                  -- file:line in function of the program
+    first_moment INTEGER,
+    last_moment INTEGER
+);
+
+-- Each guard that was run in a recorded lookup.
+CREATE TABLE checks (
+    moment INTEGER PRIMARY KEY,
+    lookup INTEGER,               -- frames.id
+    entry TEXT,                   -- compile id
+    place INTEGER,                -- 0, 1, … in the order of the entry
+    kind TEXT,                    -- name of the leaf guard, e.g. TENSOR_MATCH
+    source TEXT,                  -- the guarded expression, when the check names one
+    checks TEXT,                  -- the check in words
+    expected TEXT,
+    actual TEXT,
+    verdict TEXT,                 -- pass, FAIL or unknown
+    differs TEXT,                 -- in what the value is not as wanted
+    nanoseconds INTEGER,          -- as asked once more from Python; NULL: it was not
+    user_line TEXT                -- file:line in function of what caused it, and the line
+);
+
+-- What the compiler knew of each value: a row for each description of each tracker. In SQL the name
+-- stands in double quotes.
+CREATE TABLE "values" (
+    frame INTEGER,                -- frames.id
+    attempt INTEGER,              -- 1, 2, … within the frame
+    tracker INTEGER,              -- number of the VariableTracker within the session
+    moment INTEGER,               -- from which on it is described so
+    class TEXT,                   -- of the tracker, e.g. TensorVariable
+    type TEXT,                    -- the Python type that it stands for
+    text TEXT,                    -- short form
+    source TEXT,                  -- where it comes from, e.g. L['x']; empty: made while tracing
+    constant TEXT,
+    dtype TEXT,
+    shape TEXT,                   -- e.g. 2, s0, 3
+    device TEXT,
+    requires_grad INTEGER,
+    node TEXT,                    -- FX node that computes it
+    mutability TEXT,
+    length INTEGER,               -- children of a container
+    lazy INTEGER                  -- 1 while a lazy tracker is not realized
+);
+
+-- Everything that happened, in order.
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    moment INTEGER,
+    kind TEXT,                    -- guard, node, graph-break, restart, recompile …
+    text TEXT,
+    ref INTEGER,                  -- id in the view of its kind
+    call INTEGER                  -- calls.id
+);
+"""
+
+_TABLE = re.compile(r'CREATE TABLE "?(\w+)"? \(\n(.*?)^\);', re.MULTILINE | re.DOTALL)
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    name: tuple(line.split()[0] for line in body.splitlines())
+    for name, body in _TABLE.findall(SCHEMA)
+}
+"""The columns of each view."""
+
+PARTS = """
+CREATE TABLE _moment (moment INTEGER PRIMARY KEY, call INTEGER, ip INTEGER);
+CREATE TABLE _call (
+    id INTEGER PRIMARY KEY, frame INTEGER, attempt INTEGER, depth INTEGER, code INTEGER
+);
+CREATE TABLE _code (id INTEGER PRIMARY KEY, function TEXT, file TEXT);
+CREATE TABLE _instruction (
+    code INTEGER, ip INTEGER, opname TEXT, arg TEXT, line INTEGER, PRIMARY KEY (code, ip)
+) WITHOUT ROWID;
+CREATE VIEW instructions AS
+    SELECT m.moment, c.frame, c.attempt, m.call, c.depth, o.function, o.file, i.line, m.ip,
+           i.opname, i.arg
+    FROM _moment m LEFT JOIN _call c ON c.id = m.call LEFT JOIN _code o ON o.id = c.code
+         LEFT JOIN _instruction i ON i.code = c.code AND i.ip = m.ip;
+"""
+"""What `instructions` is made of."""
+
+
+def tables() -> Iterator[str]:
+    """The statements that make all views, empty."""
+    for statement in SCHEMA.split(";\n"):
+        if "CREATE TABLE instructions" not in statement and statement.strip():
+            yield statement
+    yield from filter(str.strip, PARTS.split(";\n"))
+
+
+def _frames(recording: Recording) -> Iterator[Row]:
+    for item in recording.translations():
+        yield (
+            item.id, str(item.phase), item.compile_id, item.name, item.filename, item.line,
+            str(item.outcome), item.reason, item.recompile_reason, item.resume_of,
+            item.first_moment, item.last_moment, item.attempts, item.instructions, item.guards,
+            item.nodes, item.graph_breaks, item.cache_size, item.seconds, item.thread, item.level,
+            caller(item),
+        )  # fmt: skip
+
+
+def caller(item: Translation) -> str:
+    """`file:line in function` of the program's frame that made the call; empty: there is none."""
+    return _place(item.python_stack[-1]) if item.python_stack else ""
+
+
+def _place(frame: PythonFrame) -> str:
+    return f"{frame.filename}:{frame.line} in {frame.function}"
+
+
+def _calls(recording: Recording) -> Iterator[Row]:
+    for attempt in recording.attempts():
+        for each in recording.frames(attempt.id):
+            code = recording.code(each.code)
+            yield (
+                each.id, attempt.translation, attempt.number, each.parent, each.depth, code.label,
+                code.filename, code.first_line, each.first_moment, each.last_moment,
+                each.call_moment,
+            )  # fmt: skip
+
+
+def _moment_parts(recording: Recording) -> Iterator[Row]:
+    for run in recording.runs(recording.oldest, recording.newest):
+        yield from zip(
+            range(run.first, run.first + len(run.frames)), run.frames, run.ips, strict=True
+        )
+
+
+def _call_parts(recording: Recording) -> Iterator[Row]:
+    for attempt in recording.attempts():
+        for each in recording.frames(attempt.id):
+            yield each.id, attempt.translation, attempt.number, each.depth, each.code
+
+
+def _code_parts(recording: Recording) -> Iterator[Row]:
+    return ((code.id, code.label, code.filename) for code in recording.codes())
+
+
+def _instruction_parts(recording: Recording) -> Iterator[Row]:
+    for code in recording.codes():
+        for each in code.instructions:
+            yield code.id, each.index, each.opname, each.argrepr, each.line
+
+
+def _guards(recording: Recording) -> Iterator[Row]:
+    final = _final_attempts(recording)
+    for attempt in recording.attempts():
+        for each in recording.guards_installed(attempt.id):
+            yield (
+                each.id, attempt.translation, attempt.number, each.moment, each.kind, each.source,
+                each.scope, "\n".join(each.code), each.user_line, each.withdrawn,
+                int(attempt.id in final and each.withdrawn is None),
+            )  # fmt: skip
+
+
+def _nodes(recording: Recording) -> Iterator[Row]:
+    final = _final_attempts(recording)
+    for attempt in recording.attempts():
+        for each in recording.nodes_made(attempt.id):
+            meta = each.meta
+            yield (
+                each.id, attempt.translation, attempt.number, each.moment, each.graph, each.rank,
+                each.name, each.op, each.target, each.args, meta.dtype if meta else None,
+                ", ".join(meta.shape) if meta and meta.shape is not None else None,
+                meta.device if meta else None, each.source, each.erased,
+                int(attempt.id in final and each.erased is None),
+            )  # fmt: skip
+
+
+def _final_attempts(recording: Recording) -> set[int]:
+    """The attempts that became cache entries: the last of each compiled frame."""
+    last = {attempt.translation: attempt.id for attempt in recording.attempts()}
+    return {
+        last[item.id]
+        for item in recording.translations()
+        if item.phase is Phase.TRANSLATE and item.outcome == "compiled" and item.id in last
+    }
+
+
+def _graph_breaks(recording: Recording) -> Iterator[Row]:
+    for each in recording.graph_breaks():
+        attempt = recording.attempt(each.attempt)
+        function = file = line = None
+        if recording.oldest <= each.moment <= recording.newest:
+            moment = recording.moment(each.moment)
+            code = recording.code(recording.frame(moment.frame).code)
+            function, file = code.label, code.filename
+            line = code.instructions[moment.ip].line
+        yield (
+            each.id, attempt.translation, attempt.number, each.moment, each.gb_type, each.reason,
+            each.explanation, "\n".join(each.hints), function, file, line, int(each.resumes),
+            "\n".join(map(_place, each.user_stack)),
+        )  # fmt: skip
+
+
+def _recompilations(recording: Recording) -> Iterator[Row]:
+    for each in compiled_again(recording):
+        lookup = call_before(recording, each)
+        yield (
+            each.id, each.compile_id, each.name, each.filename, each.line, each.cache_size,
+            str(each.outcome), each.recompile_reason, lookup.id if lookup else None, caller(each),
+            each.seconds,
+        )  # fmt: skip
+
+
+def _lookups(recording: Recording) -> Iterator[Row]:
+    for item in recording.translations():
+        if item.phase is Phase.LOOKUP:
+            checks = list(lookup_checks(recording, item))
+            yield (
+                item.id, item.name, str(item.outcome), item.compile_id or None,
+                len({check.entry for check in checks}), len(checks),
+                sum(check.nanoseconds or 0 for check in checks), item.reason, caller(item),
+                item.first_moment, item.last_moment,
+            )  # fmt: skip
+
+
+def _checks(recording: Recording) -> Iterator[Row]:
+    for item in recording.translations():
+        if item.phase is Phase.LOOKUP:
+            for each in lookup_checks(recording, item):
+                yield (
+                    each.moment, item.id, each.entry, each.place, each.kind, each.source,
+                    each.text, each.expected, each.actual, each.verdict, each.differs,
+                    each.nanoseconds, each.user_line,
+                )  # fmt: skip
+
+
+def _values(recording: Recording) -> Iterator[Row]:
+    for attempt in recording.attempts():
+        if recording.translation(attempt.translation).phase is Phase.LOOKUP:
+            continue  # its values are words about checks
+        for moment, tracker, each in recording.descriptions(attempt.id):
+            meta = each.tensor
+            yield (
+                attempt.translation, attempt.number, tracker, moment, each.cls, each.type,
+                each.text, each.source, each.constant, meta.dtype if meta else None,
+                ", ".join(meta.shape) if meta and meta.shape is not None else None,
+                meta.device if meta else None, int(meta.requires_grad) if meta else None,
+                each.node, each.mutability, each.length, int(each.lazy),
+            )  # fmt: skip
+
+
+def _events(recording: Recording) -> Iterator[Row]:
+    for each in recording.events():
+        yield each.id, each.moment, str(each.kind), each.text, each.ref, each.frame
+
+
+FILLERS: dict[str, Callable[[Recording], Iterator[Row]]] = {
+    "frames": _frames,
+    "calls": _calls,
+    "guards": _guards,
+    "nodes": _nodes,
+    "graph_breaks": _graph_breaks,
+    "recompilations": _recompilations,
+    "lookups": _lookups,
+    "checks": _checks,
+    "values": _values,
+    "events": _events,
+    "_moment": _moment_parts,
+    "_call": _call_parts,
+    "_code": _code_parts,
+    "_instruction": _instruction_parts,
+}
+"""What fills each table."""

@@ -1,0 +1,47 @@
+"""What the subcommands that ask a recording have in common."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from stepper.cli.arguments import UsageError
+
+if TYPE_CHECKING:
+    from stepper.recording.reader import Recording
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[Recording]:
+    """A recording, for the time of a question.
+
+    Raises:
+        UsageError: it cannot be opened, or it is damaged where it was read.
+    """
+    from stepper.recording.errors import RecordingError
+    from stepper.recording.reader import Recording
+
+    try:
+        recording = Recording.open(path)
+        try:
+            yield recording
+        finally:
+            recording.close()
+    except RecordingError as error:
+        raise UsageError(str(error)) from None
+
+
+def answer(path: str, lines_of: Callable[[Recording], Iterable[str]]) -> int:
+    """Print the lines that answer a question about a recording; returns the exit code.
+
+    Raises:
+        UsageError: it cannot be opened, or it is damaged where it was read.
+    """
+    from stepper.console.screen import Screen
+
+    screen = Screen(sys.stdout)
+    with opened(path) as recording:
+        screen.lines(lines_of(recording))
+    return 0

@@ -1,0 +1,55 @@
+"""Real recordings to ask, each made once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stepper.recording.reader import Recording
+from tests.conftest import ROOT, clean_environment
+
+Recorded = Callable[..., Recording]
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    """Records a program with some options and opens the recording."""
+    folder = tmp_path_factory.mktemp("recorded")
+    known: dict[tuple[str, ...], Recording] = {}
+
+    def record(program: str, *options: str) -> Recording:
+        key = (program, *options)
+        if key not in known:
+            path = folder / f"{len(known)}.stepper"
+            done = subprocess.run(
+                [sys.executable, "-m", "stepper", "record", *options, "-o", path, ROOT / program],
+                cwd=folder,
+                env=clean_environment(),
+                capture_output=True,
+                text=True,
+                timeout=170,
+                check=False,
+            )
+            assert path.exists(), done.stderr
+            known[key] = Recording.open(str(path))
+        return known[key]
+
+    yield record
+    for recording in known.values():
+        recording.close()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a program and returns its path."""
+
+    def write(source: str) -> str:
+        path = tmp_path / "program.py"
+        path.write_text(source)
+        return str(path)
+
+    return write

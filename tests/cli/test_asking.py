@@ -1,0 +1,128 @@
+"""The subcommands that ask a recording, as a shell sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.conftest import ROOT
+from tests.recordings import sample_recording
+
+FOR_EVER = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("asking") / "sample.stepper")
+    sample_recording(path)
+    return path
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "stepper", *arguments]
+
+
+def stepper(*arguments: str, **options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments),
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+def test_a_query_writes_a_table_csv_or_json(sample: str) -> None:
+    sql = "SELECT compile_id, outcome FROM frames WHERE compile_id <> ''"
+    table = stepper("query", sample, sql).stdout.splitlines()
+    assert table[0].split() == ["compile_id", "outcome"]
+    assert table[2].split() == ["0/0", "compiled"]
+    assert stepper("query", sample, sql, "--format", "csv").stdout.splitlines()[:2] == [
+        "compile_id,outcome",
+        "0/0,compiled",
+    ]
+    rows = json.loads(stepper("query", sample, "-", "--format=json", input=sql).stdout)
+    assert rows[0] == {"compile_id": "0/0", "outcome": "compiled"}
+
+
+def test_without_a_question_the_views_are_listed(sample: str) -> None:
+    lines = stepper("query", sample).stdout.splitlines()
+    assert "guards(id, frame, attempt, moment, kind, " in "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", ["query"])
+def test_a_missing_file_is_one_line_and_code_2(name: str) -> None:
+    result = stepper(name, "missing.stepper")
+    assert result.returncode == 2
+    assert result.stderr.splitlines() == [
+        f"stepper {name}: missing.stepper: there is no such file. Check the name."
+    ]
+
+
+def test_a_wrong_question_is_one_line_and_code_2(sample: str) -> None:
+    result = stepper("query", sample, "DROP TABLE frames")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("stepper query: only SELECT is possible here; the views are ")
+
+
+def test_a_query_ends_with_its_time_or_with_ctrl_c(sample: str) -> None:
+    result = stepper("query", sample, FOR_EVER, "--timeout", "0.2")
+    assert result.returncode == 2
+    assert "given up after 0.2 s" in result.stderr
+    with subprocess.Popen(
+        command("query", sample, FOR_EVER),
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        while child.poll() is None:
+            child.send_signal(signal.SIGINT)
+            try:
+                child.wait(1)
+            except subprocess.TimeoutExpired:
+                continue
+        assert child.returncode in (130, -signal.SIGINT)
+
+
+def test_whoever_leaves_early_sees_no_error(sample: str) -> None:
+    numbers = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
+    began = time.monotonic()
+    script = f"{sys.executable} -m stepper query {sample} '{numbers}' | head -3"
+    result = subprocess.run(
+        ["bash", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.stdout.split() == ["x", "───", "1"]
+    assert result.stderr == ""
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.real_terminal
+@pytest.mark.parametrize("format", ["table", "csv", "json"])
+def test_nothing_acts_on_the_terminal(sample: str, format: str, tmp_path: Path) -> None:
+    sql = "SELECT 'a' || char(27) || '[31mb' || char(155) || 'c' AS hostile"
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "stepper", "query", sample, sql, "--format", format],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": "1"},
+        encoding="utf-8",
+        timeout=60,
+    )
+    child.expect(pexpect.EOF)
+    assert "hostile" in child.before
+    assert "\x1b" not in child.before
+    assert "\x9b" not in child.before
