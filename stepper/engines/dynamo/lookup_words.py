@@ -12,6 +12,7 @@ from stepper.model.cache import GuardRow, Verdict
 from stepper.model.value import TensorMeta, Value
 
 MAX_TEXT = 300
+MAX_ALSO = 50
 
 
 class Difference(NamedTuple):
@@ -205,3 +206,13 @@ def _verdict_text(verdict: Verdict) -> str:
 def entry_told(parts: dict[str, Any]) -> dict[str, Described]:
     """The locals of a moment that is about an entry as a whole."""
     return {name: note(name, str(text)) for name, text in parts.items() if text != ""}
+
+
+def also_told(rows: tuple[tuple[GuardRow, str], ...]) -> Described:
+    """The guards of an entry that would have failed behind the one that did, each with how."""
+    told = [(f"{row.kind} {row.source}".strip(), text) for row, text in rows]
+    text = "; ".join(f"{what}: {how}" for what, how in told)
+    children = tuple((what, note(what, how)) for what, how in told[:MAX_ALSO])
+    brief = note("also fail", text)
+    value = Value(cls="", text=brief.value.text, length=len(told))
+    return Described(("also fail", text), value, children)

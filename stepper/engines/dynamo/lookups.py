@@ -34,7 +34,7 @@ from stepper import _C
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.engine import Subject
 from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.walks import Walk, WalkFrame
+from stepper.debuggee.walks import Described, Walk, WalkFrame
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, locked
 from stepper.engines.dynamo.hits import Hits, listen
@@ -47,6 +47,7 @@ from stepper.engines.dynamo.lookup_programs import (
     region_name,
 )
 from stepper.engines.dynamo.lookup_words import (
+    also_told,
     differences,
     entry_told,
     note,
@@ -55,7 +56,7 @@ from stepper.engines.dynamo.lookup_words import (
 )
 from stepper.engines.dynamo.probes import Probe
 from stepper.engines.dynamo.quiet import Answer, Loud, Missing, Quiet, words
-from stepper.model.cache import Verdict
+from stepper.model.cache import GuardRow, Verdict
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, Outcome, Phase
 
@@ -78,6 +79,8 @@ class _Tried(NamedTuple):
     fails_at: int | None
     """Which check failed; None: all passed, or it is not known which."""
     nanoseconds: int
+    also: tuple[tuple[GuardRow, str], ...] = ()
+    """In a miss, the guards behind the one that failed that would have failed too, and how."""
 
 
 class _Call(NamedTuple):
@@ -358,6 +361,7 @@ class LookupWatcher:
             if not matches and answer.verdict is Verdict.FAIL:
                 fails_at = index
                 break
+        also = self._also(candidate, quiet, fails_at) if call.winner is None else ()
         spent = sum(answer.nanoseconds or 0 for answer in answers)
         unknown = [at for at, verdict in enumerate(verdicts) if verdict is Verdict.UNKNOWN]
         if not matches and fails_at is None and len(unknown) == 1 and backend is Verdict.PASS:
@@ -366,7 +370,25 @@ class LookupWatcher:
             del answers[fails_at + 1 :], verdicts[fails_at + 1 :]
         if not matches and candidate.tree is not None:
             candidate.remember()  # what failed moves ahead
-        return _Tried(candidate, answers, verdicts, backend, matches, fails_at, spent)
+        return _Tried(candidate, answers, verdicts, backend, matches, fails_at, spent, also)
+
+    @staticmethod
+    def _also(
+        candidate: Candidate, quiet: Quiet, fails_at: int | None
+    ) -> tuple[tuple[GuardRow, str], ...]:
+        """What Dynamo does not look at any more once a guard has failed, and somebody who wants
+        the call to match must know."""
+        if fails_at is None:
+            return ()
+        found = []
+        scope = _scope(candidate.wrapper)
+        for check in candidate.checks[fails_at + 1 :]:
+            answer = quiet.ask(check, scope)
+            if answer.verdict is Verdict.FAIL:
+                expected = candidate.expected(check.row)
+                told = ", ".join(map(str, differences(check.row, answer, expected)))
+                found.append((check.row, told or answer.why or "; ".join(check.row.code)))
+        return tuple(found)
 
     def _learn_names(self, names: dict[Any, str], wrapper: Any, quiet: Quiet) -> None:
         """What the objects are called that an entry's guards know by identity: now they are there,
@@ -424,14 +446,17 @@ def _reason(tried: _Tried) -> str:
     return f"{label}: {what}: {found or answer.why or '; '.join(row.code)}"
 
 
-def _entry_told(tried: _Tried) -> dict[str, Any]:
+def _entry_told(tried: _Tried) -> dict[str, Described]:
     checks = len(tried.candidate.checks)
     parts: dict[str, Any] = {"entry": tried.candidate.label}
     if tried.backend is not Verdict.FAIL and tried.candidate.valid:
         parts["guards"] = f"{len(tried.answers)} of {checks} run"
         parts["time"] = time_text(tried.nanoseconds)
     parts["verdict"] = "match" if tried.matches else f"no match: {_reason(tried)}"
-    return entry_told(parts)
+    found = entry_told(parts)
+    if tried.also:
+        found["also fail"] = also_told(tried.also)
+    return found
 
 
 def _region_told(region: int) -> dict[str, Any]:
