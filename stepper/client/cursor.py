@@ -77,6 +77,13 @@ class Cursor:
         return self.position == self.newest
 
     @property
+    def at_stop(self) -> bool:
+        """Whether the cursor shows where the program stands. That is the newest moment, unless
+        something was stepped by hand at the stop."""
+        stopped = self.session.stopped
+        return stopped is not None and self.position == min(stopped.moment, self.newest)
+
+    @property
     def state(self) -> State | None:
         """Everything at the position; None when there is no moment yet."""
         if self.position == 0:
@@ -131,6 +138,8 @@ class Cursor:
         self.refresh()
         if self.position == 0:
             return self._run_on(motion, line, count) if direction > 0 else self._nothing()
+        if direction > 0 and self.at_stop:
+            return self._run_on(motion, line, count)
         if motion is Motion.CONTINUE:
             return self._continue(direction, count)
         if motion is Motion.STEP:
@@ -262,11 +271,13 @@ class Cursor:
         return [(kind, count) for kind, count in counts if count]
 
     def to_newest(self) -> Move:
-        """Show the newest moment."""
+        """Show the newest moment, or where the program stands."""
         self.refresh()
         if self.newest == 0:
             return self._nothing()
-        return self._jumped(self.newest)
+        stopped = self.session.stopped
+        stands = stopped.moment if stopped is not None else 0
+        return self._jumped(min(stands, self.newest) or self.newest)
 
     def arrived(self) -> Move:
         """The program has stopped: show where."""

@@ -39,6 +39,7 @@ from stepper.model.control import (
     Request,
     Response,
     RunEntry,
+    StepEntry,
 )
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ def check(shell: Shell, argument: str) -> None:
 
     `check scale (x, factor=2.0)` asks the entries of `scale`; the arguments are evaluated in the
     program, as for a call. Without arguments those of the call at which the program stands.
-    Nothing is changed by asking. `run-entry` lets the winner run; `break execute:scale` stops where
-    the program runs it next, to step its code.
+    Nothing is changed by asking. `run-entry` lets the winner run, `step-entry` steps its code here;
+    `break execute:scale` stops where the program runs it next.
     """
     _check(shell, argument, compare=False)
 
@@ -175,6 +176,19 @@ def run_entry(shell: Shell, argument: str) -> None:
     shell.screen.say(found.text)
     if found.comparison is not None:
         shell.screen.lines(comparison_lines(found.comparison))
+
+
+@command("step-entry", usage="N [(ARGUMENTS)]", group="Cache")
+def step_entry(shell: Shell, argument: str) -> None:
+    """Step an entry's code by hand, whatever its guards say, and come back to this stop.
+
+    It runs on copies of the arguments and stops at its first instruction; `s`, `n`, `c` and the
+    others go on, and its end leads back here. What it calls runs uncompiled. It is recorded like
+    the program's own executions; the cache stays as it is.
+    """
+    number, arguments = _call(argument)
+    shell.answer(_response(shell, lambda seq: StepEntry(seq, _entry(number), arguments)))
+    shell.wait()
 
 
 @command("clone", usage="N [drop ROW …] [add EXPRESSION]", group="Cache")

@@ -223,7 +223,7 @@ def print_(shell: Shell, argument: str) -> None:
     """
     if not argument:
         raise CommandError("print what? p EXPRESSION")
-    if shell.session.stopped is not None and shell.cursor.at_newest:
+    if shell.cursor.at_stop:
         innermost = shell.frame is shell.state.top
         frame = None if innermost else shell.frame.frame
         shell.answer(shell.session.evaluate(argument, frame).result())

@@ -15,6 +15,7 @@ from stepper.client.text import (
     node_line,
     one_line,
     plural,
+    short_name,
     side_effect_line,
     source_line,
     tensor_line,
@@ -49,9 +50,11 @@ def stop_lines(cursor: Cursor, before: int = 0) -> list[str]:
         instruction.line if instruction.line is not None else recording.place(state.moment.id).line
     )
     depth = f"  depth {frame.depth}" if frame.depth else ""
+    outermost = translation.phase is Phase.EXECUTE and not frame.depth
+    name = short_name(translation.name) if outermost else code.label
     lines = [
         f"moment {state.moment.id}/{recording.newest}  {attempt_name(attempt, translation)}{depth}"
-        f"  {code.label}  {location(code, line, recording.facts.cwd)}"
+        f"  {name}  {location(code, line, recording.facts.cwd)}"
     ]
     source = source_line(code, line)
     if source:

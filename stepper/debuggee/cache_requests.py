@@ -7,6 +7,8 @@ program's own thread; output is caught and hangs are interrupted, as for an eval
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from stepper.debuggee.engine import Cache
 from stepper.debuggee.evaluator import SECONDS, Timeout, caught, describe_exception
 from stepper.model.cache import CacheData, CacheError, RunResult
@@ -21,29 +23,59 @@ from stepper.model.control import (
     RemoveEntry,
     Response,
     RunEntry,
+    StepEntry,
 )
 
 RUN_SECONDS = 60.0
 """How long the program's code may take that is run on request."""
 
+_MAKE_READY = SECONDS * 10
+
 _AT_A_STOP = (CheckCache, RunEntry, RegisterEntry, RemoveEntry)
+_NOTHING = "nothing has been compiled yet: the compiler is not imported"
+_RUNS = "the program is running: pause it first, this needs it to stand still"
 
 
 def answer(cache: Cache | None, request: CacheRequest, *, stands: bool) -> Response:
     """The answer to a request. `stands`: the program stands still, in this thread."""
     seq = request.seq
     if cache is None:
-        text = "nothing has been compiled yet: the compiler is not imported"
-        return Response(seq, ok=False, text=text)
+        return Response(seq, ok=False, text=_NOTHING)
     if not stands and isinstance(request, _AT_A_STOP):
-        text = "the program is running: pause it first, this needs it to stand still"
-        return Response(seq, ok=False, text=text)
-    seconds = RUN_SECONDS if isinstance(request, CheckCache | RunEntry) else SECONDS * 10
-    try:
+        return Response(seq, ok=False, text=_RUNS)
+    seconds = RUN_SECONDS if isinstance(request, CheckCache | RunEntry) else _MAKE_READY
+
+    def ask() -> Response:
         if not stands:
             return _response(seq, _ask(cache, request), "")
-        data, printed = caught(lambda: _ask(cache, request), seconds)
-        return _response(seq, data, printed)
+        return _response(seq, *caught(lambda: _ask(cache, request), seconds))
+
+    return _answer(seq, seconds, ask)
+
+
+def prepare(
+    cache: Cache | None, request: StepEntry, *, stands: bool
+) -> tuple[Response, Callable[[], str]]:
+    """The answer to the wish to step an entry, and, if it is no refusal, what runs the entry: it
+    gives the result in words, and raises what the entry's code raises."""
+    seq = request.seq
+    ready: list[Callable[[], str]] = []
+    if cache is None or not stands:
+        text = _NOTHING if cache is None else _RUNS
+        return Response(seq, ok=False, text=text), str
+
+    def make() -> Response:
+        run, printed = caught(lambda: cache.stepping(request.entry, request.arguments), _MAKE_READY)
+        ready.append(run)
+        return Response(seq, printed=printed)
+
+    return _answer(seq, _MAKE_READY, make), ready[0] if ready else str
+
+
+def _answer(seq: int, seconds: float, ask: Callable[[], Response]) -> Response:
+    """What `ask` says, or why it cannot be done."""
+    try:
+        return ask()
     except CacheError as error:
         return Response(seq, ok=False, text=str(error))
     except Timeout:

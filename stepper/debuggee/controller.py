@@ -20,21 +20,26 @@ it detaches, the recording is closed too. In a forked child everything is let go
 from __future__ import annotations
 
 import _thread
+import contextlib
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
+import msgspec
+
 from stepper.debuggee.breakpoints import BreakpointTable, Hit
-from stepper.debuggee.cache_requests import answer
+from stepper.debuggee.cache_requests import answer, prepare
 from stepper.debuggee.channel import Channel
 from stepper.debuggee.engine import Cache, Engine, Subject
-from stepper.debuggee.evaluator import evaluate
+from stepper.debuggee.evaluator import describe_exception, evaluate
 from stepper.debuggee.program_names import ProgramNames, program_frame
 from stepper.model.breakpoint import Breakpoint
+from stepper.model.cache import CacheError
 from stepper.model.control import (
     BreakpointChanged,
     Detach,
@@ -46,6 +51,7 @@ from stepper.model.control import (
     Resume,
     Running,
     SetBreakpoints,
+    StepEntry,
     Stopped,
     Terminate,
 )
@@ -69,6 +75,12 @@ class Ledger(Protocol):
 
     def stopping(self, moment: MomentId, text: str) -> MomentId:
         """Record a STOP event and commit everything up to now; returns the moment to look at."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """What this thread does meanwhile is recorded, though it stands still."""
+
+    def commit(self) -> None:
+        """Make everything up to now visible to readers."""
 
 
 class Controller:
@@ -97,8 +109,13 @@ class Controller:
         self._leaving = False
         self._expected: tuple[Hit, str] | None = None
         """A breakpoint that was hit and stops at the next moment."""
-        self._turn = _thread.allocate_lock()
+        self._turn = _thread.RLock()
         """Held by the one thread that stands still."""
+        self._asides = 0
+        """How many stops there are at which something is run by hand, each within the one before;
+        only the outermost ends the session."""
+        self._ending = False
+        """The user has ended the program."""
         self._mode = _thread.allocate_lock()
         """Guards the hand-over of requests."""
         self._standing: int | None = None
@@ -271,7 +288,7 @@ class Controller:
         try:
             self._send(message)
             origin = self._ledger.place()
-            while self._serve(self._next_request(), origin):
+            while self._serve(self._next_request(), origin, message):
                 pass
         finally:
             self._scratch = {}
@@ -303,8 +320,9 @@ class Controller:
             if request is not None:
                 self._while_running(request)
 
-    def _serve(self, request: Request | None, origin: Place) -> bool:
-        """Deal with a request at a stop; False when the program is to run on."""
+    def _serve(self, request: Request | None, origin: Place, message: Stopped) -> bool:
+        """Deal with a request at a stop, which was told with `message`; False when the program is
+        to run on."""
         match request:
             case None:
                 self.let_go()
@@ -320,10 +338,10 @@ class Controller:
             case Terminate(seq=seq):
                 self._send(Response(seq))
                 self.let_go()
-                if _thread.get_ident() == _main_thread():
-                    raise KeyboardInterrupt
-                _interrupt_program()
-                return False
+                self._ending = True
+                return self._end_program()
+            case StepEntry():
+                return self._step_aside(request, message)
             case Detach(seq=seq):
                 self._send(Response(seq))
                 self.let_go()
@@ -338,6 +356,61 @@ class Controller:
             case _:
                 self._send(answer(self._cache, request, stands=True))
         return True
+
+    @staticmethod
+    def _end_program() -> bool:
+        """As Ctrl-C would, wherever the program stands; never true."""
+        if _thread.get_ident() == _main_thread():
+            raise KeyboardInterrupt
+        _interrupt_program()
+        return False
+
+    # -- what is stepped by hand at a stop -------------------------------------------------------
+
+    def _step_aside(self, request: StepEntry, message: Stopped) -> bool:
+        """Step an entry's code, and stand here again; False when the program is to run on."""
+        response, run = prepare(self._cache, request, stands=True)
+        self._send(response)
+        if not response.ok:
+            return True
+        with self._aside():
+            self._pause = "step"
+            self._update_alert()
+            try:
+                text = f"returned {run()}"
+            except KeyboardInterrupt:
+                text = "was interrupted"
+            except CacheError as error:
+                text = f"was not stepped: {error}"
+            except BaseException as error:  # of the program's code; SystemExit does not end it here
+                text = f"raised {describe_exception(error)}"
+        if self._ending:
+            return self._end_program()
+        if self._leaving:
+            return False
+        text = f"entry {request.entry} {text}"
+        self._send(msgspec.structs.replace(message, reason="back", text=text, breakpoint=None))
+        return True
+
+    @contextlib.contextmanager
+    def _aside(self) -> Iterator[None]:
+        """The program runs, as far as anybody can tell, and stands still again afterwards."""
+        assert self._ledger is not None
+        scratch, stood = self._scratch, self.stood
+        with self._mode:
+            self._standing = None
+        self._asides += 1
+        self._send(Running())
+        try:
+            with self._ledger.aside():
+                yield
+        finally:
+            self._asides -= 1
+            self._forget_goal()
+            self._scratch, self.stood = scratch, stood
+            self._ledger.commit()
+            with self._mode:
+                self._standing = _thread.get_ident()
 
     def _evaluate(self, seq: int, expression: str, frame: int | None) -> Response:
         if self._engine is None:
@@ -391,6 +464,8 @@ class Controller:
             case Evaluate(seq=seq):
                 text = "the program is running: pause it to evaluate an expression"
                 self._send(Response(seq, ok=False, text=text))
+            case StepEntry():
+                self._send(prepare(self._cache, request, stands=False)[0])
             case _:
                 self._send(answer(self._cache, request, stands=False))
 
@@ -413,6 +488,8 @@ class Controller:
         return self._engine.namespace(None) if self._engine is not None else {}
 
     def _leave(self) -> None:
+        if self._asides:
+            return  # the recording is closed where the program goes on
         self.let_go()
         self._on_detach()
 

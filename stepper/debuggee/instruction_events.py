@@ -20,9 +20,12 @@ import sys
 from _thread import get_ident
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from stepper._C import AtInstruction
+from stepper.model.cache import CacheError
+
+T = TypeVar("T")
 
 
 class Follower(Protocol):
@@ -51,6 +54,14 @@ class Events(Protocol):
 
     def about_to_run(self, code: CodeType) -> None:
         """The compiler is about to run the code in this thread."""
+
+    def run(self, what: Callable[[], T]) -> T:
+        """Call something that runs watched code. The program may stand still in a callback of the
+        interpreter's, which calls no others until that one has returned, unless told so.
+
+        Raises:
+            CacheError: somebody else follows code here.
+        """
 
     def pause(self) -> None:
         """The compiler begins its own work in this thread."""
@@ -111,6 +122,13 @@ class Monitoring:
 
     def about_to_run(self, code: CodeType) -> None:
         """See `Events.about_to_run`."""
+
+    def run(self, what: Callable[[], T]) -> T:
+        """See `Events.run`."""
+        if self._stopped:
+            raise CacheError(_NOT_BY_HAND)
+        result: T = sys.call_tracing(what, ())
+        return result
 
     def pause(self) -> None:
         """See `Events.pause`."""
@@ -242,6 +260,26 @@ class Tracing:
         else:
             sys.settrace(self._trace)
 
+    def run(self, what: Callable[[], T]) -> T:
+        """See `Events.run`."""
+        trace = sys.gettrace()
+        found = rival(self._trace)
+        if found:
+            self._notice(_GIVES_WAY.format(found))
+            self.stop()
+        if self._stopped:
+            raise CacheError(_NOT_BY_HAND)
+        try:
+            result: T = sys.call_tracing(self._run, (what,))
+            return result
+        finally:
+            sys.settrace(trace)
+
+    def _run(self, what: Callable[[], T]) -> T:
+        # Python 3.11 notices only so that tracing is on again.
+        sys.settrace(self._trace)
+        return what()
+
     def pause(self) -> None:
         """See `Events.pause`."""
         if sys.gettrace() is self._trace:
@@ -307,6 +345,9 @@ _GIVES_WAY = (
     "stepper does not follow transformed code as it runs (--execute): {} is at work in this "
     "program, and the two would see each other. Run the program without it to see executions"
 )
+
+
+_NOT_BY_HAND = "its code cannot be followed here: see the note before this"
 
 
 def make_events(follower: Follower, hide: Hide, notice: Callable[[str], None]) -> Events:

@@ -18,8 +18,9 @@ is; the first stop writes one moment with the whole state, and from then on ever
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -430,6 +431,16 @@ class Recorder:
     def commit(self) -> None:
         """Make what was told visible to readers at once."""
         self._writer.flush()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """See `Ledger.aside`."""
+        stepping, self.stepping = self.stepping, None
+        try:
+            with self.walks.untold:
+                yield
+        finally:
+            self.stepping = stepping
 
     def begin_walk(self, phase: Phase, code: Code, **facts: Any) -> Walk:
         """A lookup or an execution of `code` begins; see `Walk` for the facts."""

@@ -129,17 +129,18 @@ class WalkFrame:
 
 
 class Telling:
-    """The turn, and the word that it is for a walk."""
+    """The turn, and the word whether it is for a walk."""
 
-    __slots__ = ("_walks",)
+    __slots__ = ("_tells", "_walks")
 
-    def __init__(self, walks: Walks) -> None:
+    def __init__(self, walks: Walks, *, tells: bool) -> None:
         self._walks = walks
+        self._tells = tells
 
     def __enter__(self) -> None:
         self._walks.turn.acquire()
         self._walks.tellers.append(self._walks.teller)
-        self._walks.teller = _thread.get_ident()
+        self._walks.teller = _thread.get_ident() if self._tells else 0
 
     def __exit__(self, *error: object) -> None:
         self._walks.teller = self._walks.tellers.pop()
@@ -152,8 +153,11 @@ class Walks:
     def __init__(self, recorder: Recorder) -> None:
         self.turn = _thread.RLock()
         """Whoever writes while walks are recorded has it."""
-        self.telling = Telling(self)
+        self.telling = Telling(self, tells=True)
         """To be entered for every operation of a walk."""
+        self.untold = Telling(self, tells=False)
+        """To be entered where walks are to be told though this thread tells one already: it stands
+        still in the midst of that, and runs something by hand."""
         self.teller = 0
         """The thread that has the turn to tell a moment of a walk, if any."""
         self.tellers: list[int] = []

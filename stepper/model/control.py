@@ -137,6 +137,17 @@ class RunEntry(_Message, frozen=True, tag="run-entry"):
     """Run the original function as well; both on copies of the arguments."""
 
 
+class StepEntry(_Message, frozen=True, tag="step-entry"):
+    """Run an entry's code by hand, as moments, and stop at its first. At a stop only: when the code
+    has ended, the program stands there again and says so (`Stopped` with the reason `back`). It
+    runs on copies of the arguments, and what it calls runs uncompiled."""
+
+    seq: int
+    entry: int
+    arguments: str = ""
+    """As in `CheckCache`."""
+
+
 class RegisterEntry(_Message, frozen=True, tag="register-entry"):
     """Put a draft into the compiler's cache: its `EntryView`, with what that makes unsound."""
 
@@ -161,7 +172,7 @@ CacheRequest = (
     | RegisterEntry
     | RemoveEntry
 )
-Request = Resume | Pause | SetBreakpoints | Evaluate | Terminate | Detach | CacheRequest
+Request = Resume | Pause | SetBreakpoints | Evaluate | Terminate | Detach | StepEntry | CacheRequest
 
 
 class Response(_Message, frozen=True, tag="response"):
@@ -190,7 +201,8 @@ class Stopped(_Message, frozen=True, tag="stopped"):
 
     moment: MomentId
     reason: str
-    """`step`, `breakpoint`, `pause`, `entry`, `breakpoint()`."""
+    """`step`, `breakpoint`, `pause`, `entry`, `breakpoint()`; `back`: what was stepped by hand at
+    this stop has ended."""
     text: str = ""
     """In words, e.g. the graph break's reason."""
     breakpoint: int | None = None

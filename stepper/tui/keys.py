@@ -180,7 +180,7 @@ IN_LISTS: tuple[tuple[str, str], ...] = (
     ("&", "Filter guards, events or frames; Esc in the filter's line forgets it."),
     (
         "m",
-        "In the cache: what can be done with the row; a A h b d w E p x do it at once.",
+        "In the cache: what can be done with the row; a A h H b d w E p x do it at once.",
     ),
     ("v V", "In graph and result: the next or the previous view."),
     ("timeline", "← → move, Shift-← → by a quarter, Home End, i o zoom, ↑ ↓ depth; click."),

@@ -146,6 +146,23 @@ def test_the_winners_code_is_stepped_where_the_program_runs_it_next(tmp_path: Pa
     assert "| again [2.0, 2.0]\n| wider [2.0, 2.0, 2.0]" in on
 
 
+def test_an_entry_is_stepped_at_the_stop(tmp_path: Path) -> None:
+    steps, inside, back, again, refused = at_entry(
+        tmp_path,
+        "step-entry 1 (torch.ones(4), scaler)",
+        "p type(locals['x']).__name__, stack",
+        "continue",
+        "step-",
+        "step-entry 99 ()",
+    )
+    assert re.match(r"moment 13/13  execute 0/0  apply by hand  .*demos/entry_lif", steps), steps
+    assert inside == "('Tensor', [])\n"
+    assert back.startswith("stopped: back\n  entry 1 returned Tensor f32[4]\nmoment 12/")
+    assert "1/0  describe" in back
+    assert again.startswith("moment 11/")
+    assert "no cache entry 99" in refused
+
+
 def test_without_a_program_there_is_no_cache(tmp_path: Path) -> None:
     (tmp_path / "shapes.py").write_text(SHAPES)
     said = console(tmp_path, *commands("c", "cache", "q"), "-o", "it.stepper", "shapes.py")

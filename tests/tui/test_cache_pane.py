@@ -20,6 +20,7 @@ from stepper.model.control import (
     RemoveEntry,
     RunEntry,
     Running,
+    StepEntry,
     Stopped,
 )
 from stepper.tui.app import StepperApp
@@ -116,7 +117,7 @@ async def test_arguments_are_run_against_the_cache(sample_path: Path) -> None:
     async with cached(sample_path) as (app, session, pilot):
         await pilot.press("a", *"torch.ones(5)", "enter")
         await until(pilot, lambda: "✓ wins" in text(app))
-        assert "entry 2 would run; h on it runs it here" in status(app)
+        assert "entry 2 would run; on it h runs it here, H steps it" in status(app)
         assert "✗ does not match: tensor 'L['x']' size mismatch" in text(app)
         await unfold(app, pilot, "1 0/0", "guards 3")
         assert "✗  1 TENSOR_MATCH  L['x']  Tensor float32[4]  size [4] ≠ [5]" in text(app)
@@ -146,6 +147,9 @@ async def test_the_winner_is_run_here_or_stepped_where_the_program_runs_it(
         await pilot.press("h", *"torch.ones(4)", "enter")
         await until(pilot, lambda: "entry 2: Tensor f32[4]; the same as eager" in status(app))
         assert [each.entry for each in session.asked_for(RunEntry)] == [2]  # type: ignore[union-attr]
+        await pilot.press("H", "enter")  # with the arguments that were typed last
+        asked = [(each.entry, each.arguments) for each in session.asked_for(StepEntry)]  # type: ignore[union-attr]
+        assert asked == [(2, "torch.ones(4)")]
         await pilot.press("b")
         assert "breakpoint set: execute:apply" in status(app)
 

@@ -22,6 +22,7 @@ from torch._C._dynamo import eval_frame as native
 
 from stepper.debuggee.evaluator import describe_exception
 from stepper.engines.dynamo.guard_tree import object_text
+from stepper.engines.dynamo.hits import by_hand
 from stepper.model.cache import CacheError, Comparison
 
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
@@ -115,9 +116,16 @@ def call(
     )
     function = FunctionType(code, f_globals, code.co_name, None, closure)
     args, kwargs = _arguments(original, f_locals)
+    with uncompiled(), by_hand():
+        return function(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """Nothing that this thread calls is compiled or looked up in the cache meanwhile."""
     before = native.set_eval_frame(None)
     try:
-        return function(*args, **kwargs)
+        yield
     finally:
         native.set_eval_frame(before)
 
@@ -146,9 +154,9 @@ def compare(
     """Run both on copies of the locals, with the same random numbers. Returns what the first gave
     besides."""
     first, second = copies(f_locals), copies(f_locals)
-    with _same_random_numbers():
+    with same_random_numbers():
         result, error = _attempt(run, first)
-    with _same_random_numbers():
+    with same_random_numbers():
         expected, failure = _attempt(eager, second)
     found: list[str] = []
     if (error is None) != (failure is None) or type(error) is not type(failure):
@@ -260,7 +268,8 @@ def _outcome_text(result: Any, error: BaseException | None) -> str:
 
 
 @contextlib.contextmanager
-def _same_random_numbers() -> Iterator[None]:
+def same_random_numbers() -> Iterator[None]:
+    """The generators of random numbers are afterwards as they were before."""
     state = random.getstate()
     try:
         devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]

@@ -91,12 +91,7 @@ def execute(
     Raises:
         CacheError: its code is gone.
     """
-    _, transformed = book.parts(entry)
-    original = entry.code.ref()
-    if transformed is None or original is None:
-        raise CacheError(f"{entry.label} cannot be run: {entry.facts.reason or 'its code is gone'}")
-    f_globals = globals_of(entry, original, book)
-    code = transformed
+    code, original, f_globals = runnable(entry, book)
 
     def run_entry(local: dict[str, Any]) -> Any:
         return arguments.call(code, f_globals, local, original)
@@ -113,12 +108,21 @@ def execute(
         return None, error, None
 
 
-def globals_of(entry: KnownEntry, original: CodeType, book: CacheBook) -> dict[str, Any]:
-    """The globals that an entry's code runs with."""
-    wrapper, _ = book.parts(entry)
+def runnable(
+    entry: KnownEntry, book: CacheBook = BOOK
+) -> tuple[CodeType, CodeType, dict[str, Any]]:
+    """An entry's code, the code that it was made of, and the globals that it runs with.
+
+    Raises:
+        CacheError: its code is gone.
+    """
+    wrapper, transformed = book.parts(entry)
+    original = entry.code.ref()
+    if transformed is None or original is None:
+        raise CacheError(f"{entry.label} cannot be run: {entry.facts.reason or 'its code is gone'}")
     scope = wrapper.global_scope if wrapper is not None else None
-    found: dict[str, Any] = scope["G"] if scope else arguments.function_of(original).__globals__
-    return found
+    f_globals = scope["G"] if scope else arguments.function_of(original).__globals__
+    return transformed, original, f_globals
 
 
 def _check_entry(

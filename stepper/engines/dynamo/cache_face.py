@@ -12,8 +12,10 @@ from typing import Any
 
 from stepper.debuggee.program_names import ProgramNames, program_frame
 from stepper.engines.dynamo import arguments, bytecode, cache_check
+from stepper.engines.dynamo.arguments import call, copies, same_random_numbers, uncompiled
 from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.cache_check import TOOLKIT
+from stepper.engines.dynamo.guard_tree import object_text
 from stepper.model.cache import (
     CacheCheck,
     CacheError,
@@ -24,14 +26,21 @@ from stepper.model.cache import (
 )
 
 Standing = Callable[[CodeType], dict[str, Any] | None]
+Following = Callable[[CodeType, CodeType, str, Callable[[], str]], str]
 
 
 class DynamoCache:
     """Answers for the cache of the `torch._dynamo` that is installed."""
 
-    def __init__(self, standing: Standing) -> None:
-        """`standing`: the locals of the call of a code, if the program stands at one."""
+    def __init__(self, standing: Standing, following: Following) -> None:
+        """
+        Args:
+            standing: the locals of the call of a code, if the program stands at one.
+            following: calls something that runs a code and has that recorded; asked with the code,
+                the code that it was made of, the compile id, and what to call.
+        """
         self._standing = standing
+        self._following = following
 
     def listing(self, function: str) -> CacheListing:
         """See `Cache.listing`."""
@@ -52,6 +61,23 @@ class DynamoCache:
         known = BOOK.entry(entry)
         _, original = BOOK.code(known.code.id)
         return cache_check.run(known, self._locals(original, arguments), compare=compare)
+
+    def stepping(self, entry: int, arguments: str) -> Callable[[], str]:
+        """See `Cache.stepping`."""
+        known = BOOK.entry(entry)
+        code, original, f_globals = cache_check.runnable(known)
+        f_locals = copies(self._locals(original, arguments))
+
+        def run() -> str:
+            return object_text(call(code, f_globals, f_locals, original))
+
+        def stepped() -> str:
+            # In a callback of the interpreter's the compiler is at rest. To follow what runs there
+            # would wake it up, too.
+            with uncompiled(), same_random_numbers():
+                return self._following(code, original, known.facts.compile_id, run)
+
+        return stepped
 
     def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
         """See `Cache.clone`."""

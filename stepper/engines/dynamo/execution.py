@@ -14,9 +14,10 @@ import linecache
 import re
 import sys
 import weakref
+from _thread import get_ident
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, MethodType
-from typing import Any
+from typing import Any, TypeVar
 
 from torch.fx import GraphModule
 
@@ -33,6 +34,8 @@ from stepper.model.trace import EventKind, Phase
 
 _NODE_LINE = re.compile(r"\s+(?:(?P<name>\w+)\s*(?::[^=]*)?=|(?P<returns>return\b))")
 _CLEARED = re.compile(r";\s+\w+(?: = \w+)* = None.*$")
+
+T = TypeVar("T")
 
 
 class ExecutionWatcher:
@@ -54,6 +57,8 @@ class ExecutionWatcher:
         self._programs: dict[int, tuple[weakref.ref[CodeType], Program]] = {}
         self._graphs: dict[int, tuple[weakref.ref[CodeType], Graph]] = {}
         self._hears_runs = False
+        self._by_hand: tuple[int, int] | None = None
+        """The thread that runs a code by hand, and the code's address."""
 
     def install(self, recorder: Recorder) -> None:
         """Begin, with what was compiled before if executions are recorded."""
@@ -67,12 +72,17 @@ class ExecutionWatcher:
 
     def uninstall(self) -> None:
         """Follow nothing any more."""
-        if self._events is not None:
-            self._events.stop()
-            self._events = None
+        self._stop_following()
         if self._hears_runs:
             versions.hear_of_runs(None)
             self._hears_runs = False
+
+    def _stop_following(self) -> None:
+        if self._events is not None:
+            self._events.stop()
+            self._events = None
+        self._programs.clear()
+        self._graphs.clear()
 
     def compiled(self, code: CodeType, compile_id: str) -> None:
         """Dynamo has made a transformed code."""
@@ -96,6 +106,34 @@ class ExecutionWatcher:
         recorder = self._recorder
         return Phase.EXECUTE in recorder.walks.asked or recorder.judge.wants(EventKind.EXECUTE)
 
+    def by_hand(
+        self, code: CodeType, original: CodeType, compile_id: str, run: Callable[[], T]
+    ) -> T:
+        """Call `run`, which runs a code once, and have that followed, whether or not executions are
+        to be recorded.
+
+        Raises:
+            CacheError: somebody else follows code here.
+        """
+        alone = self._events is None
+        if self._events is None:
+            self._events = self._make_events()
+        events, before = self._events, self._by_hand
+        known = self._programs.get(id(code))
+        if known is None or known[0]() is not code:
+            self._watch(code, original, compile_id)
+        self._by_hand = (get_ident(), id(code))
+        try:
+            return events.run(run)
+        finally:
+            self._by_hand = before
+            if alone:
+                self._stop_following()
+                self.begin_if_wanted()
+
+    def _make_events(self) -> Events:
+        return make_events(Executions(self._recorder, self), leave_alone, self._notice)
+
     def _begin(self) -> bool:
         if self._events is not None:
             return True
@@ -105,8 +143,7 @@ class ExecutionWatcher:
                 self._notice("executions cannot be followed with this torch on Python 3.11")
                 return False
             self._hears_runs = True
-        executions = Executions(self._recorder, self)
-        self._events = make_events(executions, leave_alone, self._notice)
+        self._events = self._make_events()
         for code, original, compile_id in versions.transformed_codes():
             self._watch(code, original, compile_id)
         return True
@@ -150,6 +187,8 @@ class ExecutionWatcher:
             return None
         for name in compiled_names(code):
             self._know_graph(name, dict.get(frame.f_globals, name))
+        if self._by_hand == (get_ident(), id(code)):
+            return known[1]._replace(name=f"{known[1].name} by hand")
         return known[1]
 
     def graph(self, code: CodeType) -> Graph | None:

@@ -21,7 +21,7 @@ import _thread
 import contextlib
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
@@ -29,6 +29,22 @@ from torch._C._dynamo import eval_frame
 
 from stepper import _C
 from stepper.debuggee.instruction_events import TOOL
+
+_by_hand: set[int] = set()
+"""The threads that run code by hand now."""
+
+
+@contextlib.contextmanager
+def by_hand() -> Iterator[None]:
+    """What this thread runs meanwhile is no call of the program's: it is no hit, and no miss."""
+    ident = _thread.get_ident()
+    outermost = ident not in _by_hand
+    _by_hand.add(ident)
+    try:
+        yield
+    finally:
+        if outermost:
+            _by_hand.discard(ident)
 
 
 class Heard(Protocol):
@@ -73,14 +89,18 @@ class Hits:
             return None
         if id(code) in self._originals:
             return self._unserved
-        return self._heard if id(code) in self._watched and _C.watched_calls(code) > 1 else None
+        return self._heard if id(code) in self._watched and self._calls(code) > 1 else None
+
+    def _calls(self, code: CodeType) -> int:
+        """How often the program has called a code that is watched."""
+        return _C.watched_calls(code)
 
     def count_of(self, code: CodeType) -> int | None:
         """Hits of a transformed code; None when nobody counted."""
         known = self._watched.get(id(code))
         if known is None or known() is not code or not self._counts:
             return None
-        return max(0, _C.watched_calls(code) - 1)
+        return max(0, self._calls(code) - 1)
 
     @property
     def _counts(self) -> bool:
@@ -135,6 +155,8 @@ class MonitoredHits(Hits):
         super().close()
 
     def _begins(self, code: CodeType, offset: int) -> None:
+        if _thread.get_ident() in _by_hand:
+            return
         _C.count_call(code)
         if (tell := self._told_by(code)) is not None:
             frame = sys._getframe(1)
@@ -146,6 +168,8 @@ class HookedHits(Hits):
 
     def __init__(self, heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> None:
         super().__init__(heard, unserved, wanted)
+        self._apart: dict[int, int] = {}
+        """How often a code was called by hand; the hook counts that, too."""
         _C.install_hook()
         leave_alone(self._begins.__code__)
         _C.set_observer(self._begins)
@@ -156,7 +180,18 @@ class HookedHits(Hits):
         with contextlib.suppress(RuntimeError):  # Dynamo's is over it: it stays, and does nothing
             _C.remove_hook()
 
+    def _listen(self, code: CodeType, known: dict[int, weakref.ref[CodeType]]) -> None:
+        if id(code) not in known:
+            self._apart.pop(id(code), None)
+        super()._listen(code, known)
+
+    def _calls(self, code: CodeType) -> int:
+        return super()._calls(code) - self._apart.get(id(code), 0)
+
     def _begins(self, code: CodeType, tag: object) -> None:
+        if _thread.get_ident() in _by_hand:
+            self._apart[id(code)] = self._apart.get(id(code), 0) + 1
+            return
         if (tell := self._told_by(code)) is not None:
             f_locals, f_globals = _C.entering_call()
             try:

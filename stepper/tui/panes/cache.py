@@ -39,6 +39,7 @@ from stepper.model.control import (
     Request,
     Response,
     RunEntry,
+    StepEntry,
 )
 from stepper.tui.cache_tree import CacheTree, Subject
 from stepper.tui.lines import Lines
@@ -60,6 +61,7 @@ ACTIONS = (
     _Action("a", "check", "Run arguments against the cache", "code"),
     _Action("A", "compare", "Run arguments, and compare the winner with eager", "code"),
     _Action("h", "run", "Run the entry by hand, whatever its guards say", "entry"),
+    _Action("H", "step", "Step the entry's code here, and come back", "entry"),
     _Action("b", "stop", "Stop where the program runs it next, to step its code", "code"),
     _Action("d", "drop", "Copy the entry without this guard (or the selected ones)", "guard"),
     _Action("w", "add", "Copy the entry with one more guard", "entry"),
@@ -384,7 +386,7 @@ class CachePane(Pane):
         if data.comparison is not None:
             text += f"; {comparison_lines(data.comparison)[0]}"
         if data.winner is not None:
-            text += "; h on it runs it here, b stops where the program runs it"
+            text += "; on it h runs it here, H steps it"
         self._say(text)
         self._draw()
 
@@ -402,6 +404,14 @@ class CachePane(Pane):
             self._ask(lambda seq: RunEntry(seq, entry, text, compare=True), ran)
 
         self._prompt_arguments(subject.code, "run with arguments", ask)
+
+    def _do_step(self, subject: Subject) -> None:
+        entry = _entry_of(subject)
+
+        def ask(text: str) -> None:
+            self._ask(lambda seq: StepEntry(seq, entry, text), lambda data: None)
+
+        self._prompt_arguments(subject.code, "step with arguments", ask)
 
     def _do_stop(self, subject: Subject) -> None:
         self.post_message(self.ToggleBreakpoint(self._breakpoint(subject)))
