@@ -14,8 +14,10 @@
 #include "fields.h"
 #include "pack.h"
 
-enum { SPECIAL = 0, NAMED = 1, SEQUENCE = 2, LAZY = 3 }; /* stepper.debuggee.faces.Recipe */
-enum { MAX_ITEMS = 100 };                                /* stepper.debuggee.faces.MAX_ITEMS */
+/* stepper.debuggee.faces.Recipe */
+enum { SPECIAL = 0, NAMED = 1, SEQUENCE = 2, LAZY = 3, CONSTANT = 4, MAPPING = 5 };
+enum { MAX_ITEMS = 100 };   /* stepper.debuggee.faces.MAX_ITEMS */
+enum { MAX_TEXT = 200 };    /* stepper.engines.dynamo.describe.MAX_TEXT */
 
 typedef struct {
     PyObject_HEAD
@@ -30,7 +32,7 @@ typedef struct {
 
 static PyObject *str_source, *str_mutation_type, *str_cache, *str_vt, *str_items, *str_index,
     *str_name, *str_kind, *str_special, *str_mutability, *str_words, *str_attributes, *str_store,
-    *str_source_text, *str_realized;
+    *str_source_text, *str_realized, *str_value, *str_key_text;
 
 static const struct {
     PyObject **place;
@@ -43,7 +45,8 @@ static const struct {
     {&str_special, "special"},       {&str_mutability, "mutability"},
     {&str_words, "words"},           {&str_attributes, "attributes"},
     {&str_store, "store"},           {&str_source_text, "source_text"},
-    {&str_realized, "realized"},
+    {&str_realized, "realized"},     {&str_value, "value"},
+    {&str_key_text, "key_text"},
 };
 
 /* Fields that may say what a tracker stands for. */
@@ -105,9 +108,10 @@ pack_source(Facts *self, Buffer *out, PyObject *fields)
 /* --- children */
 
 typedef struct {
-    PyObject *label; /* held */
+    PyObject *label;   /* held: a name, or whole in brackets */
     PyObject *tracker; /* held */
-    Py_ssize_t index; /* where there is no label */
+    Py_ssize_t index;  /* where there is no label */
+    char whole;        /* the label is more than a name */
     uint32_t number;
 } Child;
 
@@ -121,7 +125,7 @@ add_child(Children *children, PyObject *label, Py_ssize_t index, PyObject *track
 {
     if (children->count < 2 * MAX_ITEMS) {
         children->items[children->count++] =
-            (Child){Py_XNewRef(label), Py_NewRef(tracker), index, 0};
+            (Child){Py_XNewRef(label), Py_NewRef(tracker), index, 0, 0};
     }
 }
 
@@ -177,7 +181,8 @@ pack_label(Buffer *out, Child *child)
                    ? -1
                    : 0;
     }
-    PyObject *label = PyUnicode_FromFormat(".%U", child->label);
+    PyObject *label =
+        child->whole ? Py_NewRef(child->label) : PyUnicode_FromFormat(".%U", child->label);
     int done = label == NULL ? -1 : pack_text(out, label);
     Py_XDECREF(label);
     return done;
@@ -291,6 +296,59 @@ words_of(Facts *self, PyObject *fields, PyObject *kind, PyObject **type, PyObjec
     return *text == NULL ? -1 : 0;
 }
 
+/* --- mappings */
+
+/* The label of a mapping's key, `['name']`; most are short texts, the others are the engine's. */
+static PyObject *
+key_label(Facts *self, PyObject *key)
+{
+    PyObject *tracker = PyObject_GenericGetAttr(key, str_vt), *label = NULL;
+    if (tracker == NULL) {
+        PyErr_Clear();
+    }
+    else {
+        PyObject *kind = answer_of(self, self->kinds, str_kind, Py_TYPE(tracker));
+        if (kind != NULL && PyLong_AsLong(PyTuple_GET_ITEM(kind, 0)) == CONSTANT) {
+            PyObject *fields = stepper_fields(tracker);
+            PyObject *value = fields == NULL ? NULL : field(fields, str_value);
+            if (value != NULL && PyUnicode_CheckExact(value)
+                && PyUnicode_GET_LENGTH(value) <= MAX_TEXT) {
+                label = PyUnicode_FromFormat("[%R]", value);
+            }
+            Py_XDECREF(fields);
+        }
+        Py_DECREF(tracker);
+    }
+    if (label == NULL && !PyErr_Occurred()) {
+        PyObject *text = PyObject_CallMethodOneArg(self->engine, str_key_text, key);
+        label = text == NULL || !PyUnicode_Check(text) ? NULL : PyUnicode_FromFormat("[%U]", text);
+        Py_XDECREF(text);
+    }
+    return label;
+}
+
+static int
+add_items(Facts *self, Children *children, PyObject *items)
+{
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (children->count < MAX_ITEMS && PyDict_Next(items, &position, &key, &value)) {
+        if (PyType_IsSubtype(Py_TYPE(value), self->base)) {
+            add_child(children, key, 0, value);
+        }
+    }
+    for (Py_ssize_t i = 0; i < children->count; i++) {
+        Child *child = &children->items[i];
+        PyObject *label = key_label(self, child->label);
+        if (label == NULL) {
+            return -1;
+        }
+        Py_SETREF(child->label, label);
+        child->whole = 1;
+    }
+    return 0;
+}
+
 /* The items of a sequence, borrowed, or NULL where they are none that can be looked at. */
 static PyObject *
 items_of(PyObject *fields)
@@ -322,6 +380,24 @@ describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kin
         type = Py_NewRef(PyTuple_GET_ITEM(kind, 2));
         text = PyUnicode_FromFormat(
             "%U of %zd", PyUnicode_GET_LENGTH(type) ? type : PyTuple_GET_ITEM(kind, 1), length);
+        if (text == NULL) {
+            goto done;
+        }
+    }
+    else if (recipe == MAPPING && (items = field(fields, str_items)) != NULL
+             && PyDict_CheckExact(items)) {
+        length = PyDict_GET_SIZE(items);
+        if (add_items(self, &children, items) < 0) {
+            goto done;
+        }
+        type = Py_NewRef(PyTuple_GET_ITEM(kind, 2));
+        PyObject *builtin = PyTuple_GET_ITEM(kind, 3);
+        text = PyUnicode_GET_LENGTH(builtin)
+                   ? Py_NewRef(builtin)
+                   : PyUnicode_FromFormat("%U of %zd",
+                                          PyUnicode_GET_LENGTH(type) ? type
+                                                                     : PyTuple_GET_ITEM(kind, 1),
+                                          length);
         if (text == NULL) {
             goto done;
         }
@@ -391,6 +467,42 @@ done:
     return id;
 }
 
+/* Whether it is a constant of a kind that is most of them, whose repr is short and runs nothing. */
+static int
+is_common(PyObject *fields)
+{
+    PyObject *value = PyDict_GetItemWithError(fields, str_value);
+    int overflow = 0;
+    return value != NULL && field(fields, str_mutation_type) == NULL
+           && (value == Py_None || PyBool_Check(value) || PyFloat_CheckExact(value)
+               || (PyUnicode_CheckExact(value) && PyUnicode_GET_LENGTH(value) <= MAX_TEXT)
+               || (PyLong_CheckExact(value)
+                   && (PyLong_AsLongLongAndOverflow(value, &overflow), overflow == 0)));
+}
+
+static uint32_t
+describe_constant(Facts *self, PyObject *fields, PyObject *kind)
+{
+    Buffer out = {NULL, 0, 0};
+    Children none = {.count = 0};
+    PyObject *value = PyDict_GetItemWithError(fields, str_value);
+    PyObject *type = PyUnicode_FromString(Py_TYPE(value)->tp_name), *text = PyObject_Repr(value);
+    /* The fields of Value in order, to `constant`. */
+    int done = type == NULL || text == NULL || pack_array(&out, 9) < 0
+                       || pack_text(&out, PyTuple_GET_ITEM(kind, 1)) < 0
+                       || pack_text(&out, type) < 0 || pack_text(&out, text) < 0
+                       || pack_source(self, &out, fields) < 0
+                       || pack_raw(&out, "\xa9" "immutable\x90\xc0\x90", 13) < 0
+                       || pack_text(&out, text) < 0
+                   ? -1
+                   : 0;
+    uint32_t id = done < 0 ? 0 : id_of_packed(self, &out, &none);
+    buffer_free(&out);
+    Py_XDECREF(type);
+    Py_XDECREF(text);
+    return id;
+}
+
 /* --- describing */
 
 /* The engine's own answer: an id, or None: it has nothing special to say. */
@@ -433,11 +545,15 @@ describe_held(Facts *self, PyObject *tracker, Numbering numbering, void *context
         Py_XDECREF(inner);
         PyErr_Clear();
     }
-    if (recipe == SPECIAL || recipe == LAZY) {
+    PyObject *items = recipe == MAPPING ? field(fields, str_items) : NULL;
+    if (recipe == SPECIAL || recipe == LAZY || (recipe == CONSTANT && !is_common(fields))
+        || (items != NULL && PyDict_Check(items) && !PyDict_CheckExact(items))) {
         done = ask_engine(self, tracker, fields, number, &id);
     }
     if (done == 0 && id == 0) {
-        id = describe_plainly(self, tracker, fields, kind, (int)recipe, numbering, context);
+        id = recipe == CONSTANT
+                 ? describe_constant(self, fields, kind)
+                 : describe_plainly(self, tracker, fields, kind, (int)recipe, numbering, context);
     }
     Py_DECREF(fields);
     return id;

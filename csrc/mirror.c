@@ -89,7 +89,7 @@ static PyObject *
 get_code(Mirror *self, void *Py_UNUSED(closure))
 {
     if (self->code == NULL) {
-        PyObject *code = PyObject_CallNoArgs(self->make_code);
+        PyObject *code = PyObject_CallOneArg(self->make_code, self->key);
         if (code == NULL) {
             return NULL;
         }

@@ -9,6 +9,7 @@ from typing import (
     Literal,
     NamedTuple,
     ParamSpec,
+    Protocol,
     Self,
     TypeAlias,
     TypeVar,
@@ -67,6 +68,50 @@ class AtInstruction(Generic[_P, _R]):
 
     def __new__(cls, callback: Callable[_P, _R]) -> AtInstruction[_P, _R]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+
+# --- hooks (csrc/hook.c) ---
+
+class _Turn(Protocol):
+    def acquire(self) -> object: ...
+    def release(self) -> None: ...
+
+class _Watcher(Protocol):
+    lost: str
+    def break_down(self, error: Exception) -> None: ...
+
+@final
+class Hook:
+    """A hook with a net under it: called like `function`, which has the `turn` meanwhile.
+
+    An exception of it goes to `watcher.break_down`; a RecursionError or MemoryError is the
+    program's own limit and only sets `watcher.lost`, in words. What is no Exception passes through.
+    """
+
+    def __new__(cls, function: Callable[..., object], turn: _Turn, watcher: _Watcher) -> Hook: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+
+# --- events (csrc/event_run.c) ---
+
+@final
+class EventRun:
+    """Events that wait to be written. `flush` is called by the first that comes `quiet` seconds
+    after the last `take`."""
+
+    def __new__(cls, flush: Callable[[], object], quiet: float) -> EventRun: ...
+    def add(
+        self,
+        moment: int,
+        kind: str,
+        text: str,
+        ref: int | None = None,
+        frame: int | None = None,
+        /,
+    ) -> int:
+        """One more; returns its number, from 1."""
+
+    def take(self) -> tuple[int, int, bytes] | None:
+        """Those that wait: the first's number, how many, and an encoded
+        `stepper.recording.schema.Events`; None: there are none."""
 
 # --- what runs (csrc/frame_hook.c) ---
 
@@ -333,14 +378,14 @@ class Mirror:
         self,
         id: int,
         key: object,
-        make_code: Callable[[], object],
+        make_code: Callable[[Any], object],
         parent: Mirror | None,
         attempt: object,
         call_moment: int | None,
     ) -> None: ...
     @property
     def code(self) -> Any:
-        """What `make_code` returned when it was first asked for."""
+        """What `make_code(key)` returned when it was first asked for."""
 
     @property
     def stack(self) -> list[Any]:

@@ -308,7 +308,14 @@ class Tape:
         """The current step installs a guard."""
         assert self.attempt is not None
         guard = Guard(self._next("guard"), self.attempt.id, self.moment, kind, source, "local")
-        self.writer.guard(msgspec.structs.replace(guard, **facts))
+        guard = msgspec.structs.replace(guard, **facts)
+        self.writer.guard(
+            guard.id, guard.attempt, guard.moment, kind, source, guard.scope, guard.user_line
+        )
+        if guard.code:
+            self.writer.guard_code(guard.id, guard.code)
+        if guard.withdrawn is not None:
+            self.writer.guard_withdrawn(guard.id, guard.withdrawn)
         self.event(EventKind.GUARD, f"{kind} {source}", ref=guard.id)
         self._count("guards")
         return guard.id

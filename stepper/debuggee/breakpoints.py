@@ -6,7 +6,7 @@ instructions at which any of them can stop are worked out once, when the code is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
@@ -45,6 +45,8 @@ class BreakpointTable:
         self._all: tuple[Breakpoint, ...] = ()
         self._instruction: tuple[Breakpoint, ...] = ()
         self._occurrence: dict[EventKind, tuple[Breakpoint, ...]] = {}
+        self.wanted: Collection[EventKind] = self._occurrence
+        """The kinds of occurrences at which any stops."""
         self.armed: dict[int, Armed] = {}
         """For each code (by id): the instructions at which to look closer."""
         self.replace(breakpoints)
@@ -60,6 +62,7 @@ class BreakpointTable:
             for event, kind in BREAKPOINT_OF_EVENT.items()
             if (found := tuple(bp for bp in enabled if bp.kind is kind))
         }
+        self.wanted = self._occurrence
         self.armed = {}
 
     def add(self, breakpoint: Breakpoint) -> None:
@@ -70,10 +73,6 @@ class BreakpointTable:
     def on_instructions(self) -> bool:
         """Whether any stops at an instruction."""
         return bool(self._instruction)
-
-    def wants(self, kind: EventKind) -> bool:
-        """Whether any stops at occurrences of this kind."""
-        return kind in self._occurrence
 
     def arm(self, code: Code) -> Armed:
         """The instructions of a code at which to stop, worked out at its first moment."""

@@ -25,7 +25,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -96,6 +96,8 @@ class Controller:
     ) -> None:
         self.alert = False
         """Whether `at_moment` wants to be called; read by the recorder at every step."""
+        self.wanted: Collection[EventKind] = ()
+        """The kinds of occurrences at which a breakpoint stops; read by the recorder."""
         self.stood = 0.0
         """Seconds that the program has stood still, in all."""
         self._channel = channel
@@ -187,7 +189,7 @@ class Controller:
 
     def occurred(self, kind: EventKind, moment: MomentId, text: str, subject: Subject) -> None:
         """Something happened while an instruction was interpreted. Blocks like `at_moment`."""
-        if not self._breakpoints.wants(kind) or self._standing == _thread.get_ident():
+        if kind not in self._breakpoints.wanted or self._standing == _thread.get_ident():
             return
         if self._leaving:
             self._leave()
@@ -201,10 +203,6 @@ class Controller:
             self._update_alert()
         else:
             self._stop_at(moment, hit, text)
-
-    def wants(self, kind: EventKind) -> bool:
-        """Whether any breakpoint stops at occurrences of this kind."""
-        return self._breakpoints.wants(kind)
 
     # -- what others in this process ask for -----------------------------------------------------
 
@@ -507,6 +505,7 @@ class Controller:
         self._update_alert()
 
     def _update_alert(self) -> None:
+        self.wanted = self._breakpoints.wanted
         channel = self._channel
         unread = channel is not None and channel.alive and not channel.reads
         self.alert = bool(

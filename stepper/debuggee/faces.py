@@ -3,7 +3,7 @@ what a tracker is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal, Protocol
 
 from stepper._C import Facts
@@ -12,6 +12,20 @@ from stepper.model import trace
 from stepper.model.program import Code
 from stepper.model.trace import Block, EventKind
 from stepper.model.value import ValueId
+
+
+class AddEvent(Protocol):
+    """Tells an event and returns its number; see `stepper.recording.writer.Writer.event`."""
+
+    def __call__(
+        self,
+        moment: int,
+        kind: EventKind,
+        text: str,
+        ref: int | None = None,
+        frame: int | None = None,
+        /,
+    ) -> int: ...
 
 
 class Sink(Protocol):
@@ -26,21 +40,24 @@ class Sink(Protocol):
     def attempt(self, a: trace.Attempt) -> None: ...
     def frame(self, f: trace.Frame) -> None: ...
     def frame_end(self, frame: int, last_moment: int) -> None: ...
-    def guard(self, g: trace.Guard) -> None: ...
+    def guard(
+        self,
+        id: int,
+        attempt: int,
+        moment: int,
+        kind: str,
+        source: str,
+        scope: str,
+        user_line: str,
+    ) -> None: ...
     def guard_code(self, id: int, code: tuple[str, ...]) -> None: ...
     def guard_withdrawn(self, id: int, moment: int) -> None: ...
     def node(self, n: trace.Node) -> None: ...
     def node_erased(self, id: int, moment: int) -> None: ...
     def side_effect(self, s: trace.SideEffect) -> None: ...
     def graph_break(self, b: trace.GraphBreak) -> None: ...
-    def event(
-        self,
-        moment: int,
-        kind: EventKind,
-        text: str,
-        ref: int | None = None,
-        frame: int | None = None,
-    ) -> int: ...
+    @property
+    def event(self) -> AddEvent: ...
     def flush(self) -> None: ...
 
 
@@ -48,6 +65,7 @@ class Judge(Protocol):
     """Who decides whether to stand still; see `stepper.debuggee.controller.Controller`."""
 
     alert: bool
+    wanted: Collection[EventKind]
     stood: float
 
     @property
@@ -57,7 +75,6 @@ class Judge(Protocol):
         self, moment: int, frame: int, attempt: int, depth: int, code: Code, ip: int
     ) -> None: ...
     def occurred(self, kind: EventKind, moment: int, text: str, subject: Subject) -> None: ...
-    def wants(self, kind: EventKind) -> bool: ...
     @property
     def stands(self) -> bool: ...
     def notice(self, text: str) -> None: ...
@@ -74,7 +91,7 @@ NOTHING: Literal[3] = 3
 """Is no value, like the NULL below a callable; all are the same."""
 
 # How trackers of a class are described; csrc/facts.c has the same numbers.
-Recipe = Literal[0, 1, 2, 3]
+Recipe = Literal[0, 1, 2, 3, 4, 5]
 BY_ENGINE: Literal[0] = 0
 """`Describer.special` describes it."""
 BY_NAME: Literal[1] = 1
@@ -83,6 +100,10 @@ AS_SEQUENCE: Literal[2] = 2
 """By the trackers in its field `items`."""
 AS_LAZY: Literal[3] = 3
 """As what it stands for, once that is made, else by `Describer.special`."""
+AS_CONSTANT: Literal[4] = 4
+"""By its field `value`, if that is of a common type, else by `Describer.special`."""
+AS_MAPPING: Literal[5] = 5
+"""By the trackers in its field `items`, if that is an exact dict, else by `Describer.special`."""
 
 MAX_ITEMS = 100
 """Children shown of one container; its true length is recorded beside them."""
@@ -107,6 +128,9 @@ class Describer(Protocol):
 
     def words(self, fields: dict[str, Any]) -> tuple[str, str]:
         """The names of the type and of the thing that a tracker stands for, as its fields tell."""
+
+    def key_text(self, key: object) -> str:
+        """A key of a mapping, in words."""
 
     def mutability(self, kind: type) -> tuple[str, bool]:
         """A mutation type in words, and whether attributes stored on such a tracker are pending."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from typing import Any
 
@@ -43,7 +44,7 @@ class LiveTranslation:
         self.newest_attempt: LiveAttempt | None = None
         self.guards: dict[int, Any] = {}
         """The newest attempt's, by number: those that were reported and not withdrawn."""
-        self.counts = {"guards": 0, "nodes": 0, "graph_breaks": 0}
+        self.counts = {"nodes": 0, "graph_breaks": 0}
 
 
 class LiveAttempt:
@@ -79,9 +80,20 @@ def storing(code: Code) -> bytes:
     LOAD_FAST_AND_CLEAR. Dynamo's own additions (removed `___stack` variables) change the number of
     locals, which is looked at besides.
     """
-    return bytes(
-        "STORE_" in instruction.opname
-        or "DELETE_" in instruction.opname
-        or instruction.opname in ("LOAD_FAST_AND_CLEAR", "MAKE_CELL", "COPY_FREE_VARS")
-        for instruction in code.instructions
-    )
+    return bytes(map(_STORING.__getitem__, map(_opname_of, code.instructions)))
+
+
+class _Storing(dict[str, bool]):
+    """Whether an instruction of a name stores; each is asked once."""
+
+    def __missing__(self, opname: str) -> bool:
+        stores = self[opname] = (
+            "STORE_" in opname
+            or "DELETE_" in opname
+            or opname in ("LOAD_FAST_AND_CLEAR", "MAKE_CELL", "COPY_FREE_VARS")
+        )
+        return stores
+
+
+_STORING = _Storing()
+_opname_of = operator.attrgetter("opname")

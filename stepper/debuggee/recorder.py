@@ -19,6 +19,7 @@ is; the first stop writes one moment with the whole state, and from then on ever
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -47,10 +48,13 @@ class Recorder:
         self._writer = writer
         self.judge = controller
         self._engine = engine
+        self._event = writer.event
         self.everything = detail == "all"
-        self._ids = dict.fromkeys(
-            ("translation", "attempt", "frame", "guard", "node", "side_effect", "break"), 0
-        )
+        self._ids = {
+            what: itertools.count(1)
+            for what in ("translation", "attempt", "guard", "node", "side_effect", "break")
+        }
+        self._frame_ids = itertools.count(1)
         self.stepping: WalkFrame | None = None
         """The frame of a walk that is at its newest moment now, while the judge is asked."""
         self.walks = Walks(self)
@@ -71,13 +75,12 @@ class Recorder:
             flush=writer.flush,
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
-        self._user_line_at = (0, 0), ""
-        """The instruction `_user_line` was asked of last, as code and index, and the answer."""
+        self._user_lines: dict[tuple[int, int], str] = {}
+        """What `_user_line` answered of an instruction, by code and index."""
         writer.source = self.steps.take
 
     def _next(self, what: str) -> int:
-        self._ids[what] += 1
-        return self._ids[what]
+        return next(self._ids[what])
 
     @property
     def moment(self) -> MomentId:
@@ -148,7 +151,7 @@ class Recorder:
             level=self.walks.level,
         )
         self._writer.translation(record)
-        self._writer.event(
+        self._event(
             record.first_moment, EventKind.TRANSLATION, f"{compile_id} {code.label}", record.id
         )
         translation = LiveTranslation(record, code, nested)
@@ -179,10 +182,10 @@ class Recorder:
             self._next("attempt"), translation, translation.attempts, self.moment + 1
         )
         translation.newest_attempt = attempt
-        translation.counts.update(guards=0, nodes=0)
+        translation.counts["nodes"] = 0
         translation.guards.clear()
         self._writer.attempt(_attempt_record(attempt, None))
-        self._writer.event(
+        self._event(
             attempt.first_moment,
             EventKind.ATTEMPT,
             f"{translation.compile_id} attempt {attempt.number}",
@@ -220,7 +223,7 @@ class Recorder:
             recompile_reason=translation.recompile_reason,
             attempts=translation.attempts,
             instructions=max(0, self.moment - translation.record.first_moment + 1),
-            guards=counts["guards"],
+            guards=len(translation.guards),
             nodes=counts["nodes"],
             graph_breaks=counts["graph_breaks"],
             seconds=time.monotonic() - translation.began - stood,
@@ -236,7 +239,7 @@ class Recorder:
             self._writer.attempt(_attempt_record(last, self.moment))
         self._writer.translation(record)
         text = f"{record.compile_id} {outcome}" + (f": {_first_line(reason)}" if reason else "")
-        self._writer.event(self.moment, EventKind.END, text, record.id)
+        self._event(self.moment, EventKind.END, text, record.id)
         if not translation.nested:
             self._forget_all()
         self.steps.tell()
@@ -258,16 +261,16 @@ class Recorder:
         self,
         attempt: LiveAttempt,
         key: Any,
-        make_code: Callable[[], Code],
+        make_code: Callable[[Any], Code],
         parent: FrameMirror | None,
     ) -> FrameMirror:
         """A symbolic frame begins: the translated one or an inlined call. `key` is the engine's
-        translator."""
-        call_moment = self.moment if parent is not None else None
-        frame = FrameMirror(self._next("frame"), key, make_code, parent, attempt, call_moment)
+        translator, and `make_code` says what code it interprets."""
+        call_moment = self.steps.moment if parent is not None else None
+        frame = FrameMirror(next(self._frame_ids), key, make_code, parent, attempt, call_moment)
         if self.everything:
             self._write_frame(frame)
-        if parent is not None and self.wants(EventKind.INLINE):
+        if parent is not None and (self.everything or EventKind.INLINE in self.judge.wanted):
             code = frame.code
             subject = self._subject(EventKind.INLINE, name=code.qualname)
             self._occurred(EventKind.INLINE, code.label, frame.id, subject)
@@ -275,82 +278,65 @@ class Recorder:
 
     def _write_frame(self, frame: FrameMirror) -> None:
         frame.written = True
-        code = frame.code
+        code, parent = frame.code, frame.parent
         stores = self._stores.get(code.id)
         if stores is None:
             stores = self._stores[code.id] = storing(code)
         frame.stores = stores
         self._writer.frame(
             trace.Frame(
-                id=frame.id,
-                attempt=frame.attempt.id,
-                parent=None if frame.parent is None else frame.parent.id,
-                depth=frame.depth,
-                code=code.id,
-                first_moment=self.moment + 1,
-                call_moment=frame.call_moment,
+                frame.id, frame.attempt.id, None if parent is None else parent.id, frame.depth,
+                code.id, self.steps.moment + 1, None, frame.call_moment,
             )
-        )
+        )  # fmt: skip
 
     def leave(self, frame: FrameMirror) -> None:
         """A symbolic frame ends, by return or by exception."""
         if frame.written:
-            self._writer.frame_end(frame.id, self.moment)
-            if frame.parent is not None:
-                self._writer.event(
-                    self.moment, EventKind.RETURN, frame.code.label, frame.id, frame.parent.id
-                )
+            moment, parent = self.steps.moment, frame.parent
+            self._writer.frame_end(frame.id, moment)
+            if parent is not None:
+                self._event(moment, EventKind.RETURN, frame.code.label, frame.id, parent.id)
 
     # --- what an instruction causes
 
     def wants(self, kind: EventKind) -> bool:
         """Whether what an instruction causes of this kind is to be reported."""
-        return self.everything or self.judge.wants(kind)
+        return self.everything or kind in self.judge.wanted
 
     def new_guard_id(self) -> int:
         """A number for the next guard."""
         return self._next("guard")
 
     def guard(
-        self, attempt: LiveAttempt, number: int, guard: Any, *, kind: str, source: str, scope: str
+        self, attempt: LiveAttempt, number: int, guard: Any, kind: str, source: str, scope: str
     ) -> None:
         """A guard was installed; what it checks is read from the engine's `guard.code_list` in the
         end."""
-        translation = attempt.translation
-        translation.counts["guards"] += 1
-        translation.guards[number] = guard
-        self._writer.guard(
-            trace.Guard(
-                number,
-                attempt.id,
-                self.moment,
-                kind,
-                source,
-                scope,
-                user_line=self._user_line(attempt),
-            )
-        )
-        subject = self._subject(EventKind.GUARD, kind=kind, source=source)
-        self._occurred(EventKind.GUARD, f"{kind} {source}".rstrip(), number, subject)
+        attempt.translation.guards[number] = guard
+        moment, frame = self.steps.moment, self.steps.current
+        line = "" if frame is None or frame.attempt is not attempt else self._user_line(frame)
+        self._writer.guard(number, attempt.id, moment, kind, source, scope, line)
+        text = f"{kind} {source}" if source else kind
+        if EventKind.GUARD in self.judge.wanted:
+            self._occurred(EventKind.GUARD, text, number, Subject(kind=kind, source=source))
+        else:
+            at = self.stepping or frame
+            self._event(moment, EventKind.GUARD, text, number, None if at is None else at.id)
 
     def guard_withdrawn(self, attempt: LiveAttempt, number: int) -> None:
         """The engine's compiler takes a guard back."""
-        translation = attempt.translation
-        translation.counts["guards"] -= 1
-        translation.guards.pop(number, None)
+        attempt.translation.guards.pop(number, None)
         self._writer.guard_withdrawn(number, self.moment)
 
-    def _user_line(self, attempt: LiveAttempt) -> str:
-        frame = self.current
-        if frame is None or frame.attempt is not attempt:
-            return ""
-        at = (frame.code.id, frame.ip)  # most come several from one instruction
-        if at != self._user_line_at[0]:
-            instructions = frame.code.instructions
-            line = instructions[frame.ip].line if frame.ip < len(instructions) else None
-            text = f"{frame.code.filename}:{line or frame.code.first_line} in {frame.code.label}"
-            self._user_line_at = at, text
-        return self._user_line_at[1]
+    def _user_line(self, frame: FrameMirror) -> str:
+        code, ip = frame.code, frame.ip
+        text = self._user_lines.get((code.id, ip))
+        if text is None:
+            line = code.instructions[ip].line if ip < len(code.instructions) else None
+            text = f"{code.filename}:{line or code.first_line} in {code.label}"
+            self._user_lines[code.id, ip] = text
+        return text
 
     def node(self, attempt: LiveAttempt, node: trace.Node, *, known: bool) -> None:
         """A node appeared in the graph, or (`known`) the one of this id changed its name."""
@@ -392,7 +378,7 @@ class Recorder:
         """Dynamo is about to restart, or to give the frame up, because of an instruction. The
         record's id, attempt and moment are filled in here, when they are 0."""
         attempt.translation.counts["graph_breaks"] += 1
-        if not self.everything and not self.judge.wants(EventKind.GRAPH_BREAK):
+        if not self.everything and EventKind.GRAPH_BREAK not in self.judge.wanted:
             return
         self._materialize()
         record = msgspec.structs.replace(
@@ -405,7 +391,7 @@ class Recorder:
 
     def _subject(self, event: EventKind, /, **about: str) -> Subject:
         """What an occurrence is about, for the judge, if he wants to hear of it."""
-        return Subject(**about) if self.judge.wants(event) else NOTHING
+        return Subject(**about) if event in self.judge.wanted else NOTHING
 
     def _occurred(
         self,
@@ -416,12 +402,10 @@ class Recorder:
         *,
         moment: MomentId | None = None,
     ) -> None:
-        moment = self.moment if moment is None else moment
-        frame = self.stepping or self.current
-        self._writer.event(
-            moment, kind, _first_line(text), number, None if frame is None else frame.id
-        )
-        if self.judge.wants(kind):
+        moment = self.steps.moment if moment is None else moment
+        frame = self.stepping or self.steps.current
+        self._event(moment, kind, _first_line(text), number, None if frame is None else frame.id)
+        if kind in self.judge.wanted:
             self.judge.occurred(kind, moment, text, subject)
 
     # --- other walks (see `stepper.debuggee.walks`), which have the turn when they call these
@@ -468,7 +452,7 @@ class Recorder:
         self, attempt: int, parent: int | None, depth: int, code: Code, call: MomentId | None
     ) -> int:
         """A walk's frame, before its first moment; returns its number."""
-        id = self._next("frame")
+        id = next(self._frame_ids)
         self._writer.frame(
             trace.Frame(id, attempt, parent, depth, code.id, self.moment + 1, call_moment=call)
         )
@@ -497,14 +481,14 @@ class Recorder:
         self._materialize()
         moment = min(moment, self.moment) or self.moment
         self.steps.tell()
-        self._writer.event(moment, EventKind.STOP, text)
+        self._event(moment, EventKind.STOP, text)
         self._writer.flush()
         return moment
 
     def note(self, text: str) -> None:
         """Something the user should know of the watching, while it goes on."""
         self.judge.notice(text)
-        self._writer.event(self.moment, EventKind.NOTE, text)
+        self._event(self.moment, EventKind.NOTE, text)
 
     def broke_down(self, error: BaseException) -> None:
         """The engine ran into a defect of its own and watches no more; the program goes on."""
@@ -521,7 +505,7 @@ class Recorder:
             "on. Please report it."
         )
         self.judge.notice(text)
-        self._writer.event(self.moment, EventKind.NOTE, text)
+        self._event(self.moment, EventKind.NOTE, text)
         self.walks.muted = True
         self.steps.clear()  # without telling: that may be what broke down
         self._writer.flush()

@@ -278,7 +278,7 @@ class Walk:
         self._pending: (
             tuple[Sequence[Described], Mapping[str, Described], Sequence[Block]] | None
         ) = None
-        if recorder.everything or recorder.judge.wants(_EVENTS[phase]):
+        if recorder.everything or _EVENTS[phase] in recorder.judge.wanted:
             with self._walks.telling:
                 if not self.muted:
                     self._announce()
@@ -352,7 +352,7 @@ class Walk:
         if (
             self.muted
             or self._walks.muted
-            or not (recorder.everything or recorder.judge.wants(kind))
+            or not (recorder.everything or kind in recorder.judge.wanted)
         ):
             return
         with self._walks.telling:

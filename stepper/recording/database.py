@@ -94,6 +94,7 @@ class Database:
         Raises:
             RecordingBusyError: another process writes at this moment; nothing was kept.
             RecordingError: the disk is full, the file is gone, …; nothing was kept.
+            UnicodeEncodeError: a str is not Unicode; nothing was kept.
         """
         connection = self._sqlite
         try:
@@ -101,10 +102,12 @@ class Database:
             for sql, rows in batches:
                 connection.executemany(sql, rows)
             connection.execute("COMMIT")
-        except (sqlite3.Error, OverflowError, UnicodeError) as error:
+        except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
             with contextlib.suppress(sqlite3.Error):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+            if isinstance(error, UnicodeEncodeError):
+                raise
             raise _translated(error, self.path) from error
 
     def data_version(self) -> int:

@@ -12,18 +12,17 @@ write lock it keeps its rows and tries again with the next batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from time import monotonic
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from msgspec.structs import astuple
 
+from stepper._C import EventRun
 from stepper.model.program import Code
 from stepper.model.trace import (
     Attempt,
-    EventKind,
     Frame,
     GraphBreak,
-    Guard,
     Node,
     SessionFacts,
     SideEffect,
@@ -89,12 +88,12 @@ class Writer:
         self.source: Callable[[], tuple[int, int, bytes] | None] | None = None
         """Asked at each commit for the moments since the last one: the first's number, how many,
         and encoded Moments."""
-        self._committed_at = monotonic()
         self._frame_ends: dict[int, int] = {}
         """Where in their waiting rows the frames have their last moment."""
-        self._events: list[object] = []
-        """Moment, kind, text, ref, frame of each that waits, without tuples around them."""
-        self._event_count = 0
+        self._events = EventRun(self.flush, _QUIET)
+        self.event = self._events.add
+        """`event(moment, kind, text, ref=None, frame=None)`: something that happened, in the order
+        of moments; returns the event's id."""
         self.path = path
         self.failed = ""
         self.on_failure = None
@@ -125,17 +124,14 @@ class Writer:
             a.number,
             a.first_moment,
             a.last_moment,
-            clean(a.restart_reason),
+            a.restart_reason,
         )
 
     def frame(self, f: Frame) -> None:
         """A symbolic frame, when it is entered."""
         waiting = self._waiting[_FRAME]
         self._frame_ends[f.id] = len(waiting) + _LAST_MOMENT
-        waiting += (
-            f.id, f.attempt, f.parent, f.depth, f.code, f.first_moment, f.last_moment,
-             f.call_moment
-        )  # fmt: skip
+        waiting += astuple(f)
 
     def frame_end(self, frame: int, last_moment: int) -> None:
         """A frame is left; `last_moment` is its own last one."""
@@ -144,12 +140,19 @@ class Writer:
         else:
             self._waiting[_FRAME_END] += (last_moment, frame)
 
-    def guard(self, g: Guard) -> None:
-        """A guard, when it is installed."""
-        code = _code_text(g.code) if g.code else None
+    def guard(
+        self,
+        id: int,
+        attempt: int,
+        moment: int,
+        kind: str,
+        source: str,
+        scope: str,
+        user_line: str,
+    ) -> None:
+        """A guard, when it is installed: the fields of `stepper.model.trace.Guard`."""
         self._waiting[_GUARD] += (
-            g.id, g.attempt, g.moment, clean(g.kind), clean(g.source), clean(g.scope),
-             clean(g.user_line), code, g.withdrawn
+            id, attempt, moment, kind, source, scope, user_line, None, None
         )  # fmt: skip
 
     def guard_code(self, id: int, code: Sequence[str]) -> None:
@@ -177,43 +180,24 @@ class Writer:
         """A graph break."""
         self._waiting[_GRAPH_BREAK] += (b.id, b.attempt, b.moment, pack(b))
 
-    def event(
-        self,
-        moment: int,
-        kind: EventKind,
-        text: str,
-        ref: int | None = None,
-        frame: int | None = None,
-    ) -> int:
-        """Something that happened, in the order of moments; returns the event's id."""
-        self._event_count += 1
-        self._events += (moment, kind, text, ref, frame)
-        if monotonic() - self._committed_at > _QUIET:
-            self.flush()
-        return self._event_count
-
     def flush(self) -> None:
         """Commit everything handed in so far: readers see it and a SIGKILL cannot take it."""
-        self._committed_at = monotonic()
         if self._database is None or self.failed:
             self._forget()
             return
         if self.source is not None and (run := self.source()) is not None:
             self._waiting[_MOMENTS] += run
-        if self._events:
-            columns = [self._events[column::5] for column in range(5)]
-            count = len(columns[0])
-            self._waiting[_EVENTS] += (self._event_count - count + 1, count, pack(columns))
-            self._events.clear()
-        batches = [
-            (sql, zip(*[iter(values)] * sql.count("?"), strict=True))
-            for sql, values in self._waiting.items()
-            if values
-        ]
-        if not batches:
+        if (events := self._events.take()) is not None:
+            self._waiting[_EVENTS] += events
+        if not any(self._waiting.values()):
             return
         try:
-            self._database.write(batches)
+            try:
+                self._database.write(self._batches())
+            except UnicodeEncodeError:  # rare, so nobody looks beforehand
+                for values in self._waiting.values():
+                    values[:] = [clean(v) if isinstance(v, str) else v for v in values]
+                self._database.write(self._batches())
         except RecordingBusyError as error:
             self._refused += 1
             if self._refused < _PATIENCE:
@@ -223,6 +207,13 @@ class Writer:
             self._fail(str(error))
         self._refused = 0
         self._forget()
+
+    def _batches(self) -> list[tuple[str, Iterable[tuple[object, ...]]]]:
+        return [
+            (sql, zip(*[iter(values)] * sql.count("?"), strict=True))
+            for sql, values in self._waiting.items()
+            if values
+        ]
 
     def close(self, ended: str = "exit") -> None:
         """Commit, note why the session ended, leave one complete file. Harmless when closed."""
@@ -242,7 +233,7 @@ class Writer:
             self._database = None
 
     def _forget(self) -> None:
-        self._events.clear()
+        self._events.take()
         self._frame_ends.clear()
         for values in self._waiting.values():
             values.clear()

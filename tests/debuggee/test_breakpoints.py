@@ -89,7 +89,7 @@ def test_disabled_ones_cost_nothing() -> None:
         msgspec.structs.replace(bp, enabled=False) for bp in numbered("function:f", "guard")
     )
     assert not breakpoints.on_instructions
-    assert not breakpoints.wants(EventKind.GUARD)
+    assert EventKind.GUARD not in breakpoints.wanted
 
 
 def test_occurrences_by_their_subject() -> None:
@@ -103,4 +103,4 @@ def test_occurrences_by_their_subject() -> None:
     assert not stops(EventKind.GUARD, Subject(kind="TENSOR_MATCH", source="L['y']"))
     assert stops(EventKind.NODE, Subject(target="torch.relu", name="r"))
     assert stops(EventKind.GRAPH_BREAK, Subject())
-    assert not breakpoints.wants(EventKind.SKIP)
+    assert EventKind.SKIP not in breakpoints.wanted

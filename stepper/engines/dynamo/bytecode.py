@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dis
+import itertools
 import linecache
 import opcode
+import operator
 import os
 import re
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any
 
@@ -25,6 +26,15 @@ _TORCH = os.path.join(os.path.dirname(torch.__file__), "")
 _PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 _RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
 _OPERATORS: list[str] = [symbol for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]
+_JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
+_NOWHERE = (None, None, None, None)
+_PARTS = [operator.itemgetter(part) for part in range(4)]
+"""Of a place: line, last line, column, last column."""
+_opname_of, _arg_of, _argval_of, _offset_of, _positions_of, _target_of, _entry_of = map(
+    operator.attrgetter,
+    ("opname", "arg", "argval", "offset", "positions", "target", "exn_tab_entry"),
+)
+_line_of = operator.itemgetter(2)
 MAX_ARGUMENT = 120
 """Characters of an instruction's argument in words."""
 
@@ -61,7 +71,6 @@ class CodeBook:
 
         Dynamo cleans a code's instructions before it traces them and often hands out the same list
         again; one that it made anew has instructions of its own."""
-        first = tx.instructions[0] if tx.instructions else None
         key = id(tx.f_code)
         entry = self._traced.get(key)
         if (
@@ -69,7 +78,6 @@ class CodeBook:
             or entry[0] is not tx.f_code
             or len(entry[1].instructions) != len(tx.instructions)
         ):
-            del first
             entry = (tx.f_code, self._make(tx.f_code, _traced_instructions(tx)))
             self._traced[key] = entry
         return entry[1]
@@ -113,58 +121,57 @@ class CodeBook:
 
 def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
     listed = list(dis.get_instructions(code))
-    index_of = {instruction.offset: index for index, instruction in enumerate(listed)}
-    called = callees(code)
-    out = []
-    for index, instruction in enumerate(listed):
-        positions = instruction.positions
-        jump = instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs
-        out.append(
-            Instruction(
-                index=index,
-                opname=instruction.opname,
-                arg=instruction.arg,
-                argrepr=called.get(index) or _argument(code, instruction, jump),
-                offset=instruction.offset,
-                line=positions.lineno if positions is not None else None,
-                end_line=positions.end_lineno if positions is not None else None,
-                col=positions.col_offset if positions is not None else None,
-                end_col=positions.end_col_offset if positions is not None else None,
-                target=index_of.get(instruction.argval) if jump else None,
-            )
-        )
-    return tuple(out)
+    index_of = {offset: index for index, offset in enumerate(map(_offset_of, listed))}
+    targets = [index_of.get(each.argval) if each.opcode in _JUMPS else None for each in listed]
+    texts = _arguments(code, listed, targets)
+    for index, callee in callees(code, listed).items():
+        texts[index] = callee
+    return _instructions(listed, texts, targets, itertools.repeat(None))
 
 
 def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
-    index_of = tx.indexof
-    out = []
-    for index, instruction in enumerate(tx.instructions):
-        positions = instruction.positions
-        entry = instruction.exn_tab_entry
-        out.append(
-            Instruction(
-                index=index,
-                opname=instruction.opname,
-                arg=instruction.arg,
-                argrepr=_argument(tx.f_code, instruction, instruction.target is not None),
-                offset=instruction.offset,
-                line=positions.lineno if positions is not None else instruction.starts_line,
-                end_line=positions.end_lineno if positions is not None else None,
-                col=positions.col_offset if positions is not None else None,
-                end_col=positions.end_col_offset if positions is not None else None,
-                target=None if instruction.target is None else index_of.get(instruction.target),
-                handler=None if entry is None else index_of.get(entry.target),
-            )
-        )
-    return tuple(out)
+    listed, index_of = tx.instructions, tx.indexof
+    targets = [
+        None if target is None else index_of.get(target) for target in map(_target_of, listed)
+    ]
+    handlers = [
+        None if entry is None else index_of.get(entry.target) for entry in map(_entry_of, listed)
+    ]
+    return _instructions(listed, _arguments(tx.f_code, listed, targets), targets, handlers)
 
 
-def _argument(code: CodeType, instruction: Any, jump: bool) -> str:
-    """An instruction's argument in words; a constant may be any object, so only plain ones are
-    shown in full."""
-    value: object = instruction.argval
+def _instructions(
+    listed: Sequence[Any],
+    texts: list[str],
+    targets: list[int | None],
+    handlers: Iterable[int | None],
+) -> tuple[Instruction, ...]:
+    # Column by column, since a loop over thousands of rows is slow in the midst of the compiler.
+    places = [place or _NOWHERE for place in map(_positions_of, listed)]
+    columns = (map(_opname_of, listed), map(_arg_of, listed), texts, map(_offset_of, listed))
+    where = (map(part, places) for part in _PARTS)
+    return tuple(map(Instruction, itertools.count(), *columns, *where, targets, handlers))
+
+
+def _arguments(code: CodeType, listed: Sequence[Any], targets: list[int | None]) -> list[str]:
+    return [
+        # A name, or a constant that is a string; Dynamo writes names into instructions of its own
+        # without a number for them.
+        value
+        if type(value) is str and value.isidentifier() and len(value) <= MAX_ARGUMENT
+        else ""
+        if target is not None
+        else _argument(code, each, value)
+        for each, value, target in zip(listed, map(_argval_of, listed), targets, strict=True)
+    ]
+
+
+def _argument(code: CodeType, instruction: Any, value: object) -> str:
+    """The argument in words of an instruction that is no jump; a constant may be any object, so
+    only plain ones are shown in full."""
     argument: int | None = instruction.arg
+    if argument is None and type(value) is not str:
+        return ""
     match instruction.opname:
         case "BINARY_OP" if argument is not None:
             return _OPERATORS[argument]
@@ -174,15 +181,6 @@ def _argument(code: CodeType, instruction: Any, jump: bool) -> str:
             )
         case "KW_NAMES" if argument is not None and argument < len(code.co_consts):
             value = code.co_consts[argument]  # Dynamo's own instruction may not know it
-    if jump or (argument is None and type(value) is not str):
-        # Dynamo writes names into instructions of its own without a number for them.
-        return ""
-    if type(value) is str:  # a name, or a constant that is a string
-        return (
-            value
-            if len(value) <= MAX_ARGUMENT and value.isidentifier()
-            else plain_text(value)[:MAX_ARGUMENT]
-        )
     if type(value) is CodeType:
         return f"<code {value.co_name}>"
     return plain_text(value)[:MAX_ARGUMENT]
@@ -194,14 +192,12 @@ def _source(code: CodeType) -> tuple[int, tuple[str, ...]]:
     pending = [code]
     while pending:
         current = pending.pop()
-        for _, _, line in current.co_lines():
-            if line is not None:
-                last = max(last, line)
-        pending += [constant for constant in current.co_consts if type(constant) is types.CodeType]
+        last = max(last, *filter(None, map(_line_of, current.co_lines())), 0)
+        pending += [constant for constant in current.co_consts if type(constant) is CodeType]
     lines: Sequence[str] = linecache.getlines(code.co_filename)
     if not 1 <= first <= len(lines):
         return 0, ()
-    return first, tuple(line.rstrip("\r\n") for line in lines[first - 1 : last])
+    return first, tuple(map(str.rstrip, lines[first - 1 : last], itertools.repeat("\r\n")))
 
 
 def resumed_function(code: CodeType) -> str:

@@ -179,8 +179,8 @@ class CacheWatcher:
         name = _STRATEGIES.get(getattr(getattr(strategy, "cur_action", None), "name", ""))
         if name is None:
             return
-        # This hook, its safety net, `ConvertFrameReturn`, then who returns it, about its `frame`.
-        frame = frame_locals(sys._getframe(3)).get("frame")
+        # This hook, `ConvertFrameReturn`, then who returns it, about its `frame`.
+        frame = frame_locals(sys._getframe(2)).get("frame")
         code = getattr(frame, "f_code", None)
         if isinstance(code, CodeType):
             BOOK.know(code).strategy = name

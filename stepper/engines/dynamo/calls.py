@@ -9,38 +9,61 @@ any other instruction leaves alone follows from the depth of the stack before an
 from __future__ import annotations
 
 import dis
+import itertools
+import operator
 import re
+from collections.abc import Sequence
 from types import CodeType
 
 from stepper._C import stack_depth
 
 _GRAPH = re.compile(r"__compiled_fn_")
 _RESUME = re.compile(r"__resume_at_|torch_dynamo_resume_in_")
+_LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_MOVES = frozenset(
+    {"SWAP", "COPY", "LIST_EXTEND", "LIST_APPEND", "PRECALL", "KW_NAMES", "POP_TOP", "NOP"}
+)
+"""Instructions that leave alone what they do not take away."""
+_offset_of = operator.attrgetter("offset")
 
 Slot = str | None
 
 
-def callees(code: CodeType) -> dict[int, str]:
-    """For the calls of graphs and resume functions, in words: by index of the instruction."""
-    if not any(_words(name) for name in code.co_names):
+def callees(code: CodeType, listed: Sequence[dis.Instruction]) -> dict[int, str]:
+    """For the calls of graphs and resume functions, in words: by index of the instruction.
+
+    `listed` are all instructions of the code.
+    """
+    words = {name: told for name in code.co_names if (told := _words(name))}
+    if not words:
         return {}
     found: dict[int, str] = {}
+    depths = [*map(stack_depth, itertools.repeat(code), map(_offset_of, listed)), None]
     stack: list[Slot] = []
-    listed = list(dis.get_instructions(code))
+    following = False
     for index, instruction in enumerate(listed):
-        depth = stack_depth(code, instruction.offset)
-        if depth is None:
+        opname, depth = instruction.opname, depths[index]
+        if depth is None or not (following or (opname in _LOADS and instruction.argval in words)):
             continue
         del stack[depth:]
         stack += [None] * (depth - len(stack))
-        if instruction.opname.startswith("CALL"):
+        if opname.startswith("CALL"):
             taken = _taken(instruction)
             callee = next(filter(None, stack[max(0, depth - taken) : depth]), None)
             if callee is not None:
                 found[index] = callee
-        following = listed[index + 1].offset if index + 1 < len(listed) else None
-        after = None if following is None else stack_depth(code, following)
-        _move(stack, instruction, depth if after is None else after)
+        after = depths[index + 1]
+        after = depth if after is None else after
+        if opname in _LOADS:
+            told = words.get(instruction.argval)
+            stack += [told] * (after - depth)  # with the NULL beside it, on whichever side
+        elif opname in _MOVES:
+            _move(stack, instruction, after)
+        else:
+            untouched = after if after > depth else after - 1
+            del stack[max(0, untouched) :]
+            stack += [None] * (after - len(stack))
+        following = after > depth or any(stack)
     return found
 
 
@@ -65,16 +88,8 @@ def _move(stack: list[Slot], instruction: dis.Instruction, after: int) -> None:
             stack[-1], stack[-argument] = stack[-argument], stack[-1]
         case "COPY":
             stack.append(stack[-argument])
-        case "LOAD_GLOBAL" | "LOAD_NAME":
-            words = _words(str(instruction.argval))
-            first = len(stack)
-            stack += [words] * (after - first)  # with the NULL beside it, on whichever side
-        case "LIST_EXTEND" | "LIST_APPEND" | "PRECALL" | "KW_NAMES" | "POP_TOP" | "NOP":
-            del stack[after:]
         case _:
-            untouched = after if after > len(stack) else after - 1
-            del stack[max(0, untouched) :]
-            stack += [None] * (after - len(stack))
+            del stack[after:]
 
 
 def _words(name: str) -> Slot:

@@ -29,7 +29,9 @@ from torch._dynamo.variables.misc import NullVariable
 from stepper._C import Facts
 from stepper._C import fields as fields_of
 from stepper.debuggee.faces import (
+    AS_CONSTANT,
     AS_LAZY,
+    AS_MAPPING,
     AS_SEQUENCE,
     BY_ENGINE,
     BY_NAME,
@@ -62,7 +64,8 @@ _PLAIN_TYPES = frozenset(
     }
 )  # fmt: skip
 
-_DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict})
+_DICTS = frozenset({collections.OrderedDict, collections.defaultdict})
+"""Kinds of dict that are read here; an exact one is read in C."""
 
 _IMMUTABLE = "immutable"
 _WITH_ATTRIBUTES = ("AttributeMutationNew", "AttributeMutationExisting")
@@ -153,7 +156,7 @@ class Describer:
         recipe: Recipe
         if special is not None:
             self._special[kind] = special
-            recipe = AS_LAZY if special is _lazy else BY_ENGINE
+            recipe = AS_CONSTANT if kind is ConstantVariable else _RECIPES.get(special, BY_ENGINE)
         else:
             recipe = AS_SEQUENCE if _SEQUENCES.intersection(names) else BY_NAME
         return recipe, cls, _PYTHON_TYPES.get(cls, ""), _builtin_name(kind)
@@ -189,8 +192,8 @@ class Describer:
         """See `stepper.debuggee.faces.Describer`."""
         name = ""
         for field in ("value", "fn", "obj_type", "value_type", "exc_type", "code"):
-            if field in fields and not name:
-                name = callable_name(fields[field])
+            if field in fields and (name := callable_name(fields[field])):
+                break
         # Not by `or`: a class can have a truth value of its own.
         types_known = (fields.get(field) for field in ("value_type", "module_type", "user_cls"))
         value_type = next((found for found in types_known if found is not None), None)
@@ -202,6 +205,10 @@ class Describer:
         """See `stepper.debuggee.faces.Describer`."""
         name = kind.__name__
         return _MUTABILITY.get(name, name), name in _WITH_ATTRIBUTES
+
+    def key_text(self, key: object) -> str:
+        """See `stepper.debuggee.faces.Describer`."""
+        return _key_text(key)
 
     source_text = staticmethod(source_name)
 
@@ -444,6 +451,8 @@ _SPECIAL: dict[str, Special] = {
     "ConstDictVariable": _mapping,
     "CellVariable": _cell,
 }
+
+_RECIPES: dict[Special, Recipe] = {_lazy: AS_LAZY, _mapping: AS_MAPPING}
 
 _SEQUENCES = frozenset({"BaseListVariable", "ListIteratorVariable"})
 

@@ -5,7 +5,7 @@ current *attempt* (one root InstructionTranslator), and the *frames* (the root a
 call). A backend can call a compiled function, so translations nest. All of it happens under
 Dynamo's compile lock, in one thread at a time.
 
-Every hook here runs inside the compiler. It must not raise (`_safely` sees to that; a defect of
+Every hook here runs inside the compiler. It must not raise (`Hook` sees to that; a defect of
 ours ends the watching, not the program), except KeyboardInterrupt, by which the user ends the
 program at a stop. A program at its recursion limit, or out of memory, makes hooks fail that have no
 defect: what such a hook had to tell is lost, and the watching goes on.
@@ -14,13 +14,13 @@ defect: what such a hook had to tell is lost, and the watching goes on.
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from stepper._C import Hook, Steps
 from stepper._C import fields as fields_of
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
@@ -39,7 +39,7 @@ from stepper.engines.dynamo.underway import Compiling, underway
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.cache import CacheError
 from stepper.model.program import Code, PythonFrame
-from stepper.model.trace import Outcome
+from stepper.model.trace import EventKind, Outcome
 
 MAX_PYTHON_FRAMES = 50
 
@@ -64,11 +64,14 @@ class DynamoEngine:
     def __init__(self) -> None:
         self._probes: list[Probe] = []
         self._recorder: Recorder
+        self._steps: Steps[FrameMirror]
         self._describer: Describer
+        self._hears = False
+        """Whether anybody wants to hear of guards and nodes."""
         self._contexts: list[_Context] = []
         self._now: _Context | None = None
         self._failed: LiveTranslation | None = None
-        self._lost = ""
+        self.lost = ""
         """What the program ran out of while a hook was at work, until that is told."""
         self._breaks = BreakTracker()
         self._codes = bytecode.CodeBook()
@@ -84,6 +87,8 @@ class DynamoEngine:
         points = versions.probe_points()
         functions = {meaning: versions.resolve(point) for meaning, point in points.items()}
         self._recorder = observer
+        self._steps = observer.steps
+        self._listen()
         self._codes.begin(observer.store_code)
         self._executions.install(observer)
         compile_code = inspect.unwrap(functions["translation_begins"]).__code__
@@ -133,6 +138,7 @@ class DynamoEngine:
 
     def wishes_changed(self) -> None:
         """See `Engine.wishes_changed`."""
+        self._listen()
         self._executions.begin_if_wanted()
 
     def namespace(self, frame: int | None) -> dict[str, object]:
@@ -164,9 +170,9 @@ class DynamoEngine:
 
     def report_graph(self) -> None:
         """Report the guards and nodes that came, went or changed since the last step."""
-        if self._now is not None and self._now.attempt is not None:
-            self._now.graph.sync(self._recorder, self._now.attempt)
-        self._recorder.steps.graph_changed = False
+        if self._now is not None:
+            self._sync(self._now)
+        self._steps.graph_changed = False
         self._describer.begin_instruction()
 
     def catch_up(self) -> None:
@@ -177,12 +183,25 @@ class DynamoEngine:
             if probe.watches(function):
                 probe.remove()
                 self._probes[index] = Probe(function, point.parameters, self._step_hook())
+        self._listen()
         self._report_all()
 
     def _step_hook(self) -> Callable[..., None]:
         recorder = self._recorder
         hook = recorder.step if recorder.everything else recorder.glance
         return recorder.walks.taking_turns(hook) if self._executions.wanted else hook
+
+    def _sync(self, now: _Context) -> None:
+        if self._hears and now.graph.changed and now.attempt is not None:
+            now.graph.sync(self._recorder, now.attempt)
+
+    def _listen(self) -> None:
+        """Hear of guards and nodes from now on, if anybody wants to."""
+        wants = self._recorder.wants
+        hears, self._hears = self._hears, wants(EventKind.GUARD) or wants(EventKind.NODE)
+        if self._hears and not hears:
+            for context in self._contexts:
+                context.graph.catch_up()
 
     def _report_all(self) -> None:
         """Report the guards and nodes that are there."""
@@ -208,15 +227,15 @@ class DynamoEngine:
     def _switch(self) -> None:
         """The innermost translation has changed: say so to those on the hot path."""
         now = self._now = self._contexts[-1] if self._contexts else None
-        self._recorder.steps.top = None if now is None else now.frame
-        self._recorder.steps.graph_changed = now is not None and now.graph.changed
+        self._steps.top = None if now is None else now.frame
+        self._steps.graph_changed = now is not None and now.graph.changed
 
     # --- hooks: translations and attempts
 
     def _on_translation_begins(self, code: CodeType, cache_size: Any, compile_id: Any) -> None:
-        # This hook, its safety net, then `_compile`.
+        # This hook, then `_compile`.
         self._executions.pause()
-        self._begin(sys._getframe(2), code, cache_size, compile_id)
+        self._begin(sys._getframe(1), code, cache_size, compile_id)
 
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
         self._entries.tell()
@@ -244,8 +263,8 @@ class DynamoEngine:
         # Dynamo itself deals with exceptions; those that end a program pass it by.
         if exc_type is None or issubclass(exc_type, Exception) or not self._contexts:
             return
-        # This hook, its safety net, the context manager's `__exit__`, then who leaves it.
-        caller = sys._getframe(3)
+        # This hook, the context manager's `__exit__`, then who leaves it.
+        caller = sys._getframe(2)
         if versions.is_compile(caller.f_code):
             self._end_left(_enclosing_calls(caller), f"{exc_type.__name__} left it")
 
@@ -313,9 +332,9 @@ class DynamoEngine:
             )
 
     def _on_skip_returned(self, guarded_code: Any) -> None:
-        # This hook, its safety net, `ConvertFrameReturn`, then who returns it, about its `frame`
+        # This hook, `ConvertFrameReturn`, then who returns it, about its `frame`
         # or, within a compilation, its `code`.
-        names = sys._getframe(3).f_locals
+        names = sys._getframe(2).f_locals
         about = names.get("frame")
         given_up = names.get("code") if about is None else about.f_code
         if type(given_up) is not CodeType:
@@ -333,14 +352,13 @@ class DynamoEngine:
     def _end(
         self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None
     ) -> None:
-        if now.attempt is not None:
-            now.graph.sync(self._recorder, now.attempt)
+        self._sync(now)
         self._contexts.pop()
         self._switch()
         self._breaks.clear()
         self._executions.go_on()
-        if self._lost:
-            lost, self._lost = self._lost, ""
+        if self.lost:
+            lost, self.lost = self.lost, ""
             self._recorder.note(f"{lost}: some of what Dynamo did could not be followed")
         self._recorder.end_translation(
             now.translation, outcome, reason=reason, transformed=transformed
@@ -354,20 +372,24 @@ class DynamoEngine:
             return
         now.graph.begin(output)
         callers = versions.interpreters(output)
-        if callers:
-            self._leave_to(now, callers[-1])
         parent = now.frame
-        now.frame = self._recorder.steps.top = self._recorder.enter(
-            now.attempt, tx, functools.partial(self._codes.traced, tx), parent
+        if callers and (parent is None or parent.key is not callers[-1]):
+            self._leave_to(now, callers[-1])
+            parent = now.frame
+        now.frame = self._steps.top = self._recorder.enter(
+            now.attempt, tx, self._codes.traced, parent
         )
-        self._recorder.steps.graph_changed = now.graph.changed
+        if now.graph.changed:
+            self._steps.graph_changed = True
 
     def _on_frame_left(self, output: Any) -> None:
         now = self._now
         if now is None or now.frame is None or now.attempt is None:
             return
         interpreters = versions.interpreters(output)
-        if not interpreters or not self._leave_to(now, interpreters[-1]):
+        if not interpreters:
+            return
+        if now.frame.key is not interpreters[-1] and not self._leave_to(now, interpreters[-1]):
             return  # its beginning was lost
         self._leave(now)
 
@@ -385,13 +407,14 @@ class DynamoEngine:
         return True
 
     def _leave(self, now: _Context) -> None:
-        assert now.frame is not None
-        assert now.attempt is not None
-        now.graph.sync(self._recorder, now.attempt)
-        if now.frame.parent is None:
+        frame = now.frame
+        assert frame is not None
+        self._sync(now)
+        parent = frame.parent
+        if parent is None:
             self._recorder.settle()
-        self._recorder.leave(now.frame)
-        now.frame = self._recorder.steps.top = now.frame.parent
+        self._recorder.leave(frame)
+        now.frame = self._steps.top = parent
 
     def _on_graph_closing(self) -> None:
         # Dead objects and their pending changes are about to go, then the graph's example values.
@@ -406,26 +429,23 @@ class DynamoEngine:
     # --- hooks: what instructions cause
 
     def _on_node_inserted(self, node: Any) -> None:
-        if self._now is not None:
-            self._now.graph.inserted(node)
-            self._recorder.steps.graph_changed = self._now.graph.changed
+        if self._hears and self._now is not None and self._now.graph.inserted(node):
+            self._steps.graph_changed = True
 
     def _on_node_removed(self, node: Any) -> None:
-        if self._now is not None:
-            self._now.graph.removed(node)
-            self._recorder.steps.graph_changed = self._now.graph.changed
+        if self._hears and self._now is not None and self._now.graph.removed(node):
+            self._steps.graph_changed = True
 
     def _on_node_moved(self, node: Any) -> None:
-        if self._now is not None:
-            self._now.graph.moved(node)
-            self._recorder.steps.graph_changed = self._now.graph.changed
+        if self._hears and self._now is not None and self._now.graph.moved(node):
+            self._steps.graph_changed = True
 
     _on_node_moved_behind = _on_node_moved
 
     def _on_guard_added(self) -> None:
         # Dynamo has yet to decide whether it keeps it.
-        if self._now is not None:
-            self._now.graph.changed = self._recorder.steps.graph_changed = True
+        if self._hears and self._now is not None:
+            self._now.graph.changed = self._steps.graph_changed = True
 
     _on_guards_removed = _on_guard_added
 
@@ -433,7 +453,7 @@ class DynamoEngine:
         if not self._recorder.everything:
             if self._now is not None:
                 self._describer.realizing(cache)
-                self._now.graph.changed = self._recorder.steps.graph_changed = True
+                self._steps.graph_changed = True
             return
         self._recorder.settle()  # so that every lazy tracker in view is known
         tracker = self._describer.lazy_of(cache)
@@ -451,7 +471,7 @@ class DynamoEngine:
         if self._now is not None:
             self._recorder.touched(tensor)
             self._now.graph.renamed(fields_of(fields_of(tensor)["proxy"])["node"])
-            self._recorder.steps.graph_changed = self._now.graph.changed
+            self._steps.graph_changed = self._now.graph.changed
 
     def _on_change(self, tracker: Any) -> None:
         if self._now is not None:
@@ -549,24 +569,7 @@ class DynamoEngine:
 
     def _safely(self, hook: Callable[..., None]) -> Callable[..., None]:
         """The hook with a net under it: a defect of ours ends the watching and not the program."""
-
-        turn = self._recorder.walks.turn
-
-        @functools.wraps(hook)
-        def guarded(*arguments: Any) -> None:
-            try:
-                with turn:
-                    hook(*arguments)
-            except KeyboardInterrupt:
-                raise
-            except RecursionError:  # nothing is called here: there may be no room for it
-                self._lost = "the program was at its recursion limit"
-            except MemoryError:
-                self._lost = "the program was out of memory"
-            except Exception as error:
-                self.break_down(error)
-
-        return guarded
+        return Hook(hook, self._recorder.walks.turn, self)
 
     def break_down(self, error: Exception) -> None:
         """A defect of ours: watch no more."""

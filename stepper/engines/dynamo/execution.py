@@ -104,7 +104,7 @@ class ExecutionWatcher:
     def wanted(self) -> bool:
         """Whether executions are to be recorded."""
         recorder = self._recorder
-        return Phase.EXECUTE in recorder.walks.asked or recorder.judge.wants(EventKind.EXECUTE)
+        return Phase.EXECUTE in recorder.walks.asked or EventKind.EXECUTE in recorder.judge.wanted
 
     def by_hand(
         self, code: CodeType, original: CodeType, compile_id: str, run: Callable[[], T]

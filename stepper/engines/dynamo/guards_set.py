@@ -9,11 +9,12 @@ and at the end of a frame, the set itself is looked at.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.debuggee.recorder import Recorder
-from stepper.engines.dynamo.versions import source_name
+from stepper.engines.dynamo.versions import guards_in, source_name
 
 
 class GuardsWatcher:
@@ -39,21 +40,21 @@ class GuardsWatcher:
         if self._output is None:
             return
         live = self._live
-        # Not the set itself: Dynamo replaces it.
-        inner = self._output.guards.inner
+        inner = guards_in(self._output)
         fresh: list[Any] = []
         for guard in reversed(inner):  # it is ordered: what is new is behind what was there
             if id(guard) in live:
                 break
             fresh.append(guard)
-        fresh.reverse()
         if len(fresh) + len(live) != len(inner):
             if not inner:
                 return  # the attempt is over; what it found stays said
-            there = {id(guard) for guard in inner}
-            for key in [key for key in live if key not in there]:
+            there = set(map(id, inner))
+            for key in live.keys() - there:
                 recorder.guard_withdrawn(attempt, live.pop(key))
             fresh = [guard for guard in inner if id(guard) not in live]
+        else:
+            fresh.reverse()
         for guard in fresh:
             if id(guard) not in live:  # a stop at an earlier one may have reported it
                 number = recorder.new_guard_id()
@@ -67,14 +68,14 @@ class GuardsWatcher:
 
 def _report(recorder: Recorder, attempt: LiveAttempt, number: int, guard: Any) -> None:
     try:
-        scope = guard.source._name_.lower()  # what `name` of an enumeration answers, slowly
+        scope = _scope(guard.source)
     except NotImplementedError:
         scope = ""
-    recorder.guard(
-        attempt,
-        number,
-        guard,
-        kind=guard.inner_create_fn().__name__,
-        source=source_name(guard.originating_source),
-        scope=scope,
-    )
+    kind = guard.inner_create_fn().__name__
+    recorder.guard(attempt, number, guard, kind, source_name(guard.originating_source), scope)
+
+
+@functools.cache
+def _scope(source: Any) -> str:
+    """The name of a GuardSource: what an enumeration answers slowly."""
+    return str(source.name).lower()

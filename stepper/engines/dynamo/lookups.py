@@ -131,7 +131,9 @@ class LookupWatcher:
 
     def _wanted(self) -> bool:
         recorder = self._recorder
-        return Phase.LOOKUP in recorder.walks.asked or any(map(recorder.judge.wants, _EVENTS))
+        return Phase.LOOKUP in recorder.walks.asked or any(
+            map(recorder.judge.wanted.__contains__, _EVENTS)
+        )
 
     def _say_trouble(self) -> None:
         """Once, that hits are wanted and cannot be told."""
@@ -146,13 +148,13 @@ class LookupWatcher:
     ) -> None:
         if self._wanted():
             self._missed[_thread.get_ident()] = _identity(code, locals)
-            # This hook, its safety net, `_compile`.
-            stack = self._program_stack(_caller(2))
+            # This hook, then `_compile`.
+            stack = self._program_stack(_caller(1))
             backend = innermost_backend(compiler_fn)
             self._tell(_Call(code, locals, globals, backend, None, stack))
 
     def _on_entry_made(self, code: CodeType, guard_manager: Any) -> None:
-        compiling = _enclosing(_caller(2), self._compile_name)
+        compiling = _enclosing(_caller(1), self._compile_name)
         if compiling is None:
             return
         names = compiling.f_locals

@@ -52,10 +52,15 @@ class GraphWatcher:
         """Watch an OutputGraph; nodes that it already has are reported at the next look."""
         if self._output is None:
             self._output = output
-            for tracer in output.tracers:
-                self._inserted.update(dict.fromkeys(tracer.graph.nodes))
             self.guards.begin(output)
-            self.changed = self.changed or bool(self._inserted)
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Take up the nodes that came while nobody told us."""
+        if self._output is not None:
+            for tracer in self._output.tracers:
+                self._inserted.update(dict.fromkeys(tracer.graph.nodes))
+            self.changed = True
 
     def reset(self) -> None:
         """Forget the graphs: another attempt begins, or this one's graph is handed to the
@@ -69,25 +74,34 @@ class GraphWatcher:
         self._moved.clear()
         self.changed = False
 
-    def inserted(self, node: Node) -> None:
-        """A node joins some graph of torch.fx."""
-        if self._output is not None and self._is_ours(node.graph):
-            self._inserted[node] = None
-            self.changed = True
+    def inserted(self, node: Node) -> bool:
+        """A node joins some graph of torch.fx. True: it is one of ours."""
+        if self._output is None or not (
+            id(node.graph) in self._graphs or self._is_ours(node.graph)
+        ):
+            return False
+        self._inserted[node] = None
+        self.changed = True
+        return True
 
-    def removed(self, node: Node) -> None:
-        """A node leaves some graph of torch.fx."""
+    def removed(self, node: Node) -> bool:
+        """A node leaves some graph of torch.fx. True: there is something to report."""
         if node in self._inserted:
             del self._inserted[node]
         elif node in self._known:
             self._removed.append(node)
             self.changed = True
+            return True
+        return False
 
-    def moved(self, node: Node) -> None:
-        """The node gets another place in its graph, or its first."""
-        if node in self._known:
-            self._moved[node] = None
-            self.changed = True
+    def moved(self, node: Node) -> bool:
+        """The node gets another place in its graph, or its first. True: there is something to
+        report."""
+        if node not in self._known:
+            return False
+        self._moved[node] = None
+        self.changed = True
+        return True
 
     def renamed(self, node: Node) -> None:
         """The node is about to get another name."""
@@ -117,6 +131,11 @@ class GraphWatcher:
             self.guards.sync(recorder, attempt)
         if not recorder.wants(EventKind.NODE):
             return
+        if self._inserted or self._removed or self._moved or self._renamed:
+            self._sync_nodes(recorder, attempt)
+        self.changed = False
+
+    def _sync_nodes(self, recorder: Recorder, attempt: LiveAttempt) -> None:
         # Each goes from its list when it has been told: at the program's recursion limit, or out of
         # memory, any of this can fail, and is done the next time.
         while self._removed:
@@ -151,7 +170,6 @@ class GraphWatcher:
         for node in self._renamed:
             self._rename(node, recorder, attempt)
         self._renamed.clear()
-        self.changed = False
 
     def _move(self, node: Node, old: trace.Node, recorder: Recorder, attempt: LiveAttempt) -> None:
         """Report a node at its new place from now on."""

@@ -16,6 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from stepper.model.value import TensorMeta
 
 _NAMES: dict[object, str] = {}
+_NUMBER = {int}
 
 
 def _name(of: object) -> str:
@@ -40,16 +41,12 @@ def fake_tensor_meta(value: object) -> TensorMeta | None:
         return None
     assert isinstance(value, torch.Tensor)
     with torch._C.DisableTorchFunctionSubclass():
-        layout = value.layout
-        return tensor_meta(
-            value.dtype,
-            value.shape,
-            value.stride() if layout is torch.strided else None,
-            value.device,
-            value.requires_grad,
-            layout,
-            "",
-        )
+        layout, shape = value.layout, value.shape
+        stride = value.stride() if layout is torch.strided else None
+        properties = (value.dtype, shape, stride, value.device, value.requires_grad, layout, "")
+    if _all_numbers(shape) and (stride is None or _all_numbers(stride)):
+        return known_tensor_meta(*properties)
+    return tensor_meta(*properties)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -70,12 +67,18 @@ def tensor_meta(
     """The properties of a tensor as text."""
     return TensorMeta(
         dtype=_name(dtype),
-        shape=tuple([str(size) if type(size) is int else symbol_text(size) for size in shape]),
-        stride=None
-        if stride is None
-        else tuple([str(step) if type(step) is int else symbol_text(step) for step in stride]),
+        shape=_texts(shape),
+        stride=None if stride is None else _texts(stride),
         device=_name(device),
         requires_grad=requires_grad is True,
         layout=_name(layout),
         subclass=subclass,
     )
+
+
+def _all_numbers(sizes: Any) -> bool:
+    return set(map(type, sizes)) <= _NUMBER
+
+
+def _texts(sizes: Any) -> tuple[str, ...]:
+    return tuple(map(str if _all_numbers(sizes) else symbol_text, sizes))

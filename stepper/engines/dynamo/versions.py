@@ -220,6 +220,13 @@ def interpreters(output: Any) -> list[Any]:
     return found
 
 
+def guards_in(output: Any) -> dict[Any, None]:
+    """The guards that an OutputGraph has now, in order; not to be changed."""
+    # Not the set itself: Dynamo replaces it, and each question to it is a call of Python code.
+    found: dict[Any, None] = output.guards.inner._dict
+    return found
+
+
 def told_late() -> frozenset[type]:
     """The kinds of trackers that Dynamo may change before it tells the side effects."""
     found: set[type] = set()

@@ -30,9 +30,7 @@ class Stopper(Controller):
         self._opname = opname
         self.stops: list[int] = []
         self.alert = kind is None
-
-    def wants(self, kind: EventKind) -> bool:
-        return kind is self._kind and not self.stops
+        self.wanted = () if kind is None else (kind,)
 
     def occurred(self, kind: EventKind, moment: int, text: str, subject: Subject) -> None:
         if kind is self._kind and not self.stops:
