@@ -132,8 +132,8 @@ def source_in(text: str) -> str:
 def _sources(node: ast.expr) -> Iterator[str]:
     """The longest expressions in it that begin at a local or a global."""
     inner: ast.expr = node
-    while isinstance(inner, (ast.Attribute, ast.Subscript)):
-        inner = inner.value
+    while isinstance(inner, ast.Attribute | ast.Subscript | ast.Call):
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
     if isinstance(inner, ast.Name) and inner.id in ("L", "G") and inner is not node:
         yield ast.unparse(node)
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stepper.cli.arguments import UsageError
 
 if TYPE_CHECKING:
+    from stepper.analysis.line import Line
     from stepper.recording.reader import Recording
 
 
@@ -33,15 +34,16 @@ def opened(path: str) -> Iterator[Recording]:
         raise UsageError(str(error)) from None
 
 
-def answer(path: str, lines_of: Callable[[Recording], Iterable[str]]) -> int:
+def answer(path: str, lines_of: Callable[[Recording], Iterable[Line]]) -> int:
     """Print the lines that answer a question about a recording; returns the exit code.
 
     Raises:
         UsageError: it cannot be opened, or it is damaged where it was read.
     """
-    from stepper.console.screen import Screen
+    from stepper.console.screen import STYLES, Screen
 
     screen = Screen(sys.stdout)
     with opened(path) as recording:
-        screen.lines(lines_of(recording))
+        for line in lines_of(recording):
+            screen.say(line.text, STYLES.get(line.role, ""))
     return 0

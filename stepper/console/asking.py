@@ -6,8 +6,12 @@ import itertools
 from typing import TYPE_CHECKING
 
 from stepper.console.commands import CommandError, command
+from stepper.console.screen import STYLES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stepper.analysis.line import Line
     from stepper.console.shell import Shell
 
 _ROWS = 200
@@ -39,3 +43,23 @@ def query(shell: Shell, argument: str) -> None:
             answer.close()
     except QueryError as error:
         raise CommandError(str(error)) from None
+
+
+@command("why-recompile", usage="[FUNCTION]", group="Ask")
+def why_recompile(shell: Shell, argument: str) -> None:
+    """Why functions were compiled again: each entry's failing guards, series, advice.
+
+    For each recompilation the call, what each entry's guards expected and found, and where those
+    guards came from; numbers after @ are moments. With FUNCTION, only functions with that in their
+    names. A recording made with --lookups says most.
+    """
+    from stepper.analysis.recompile_lines import recompile_lines
+
+    _say(shell, recompile_lines(shell.recording, argument))
+
+
+def _say(shell: Shell, lines: Iterable[Line]) -> None:
+    """Print an answer; lines that lead to a moment say to which, for `goto`."""
+    for line in lines:
+        leads = f"  @{line.moment}" if line.moment else ""
+        shell.screen.say(line.text + leads, STYLES.get(line.role, ""))

@@ -11,6 +11,9 @@ from stepper.client.text import printable
 
 _STYLES = {"+": "32", "-": "31", "~": "33", "bold": "1", "dim": "2", "error": "31"}
 
+STYLES = {"title": "bold", "dim": "dim"}
+"""How the lines of an answer are printed, by their roles."""
+
 PROMPT = "(stepper) "
 
 

@@ -1,0 +1,240 @@
+"""What to change so that a function is compiled less often, by what changes from call to call.
+
+Each piece of advice says what in the recording speaks for it. It has not been tried: whether it
+helps, and whether the program may be changed so, is for its author to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from stepper.analysis.recompile_series import History, Series
+from stepper.analysis.sources import spelled
+from stepper.analysis.wanted import symbolic, wanted_by
+from stepper.client.text import plural
+from stepper.model.trace import Outcome
+from stepper.recording.reader import Recording
+
+_SIZE = re.compile(r"size\[(\d+)\]")
+_INTEGER = re.compile(r"-?\d+")
+_FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
+_SPECIAL_SIZES = frozenset({"0", "1"})
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """Something to change, and what speaks for it."""
+
+    text: str
+    evidence: str
+    """What the recording shows; nobody has tried the change."""
+    source: str = ""
+    what: str = ""
+
+
+def advise(recording: Recording, history: History) -> list[Advice]:
+    """Advice on a function, on what changes most often first."""
+    found: list[Advice] = []
+    for series in history.series:
+        found += _on(recording, history, series)
+    limit = history.limit
+    if limit is not None:
+        found.append(
+            Advice(
+                "Remove the cause rather than raise torch._dynamo.config.recompile_limit: a higher "
+                "limit lets the same calls compile more entries, and each call tries them in turn.",
+                f"{plural(history.entries, 'entry')} made before the limit"
+                + (f", {plural(history.calls_after_limit, 'call')} run uncompiled after it"
+                   if history.calls_after_limit else ""),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _on(recording: Recording, history: History, series: Series) -> Iterator[Advice]:
+    name = spelled(series.source)
+    size = _SIZE.fullmatch(series.what)
+    if size is not None:
+        yield _on_size(recording, history, series, name, int(size[1]))
+        return
+    if series.what == "value":
+        yield _on_value(recording, history, series, name)
+        return
+    known = _BY_WHAT.get(series.what) or _BY_KIND.get(series.kind)
+    if series.what.startswith("global state"):
+        known = _global_state
+    elif known is None and ".size()" in series.source:
+        known = _of_a_range
+    if known is not None:
+        text = known(name, series)
+        yield Advice(text, _seen(series, name), series.source, series.what)
+
+
+def _on_size(recording: Recording, history: History, series: Series, name: str, dim: int) -> Advice:
+    mark = f"torch._dynamo.mark_dynamic({name}, {dim})"
+    special = [value for value in series.values if value in _SPECIAL_SIZES]
+    symbol, entry = _symbol(recording, history, series)
+    if symbol:
+        text = (
+            f"Dynamo has made size {dim} of {name} a symbol by itself, so other sizes fit that "
+            f"entry. To save the compilation for the first size: {mark} before the first call, "
+            "or torch.compile(dynamic=True)."
+        )
+        evidence = f"{entry} has it as {symbol}; {_seen(series, name)}"
+    elif special:
+        text = (
+            f"Sizes 0 and 1 are never symbols. Keep size {dim} of {name} at 2 or more (pad, or "
+            "repeat), or give that case a function of its own."
+        )
+        evidence = _seen(series, name)
+    else:
+        text = (
+            f"Make size {dim} of {name} a symbol: {mark} before the first call, or "
+            "torch.compile(dynamic=True). Dynamo does so by itself at the second size, unless the "
+            "tensor is marked static or dynamic shapes are off."
+        )
+        evidence = f"each entry has it as a number; {_seen(series, name)}"
+    return Advice(text, evidence, series.source, series.what)
+
+
+def _on_value(recording: Recording, history: History, series: Series, name: str) -> Advice:
+    symbol, entry = _symbol(recording, history, series)
+    if symbol:
+        text = f"Dynamo has made {name} an input of the graph by itself; other values fit now."
+        evidence = f"{entry} has it as an input; {_seen(series, name)}"
+        return Advice(text, evidence, series.source, series.what)
+    if all(_INTEGER.fullmatch(value) for value in series.values) and "." in name:
+        text = (
+            f"An int that is an attribute is a constant of the graph. Keep {name} in a tensor "
+            "(for a module: register_buffer), count outside of the compiled function, or, for an "
+            "nn.Module, set torch._dynamo.config.allow_unspec_int_on_nn_module = True."
+        )
+    elif all(_INTEGER.fullmatch(value) for value in series.values):
+        text = (
+            f"Pass {name} as a tensor. Dynamo makes an int argument a symbol at its second value, "
+            "unless the code needs it as a constant (as an index of a Python list, a loop's "
+            "bound, a dict's key) or dynamic shapes are off."
+        )
+    elif all(_FLOAT.fullmatch(value) for value in series.values):
+        text = (
+            f"Pass {name} as a tensor: torch.tensor({name}). (Dynamo makes a float an input by "
+            "itself only where torch._dynamo.config.specialize_float is False and the code "
+            "computes with it.)"
+        )
+    else:
+        text = (
+            f"Each value of {name} is compiled by itself. If there are few, that is the price of "
+            "branching on it; if there are many, take what depends on it out of the compiled "
+            "function, or hand over what it is looked up for instead."
+        )
+    return Advice(text, _seen(series, name), series.source, series.what)
+
+
+def _symbol(recording: Recording, history: History, series: Series) -> tuple[str, str]:
+    """What the newest entry has that has no constant there, and its compile id; empty: none."""
+    for each in reversed(history.recompilations):
+        if each.translation.outcome is not Outcome.COMPILED:
+            continue
+        wants = wanted_by(recording, each.translation)
+        has = wants.get((series.source, series.what), "")
+        if series.what == "value":
+            typed = (series.source, "type") in wants
+            found = "an input" if typed and not has else ""
+        else:
+            found = has if has and symbolic(has) else ""
+        if found:
+            return found, each.translation.compile_id
+    return "", ""
+
+
+def _seen(series: Series, name: str) -> str:
+    if len(series.values) == 1:
+        return f"{_what(series, name)} is no longer {series.values[0]}"
+    values = ", ".join(series.values[:8]) + (", …" if len(series.values) > 8 else "")
+    if not values:
+        return f"{_what(series, name)} differed {plural(series.times, 'time')}"
+    return f"{_what(series, name)} was {values}"
+
+
+def _what(series: Series, name: str) -> str:
+    return " of ".join(filter(None, (series.what, name)))
+
+
+def _global_state(name: str, series: Series) -> str:
+    return (
+        "Call it under one state: the same grad mode (torch.no_grad), autocast, default dtype and "
+        "deterministic algorithms. Where both are needed, as in training and evaluation, the two "
+        "entries are the price."
+    )
+
+
+def _of_a_range(name: str, series: Series) -> str:
+    return (
+        "An entry for a range of sizes does not fit this size. Sizes 0 and 1 always have entries "
+        "of their own; other conditions come from code that branches on a size. Keep sizes on one "
+        "side, or state the range: torch._dynamo.mark_dynamic(tensor, dim, min=…, max=…)."
+    )
+
+
+_Text = Callable[[str, Series], str]
+
+_BY_WHAT: dict[str, _Text] = {
+    "dtype": lambda name, _: (
+        f"A dtype is never a symbol: convert {name} before the call, e.g. {name}.to(torch.float32),"
+        " or accept an entry for each."
+    ),
+    "rank": lambda name, _: (
+        f"A number of dimensions is never a symbol: reshape {name} to one rank before the call, or "
+        "accept an entry for each."
+    ),
+    "device": lambda name, _: f"Move {name} to one device before the call.",
+    "requires_grad": lambda name, _: (
+        f"Call with {name} always requiring grad or never: {name}.detach() where no gradient is "
+        "needed."
+    ),
+    "type": lambda name, _: (
+        f"Pass {name} always as the same type; a list and a tuple of the same things need an entry "
+        "each."
+    ),
+    "length": lambda name, _: (
+        f"The length of a container is a constant of the graph: pass {name} as one stacked tensor, "
+        "pad it to one length, or loop over it outside of the compiled function."
+    ),
+    "object": lambda name, _: (
+        f"{name} is another object each time: make it once, outside of the call, and hand over "
+        "that one (functions defined in a loop and lambdas are new ones each time)."
+    ),
+    "backend": lambda _, __: (
+        "All compiled versions of a function share the cache of its code. Use one backend object "
+        "for it, or a copy of the function for each backend."
+    ),
+    "dispatch keys": lambda name, _: (
+        f"{name} comes in different kinds (a subclass, an inference tensor, another mode): make "
+        "it the same kind before the call."
+    ),
+}  # fmt: skip
+
+_BY_KIND: dict[str, _Text] = {
+    "SYMBOLIC_SHAPE_GUARD": _of_a_range,
+    "NO_TENSOR_ALIASING": lambda _, __: (
+        "Whether two inputs are the same tensor is a constant of the graph: hand over a copy "
+        "(clone) where they coincide."
+    ),
+    "OBJECT_ALIASING": lambda _, __: (
+        "Two inputs were one object when the entry was made: hand over the same object, or never."
+    ),
+    "DICT_CONTAINS": lambda name, _: f"Hand over {name} always with the same keys.",
+    "DICT_LENGTH": lambda name, _: f"Hand over {name} always with the same keys.",
+    "INVALID": lambda _, __: (
+        "An object that the entry knows by identity has died (a function, class or code made at "
+        "run time): keep it alive, or make it once."
+    ),
+    "TORCH_FUNCTION_MODE_STACK": lambda _, __: "Call it under the same torch function modes.",
+    "DEFAULT_DEVICE": lambda _, __: "Set the default device once, before the first call.",
+    "DIMENSION_DYNAMIC_MARKING_GUARD": lambda name, _: (
+        f"Mark the dimensions of {name} before the first call, and for every tensor alike."
+    ),
+}
+"""For what has no difference in words."""

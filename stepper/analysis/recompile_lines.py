@@ -1,0 +1,205 @@
+"""Why functions were compiled again, in words: for the command line, the console and the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepper.analysis.line import Line
+from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_series import History, Series, histories
+from stepper.analysis.recompiles import (
+    Difference,
+    Failure,
+    Recompilation,
+    Tried,
+    lookups_recorded,
+    recompilations,
+)
+from stepper.analysis.sources import spelled, unscoped
+from stepper.client.text import (
+    clip,
+    instruction_text,
+    one_line,
+    plural,
+    python_frame_line,
+    short_name,
+    short_path,
+    value_line,
+)
+from stepper.model.program import PythonFrame
+from stepper.recording.reader import Recording
+
+_VALUES = 8
+_TEXT = 120
+WITHOUT_LOOKUPS = (
+    "Lookups were not recorded: what is said of entries beyond Dynamo's own words is inferred. "
+    "stepper record --lookups also records each guard that failed, with what was there, and what "
+    "would have failed besides."
+)
+
+
+def recompile_lines(recording: Recording, function: str = "") -> Iterator[Line]:
+    """The whole answer: a heading, then each function with its series, its recompilations and
+    advice.
+
+    Args:
+        recording: what is asked.
+        function: only functions with this in their name; empty: all.
+    """
+    found = [
+        each
+        for each in recompilations(recording)
+        if function.lower() in each.translation.name.lower()
+    ]
+    if not found:
+        which = f"no function with {function!r} in its name" if function else "no function"
+        yield Line(f"{which} was compiled again: each call found an entry, or was the first")
+        return
+    by_function = histories(recording, found)
+    refused = sum(each.limit is not None for each in by_function)
+    yield Line(
+        f"{plural(len(by_function), 'function')} compiled again, "
+        f"{plural(len(found) - sum(bool(each.limit) for each in found), 'recompilation')}"
+        + (f"; {refused} given up at a limit" if refused else ""),
+        role="title",
+    )
+    if not lookups_recorded(recording):
+        yield Line(WITHOUT_LOOKUPS, role="dim")
+    for history in by_function:
+        yield Line("")
+        yield from _function(recording, history)
+
+
+def _function(recording: Recording, history: History) -> Iterator[Line]:
+    cwd = recording.facts.cwd
+    place = f"{short_path(history.filename, cwd)}:{history.line}"
+    counted = len([each for each in history.recompilations if not each.limit])
+    yield Line(
+        f"{short_name(history.name)}  {place}  {plural(counted, 'recompilation')}, "
+        f"{history.seconds:.2f} s",
+        role="title",
+    )
+    for series in history.series:
+        yield Line(f"  {_series(series, len(history.recompilations))}")
+    limit = history.limit
+    if limit is not None:
+        yield Line(f"  {_limit(history)}", limit.translation.first_moment)
+    told: set[tuple[str, str, str]] = set()
+    stack: tuple[PythonFrame, ...] = ()
+    for each in history.recompilations:
+        yield from _recompilation(recording, each, stack, told)
+        stack = each.translation.python_stack
+    for advice in advise(recording, history):
+        yield Line(f"  advice: {advice.text}")
+        yield Line(f"    since {advice.evidence}", role="dim")
+
+
+def _series(series: Series, of: int) -> str:
+    what = _named(series.source, series.what) or series.kind
+    if len(series.values) == 1:
+        return f"{what} is no longer {series.values[0]}  ({series.times} of {of})"
+    values = ", ".join(clip(one_line(value), _TEXT) for value in series.values[:_VALUES])
+    if len(series.values) > _VALUES:
+        values += f", … {series.values[-1]}"
+    told = f": {values}" if values else ""
+    return f"{what} {series.trend}{told}  ({series.times} of {of})"
+
+
+def _limit(history: History) -> str:
+    if history.calls_until_limit is not None:
+        at = f"at call {history.calls_until_limit}"
+    else:
+        at = f"after {plural(history.entries, 'entry')}"
+    after = (
+        f"; {plural(history.calls_after_limit, 'later call')} recorded"
+        if history.calls_after_limit
+        else ""
+    )
+    return f"limit reached {at}: runs uncompiled from here{after}"
+
+
+def _recompilation(
+    recording: Recording,
+    found: Recompilation,
+    before: tuple[PythonFrame, ...],
+    told: set[tuple[str, str, str]],
+) -> Iterator[Line]:
+    """`before`: the stack of the recompilation before this one; told only where it is another."""
+    item, cwd = found.translation, recording.facts.cwd
+    moment = found.lookup.first_moment if found.lookup is not None else item.first_moment
+    stack = item.python_stack
+    by = f"  called by {python_frame_line(stack[-1], cwd)}" if stack else ""
+    what = "given up" if found.limit else "compiled"
+    yield Line(f"  {item.compile_id or '-'} {what}{by}", moment)
+    for frame in reversed(stack[:-1]) if stack[:-1] != before[:-1] else ():
+        yield Line(f"      from {python_frame_line(frame, cwd)}", moment, "dim")
+    for tried in found.tried:
+        yield from _tried(tried, cwd, told)
+    nearest = found.nearest
+    if nearest is not None and nearest.translation is not None:
+        made = recording.translation(nearest.translation)
+        others = f"nearest: {nearest.entry}, " if len(found.tried) > 1 else f"{nearest.entry} was "
+        if made.python_stack and made.python_stack != stack:
+            by = f"made for a call by {python_frame_line(made.python_stack[-1], cwd)}"
+            yield Line(f"    {others}{by}", made.first_moment, "dim")
+        elif len(found.tried) > 1:
+            yield Line(f"    {others}made for a call from the same place", made.first_moment, "dim")
+
+
+def _tried(tried: Tried, cwd: str, told: set[tuple[str, str, str]]) -> Iterator[Line]:
+    if not tried.failures:
+        yield Line(f"    {tried.entry}  not recorded why")
+    for at, failure in enumerate(tried.failures):
+        label = f"{tried.entry}  " if at == 0 else " " * (len(tried.entry) + 2)
+        yield Line(f"    {label}{failure_text(failure)}{_how_known(failure)}", failure.moment)
+        key = (tried.entry, failure.kind, failure.source)
+        if key not in told:
+            told.add(key)
+            indent = " " * (len(tried.entry) + 8)
+            yield from (
+                Line(f"{indent}{text}", moment, "dim") for text, moment in _origin(failure, cwd)
+            )
+
+
+def _how_known(failure: Failure) -> str:
+    if failure.inferred:
+        return "  (inferred)"
+    return "  (would fail too)" if failure.behind else ""
+
+
+def failure_text(failure: Failure) -> str:
+    """`size[0] of x: expected 4, actual 5  TENSOR_MATCH L['x']`."""
+    differences = [_difference(failure.source, each) for each in failure.differences]
+    text = "; ".join(differences)
+    if not text:
+        text = f"fails: {clip(short_name(one_line(unscoped(failure.text))), _TEXT)}"
+    guard = f"{failure.kind} {short_name(failure.source)}".strip()
+    return f"{text}  {guard}" if guard else text
+
+
+def _difference(source: str, difference: Difference) -> str:
+    what = _named(source, difference.what)
+    if difference.expected and difference.actual:
+        return f"{what}: expected {difference.expected}, actual {difference.actual}"
+    if difference.expected:
+        return f"{what}: expected {difference.expected}"
+    return f"{what} differs"
+
+
+def _named(source: str, what: str) -> str:
+    name = spelled(source)
+    if what == "value" and name:
+        return name
+    return " of ".join(filter(None, (what, name)))
+
+
+def _origin(failure: Failure, cwd: str) -> Iterator[tuple[str, int | None]]:
+    origin = failure.origin
+    line = failure.user_line or (origin.line if origin is not None else "")
+    if line:
+        path, found, rest = line.partition(":")
+        yield f"because of {short_path(path, cwd)}{found}{rest}", failure.moment
+    if origin is not None and origin.instruction is not None:
+        value = f", for {value_line(origin.value)}" if origin.value is not None else ""
+        text = f"guard {origin.guard} installed by {instruction_text(origin.instruction)}{value}"
+        yield text, origin.moment

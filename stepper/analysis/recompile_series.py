@@ -1,0 +1,133 @@
+"""Recompilations of one function read together: what changes from one to the next, and how.
+
+"The batch size grows: 7 of 8" says more than eight reasons. A *series* is one thing that differs
+from the nearest entry in several recompilations of a function: a source and what of it, with the
+values that it had, in order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+import msgspec
+
+from stepper.analysis.recompiles import Recompilation, changes_of
+from stepper.analysis.sources import unscoped
+from stepper.analysis.walks import compilations
+from stepper.model.trace import Outcome, Phase, Translation
+from stepper.recording.reader import Recording
+
+
+class Series(msgspec.Struct, frozen=True):
+    """One thing that changed, over the recompilations of a function."""
+
+    source: str
+    """Without `L[…]` around the names of locals; empty for global state."""
+    what: str
+    """`size[0]`, `dtype`, `value` …; empty when it is not known."""
+    kind: str
+    """The leaf guard that failed, of the first."""
+    values: tuple[str, ...]
+    """What was expected at first, then what was there each time; repeats in a row are left out."""
+    times: int
+    """In how many recompilations it differed from the nearest entry."""
+
+    @property
+    def trend(self) -> str:
+        """`grows`, `shrinks` or `changes`."""
+        try:
+            numbers = [int(value) for value in self.values]
+        except ValueError:
+            return "changes"
+        pairs = list(itertools.pairwise(numbers))
+        if len(pairs) > 1 and all(a < b for a, b in pairs):
+            return "grows"
+        if len(pairs) > 1 and all(a > b for a, b in pairs):
+            return "shrinks"
+        return "changes"
+
+
+class History(msgspec.Struct, frozen=True):
+    """A function that was compiled more than once."""
+
+    name: str
+    filename: str
+    line: int
+    code: int
+    """Id of the original code."""
+    recompilations: tuple[Recompilation, ...]
+    series: tuple[Series, ...]
+    """The most frequent first."""
+    entries: int
+    """Entries that were made in all."""
+    seconds: float
+    """Spent in recompilations."""
+    calls_until_limit: int | None = None
+    """The number of the call at which a limit was reached; None: none was, or lookups were not
+    recorded."""
+    calls_after_limit: int = 0
+    """Calls after that which ran uncompiled, as far as lookups were recorded."""
+
+    @property
+    def limit(self) -> Recompilation | None:
+        """The recompilation that was refused, if any."""
+        return next((each for each in self.recompilations if each.limit), None)
+
+
+def histories(recording: Recording, found: Iterable[Recompilation]) -> list[History]:
+    """Each function that was compiled again; what took most time comes first."""
+    by_code: dict[int, list[Recompilation]] = {}
+    for each in found:
+        by_code.setdefault(each.translation.code, []).append(each)
+    lookups = [item for item in recording.translations() if item.phase is Phase.LOOKUP]
+    made = [item for item in compilations(recording) if item.outcome is Outcome.COMPILED]
+    histories = [_history(code, each, lookups, made) for code, each in by_code.items()]
+    return sorted(histories, key=lambda each: -each.seconds)
+
+
+def _history(
+    code: int, found: list[Recompilation], lookups: list[Translation], made: list[Translation]
+) -> History:
+    first = found[0].translation
+    calls = [item for item in lookups if (item.name, item.filename) == (first.name, first.filename)]
+    limit = next((each.translation.id for each in found if each.limit), None)
+    return History(
+        name=first.name,
+        filename=first.filename,
+        line=first.line,
+        code=code,
+        recompilations=tuple(found),
+        series=tuple(_series(found)),
+        entries=sum(item.code == code for item in made),
+        seconds=sum(each.translation.seconds or 0.0 for each in found),
+        calls_until_limit=(
+            sum(item.id < limit for item in calls) if calls and limit is not None else None
+        ),
+        calls_after_limit=sum(
+            limit is not None and item.id > limit and item.outcome is Outcome.SKIPPED
+            for item in calls
+        ),
+    )
+
+
+def _series(found: list[Recompilation]) -> list[Series]:
+    kinds: dict[tuple[str, str], str] = {}
+    values: dict[tuple[str, str], list[str]] = {}
+    times: dict[tuple[str, str], int] = {}
+    for each in found:
+        nearest = each.nearest
+        if nearest is None:
+            continue
+        for failure in nearest.failures:
+            kinds.setdefault((unscoped(failure.source), ""), failure.kind)
+            for difference in failure.differences:
+                kinds.setdefault((unscoped(failure.source), difference.what), failure.kind)
+        for source, difference in changes_of(nearest):
+            key = (unscoped(source), difference.what)
+            times[key] = times.get(key, 0) + 1
+            seen = values.setdefault(key, [difference.expected] if difference.expected else [])
+            if difference.actual and seen[-1:] != [difference.actual]:
+                seen.append(difference.actual)
+    ordered = sorted(times, key=lambda key: -times[key])
+    return [Series(*key, kinds.get(key, ""), tuple(values[key]), times[key]) for key in ordered]

@@ -1,0 +1,364 @@
+"""Why functions were compiled again.
+
+A call finds no entry: each entry has a guard that fails. With recorded lookups it is known which,
+what each wanted and what was there, and what would have failed besides. Without them there are
+Dynamo's words on the entry that it tried first, and for the others what the new compilation wants
+differently (see `stepper.analysis.wanted`), which is told as inferred.
+
+Recompilations of one function are read together: what differed from the *nearest* entry, the one
+with the fewest things in its way, is what a series is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from stepper.analysis.reasons import Reason, parse_reason
+from stepper.analysis.sources import unscoped
+from stepper.analysis.walks import (
+    call_before,
+    compilations,
+    compiled_again,
+    nanoseconds,
+    source_in,
+)
+from stepper.analysis.wanted import Wanted, differing, wanted_by
+from stepper.client.text import source_line
+from stepper.model.program import Instruction
+from stepper.model.trace import (
+    Attempt,
+    EventKind,
+    Guard,
+    MomentId,
+    Outcome,
+    Phase,
+    Translation,
+)
+from stepper.model.value import Value
+from stepper.recording.reader import Recording
+
+_SAME_LEAF = {
+    "EQUALS_MATCH": ("EQUALS_MATCH", "CONSTANT_MATCH"),
+    "LENGTH_CHECK": ("SEQUENCE_LENGTH",),
+    "DICT_LENGTH": ("SEQUENCE_LENGTH", "DICT_KEYS_MATCH"),
+    "ID_MATCH": ("ID_MATCH", "CLOSURE_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "CLASS_MATCH"),
+}
+"""Leaf guards by the GuardBuilder methods that make them, where the names differ."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One thing in which a value is not as a guard wants it."""
+
+    what: str
+    """`size[0]`, `dtype`, `value`, `type` …; empty when it is not known."""
+    expected: str = ""
+    actual: str = ""
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where a guard came from."""
+
+    guard: int
+    """Id of the installed guard."""
+    source: str
+    """Its expression, as Dynamo writes it."""
+    moment: MomentId
+    """Whose instruction made the compiler install it."""
+    instruction: Instruction | None = None
+    value: Value | None = None
+    """The value that it protects, as it was then; None when it was not in view."""
+    line: str = ""
+    """`file:line in function: text` of the program's line; empty when it is not known."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A guard of an entry that the call did not pass."""
+
+    kind: str
+    """Name of the leaf guard."""
+    source: str
+    """The expression guarded; empty for global state, or when it is not known."""
+    differences: tuple[Difference, ...] = ()
+    text: str = ""
+    """The failure in words, when no difference is known."""
+    user_line: str = ""
+    """`file:line in function: text` of the line that made the compiler depend on it."""
+    moment: MomentId | None = None
+    """Of the check in the recorded lookup."""
+    nanoseconds: int | None = None
+    behind: bool = False
+    """Dynamo had found another one before, and did not look at this one."""
+    inferred: bool = False
+    """Not recorded: it follows from what the new compilation wants differently."""
+    origin: Origin | None = None
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """An entry that did not match."""
+
+    entry: str
+    """Its compile id."""
+    translation: int | None
+    """The translation that made it, when it was recorded."""
+    failures: tuple[Failure, ...]
+    """Empty: it is not known why."""
+
+
+class Recompilation(msgspec.Struct, frozen=True):
+    """A call that no entry fitted, so that its function was compiled again, or given up."""
+
+    translation: Translation
+    lookup: Translation | None
+    """None: lookups were not recorded."""
+    tried: tuple[Tried, ...]
+    """In the order in which they were tried, as far as that is known."""
+    limit: str = ""
+    """Dynamo's words, when it would not compile any more."""
+
+    @property
+    def nearest(self) -> Tried | None:
+        """The entry with the fewest things in its way; the first of several."""
+        known = [each for each in self.tried if each.failures]
+        return min(known, key=lambda each: len(changes_of(each)), default=None)
+
+
+Change = tuple[str, Difference]
+"""A source and in what it differs."""
+
+
+def changes_of(tried: Tried) -> list[Change]:
+    """Everything in which the call differs from what an entry wants."""
+    found: list[Change] = []
+    for each in tried.failures:
+        if each.differences:
+            found += [(each.source, difference) for difference in each.differences]
+        else:
+            found.append((each.source, Difference("")))
+    return found
+
+
+def recompilations(recording: Recording) -> list[Recompilation]:
+    """Every recompilation, in order, with all that is known of why."""
+    reader = _Reader(recording)
+    return [reader.read(item) for item in compiled_again(recording)]
+
+
+class _Reader:
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._wanted: dict[int, Wanted] = {}
+        self._origins: dict[tuple[int, str, str], Origin | None] = {}
+        self._compiled = [
+            item for item in compilations(recording) if item.outcome is Outcome.COMPILED
+        ]
+        self._limits = {
+            event.ref for event in recording.events(kinds=(EventKind.CACHE_LIMIT,)) if event.ref
+        }
+
+    def read(self, item: Translation) -> Recompilation:
+        lookup = call_before(self._recording, item)
+        words = parse_reason(item.recompile_reason) if item.recompile_reason else None
+        if lookup is not None:
+            tried = tuple(self._looked_up(item, lookup, words))
+        else:
+            tried = tuple(self._inferred(item, words))
+        limit = item.reason if item.id in self._limits else ""
+        return Recompilation(item, lookup, tried, limit)
+
+    # From a recorded lookup
+
+    def _looked_up(
+        self, item: Translation, lookup: Translation, words: Reason | None
+    ) -> Iterator[Tried]:
+        for attempt in self._recording.attempts(lookup.id):
+            yield from self._entries(item, attempt, words)
+
+    def _entries(
+        self, item: Translation, attempt: Attempt, words: Reason | None
+    ) -> Iterator[Tried]:
+        recording = self._recording
+        entry, also = "", 0
+        failures: list[Failure] = []
+        for moment, names in recording.locals_of(attempt.id):
+            row = recording.code(recording.frame(moment.frame).code).instructions[moment.ip]
+            if row.opname in ("ENTRY", "PRECOMPILED", "MISS"):
+                if entry:
+                    yield self._tried(item, entry, [*failures, *self._behind(also)])
+                entry, failures = row.argrepr or "precompiled", []
+                also = moment.id if "also fail" in names else 0
+            elif "verdict" in names and names["verdict"].text == "FAIL":
+                failures.append(self._failure(moment.id, row, names, entry, words))
+
+    def _failure(
+        self,
+        moment: MomentId,
+        row: Instruction,
+        names: dict[str, Value],
+        entry: str,
+        words: Reason | None,
+    ) -> Failure:
+        texts = {name: value.text for name, value in names.items()}
+        differences = self._differences(moment, "differs")
+        state = row.opname == "GLOBAL_STATE"
+        if state and words is not None and words.entry == entry and words.kind == row.opname:
+            differences = (Difference(words.what),)
+        elif not differences and row.opname == "BACKEND":
+            expected, actual = texts.get("expected", ""), texts.get("actual", "")
+            differences = (Difference("backend", expected, actual),)
+        return Failure(
+            kind=row.opname,
+            source=source_in(row.argrepr),
+            differences=differences or ((Difference("global state"),) if state else ()),
+            text=texts.get("differs", "") or row.argrepr,
+            user_line=texts.get("because of", ""),
+            moment=moment,
+            nanoseconds=nanoseconds(texts.get("time", "")),
+        )
+
+    def _differences(self, moment: MomentId, name: str) -> tuple[Difference, ...]:
+        state = self._recording.state(moment)
+        told = state.values.get(state.top.locals.get(name, 0))
+        found = []
+        for child in told.items if told is not None else ():
+            value = state.values.get(child.value)
+            if value is not None:
+                expected, _, actual = value.text.partition(" ≠ ")
+                found.append(Difference(child.label.removeprefix("."), expected, actual))
+        return tuple(found)
+
+    def _behind(self, moment: MomentId) -> Iterator[Failure]:
+        """The guards that would have failed behind the one that did."""
+        if not moment:
+            return
+        state = self._recording.state(moment)
+        told = state.values.get(state.top.locals.get("also fail", 0))
+        for child in told.items if told is not None else ():
+            value = state.values.get(child.value)
+            if value is None:
+                continue
+            kind, _, source = child.label.partition(" ")
+            differences = tuple(_parted(value.text))
+            state_differs = (Difference("global state"),) if kind == "GLOBAL_STATE" else ()
+            yield Failure(kind, source, differences or state_differs, value.text, behind=True)
+
+    # Without one
+
+    def _inferred(self, item: Translation, words: Reason | None) -> Iterator[Tried]:
+        new = self._wants(item)
+        entries = [
+            each
+            for each in self._compiled
+            if each.code == item.code and each.id < item.id and each.compile_id
+        ]
+        # The newest stands first. More were made than are there after a reset, or an object died.
+        entries = entries[::-1][: item.cache_size or None]
+        first = words.entry if words is not None else ""
+        entries.sort(key=lambda each: each.compile_id != first)
+        if words is not None and first not in [each.compile_id for each in entries]:
+            yield self._tried(item, first, [_said(words, new)])
+        for each in entries:
+            failures = [_said(words, new)] if words and each.compile_id == first else []
+            known = {(f.source, d.what) for f in failures for d in f.differences}
+            for source, what, wants, has in differing(self._wants(each), new):
+                if (source, what) not in known:
+                    difference = Difference(what, wants, has)
+                    failures.append(
+                        Failure(
+                            _kind_of(what), source, (difference,), behind=bool(known),
+                            inferred=True,
+                        )
+                    )  # fmt: skip
+            yield self._tried(item, each.compile_id, failures)
+
+    def _wants(self, item: Translation) -> Wanted:
+        found = self._wanted.get(item.id)
+        if found is None:
+            found = self._wanted[item.id] = wanted_by(self._recording, item)
+        return found
+
+    # Where guards came from
+
+    def _tried(self, item: Translation, entry: str, failures: list[Failure]) -> Tried:
+        made = next(
+            (
+                each
+                for each in reversed(self._compiled)
+                if each.id < item.id and each.compile_id == entry
+            ),
+            None,
+        )
+        if made is not None:
+            failures = [self._with_origin(made, each) for each in failures]
+        return Tried(entry, made.id if made else None, tuple(failures))
+
+    def _with_origin(self, made: Translation, failure: Failure) -> Failure:
+        origin = self._origin(made, failure)
+        if origin is None:
+            return failure
+        return msgspec.structs.replace(failure, origin=origin, source=origin.source)
+
+    def _origin(self, made: Translation, failure: Failure) -> Origin | None:
+        key = (made.id, failure.kind, failure.source)
+        if key not in self._origins:
+            attempts = self._recording.attempts(made.id)
+            guards = (
+                self._recording.guards(None, attempt=attempts[-1].id)
+                if attempts and failure.source
+                else []
+            )
+            guard = _installed(guards, failure.kind, failure.source)
+            self._origins[key] = None if guard is None else origin_of(self._recording, guard)
+        return self._origins[key]
+
+
+def origin_of(recording: Recording, guard: Guard) -> Origin:
+    """The instruction that made the compiler install a guard, and the value that it protects."""
+    if not recording.oldest <= guard.moment <= recording.newest:
+        return Origin(guard.id, guard.source, guard.moment, line=guard.user_line)
+    state = recording.state(guard.moment)
+    code = recording.code(recording.frame(state.moment.frame).code)
+    row = code.instructions[state.moment.ip]
+    named = (value for value in state.values.values() if value.source == guard.source)
+    text = source_line(code, row.line)
+    line = guard.user_line or f"{code.filename}:{row.line} in {code.name}"
+    if text and line.startswith(f"{code.filename}:{row.line} "):
+        line = f"{line}: {text}"
+    return Origin(guard.id, guard.source, guard.moment, row, next(named, None), line)
+
+
+def _installed(guards: list[Guard], kind: str, source: str) -> Guard | None:
+    """The installed guard that a leaf belongs to: the nearest by kind of those on its source."""
+    here = [guard for guard in guards if unscoped(guard.source) == unscoped(source)]
+    methods = (kind, *_SAME_LEAF.get(kind, ()))
+    return next((guard for guard in here if guard.kind in methods), here[0] if here else None)
+
+
+def _said(words: Reason, new: Wanted) -> Failure:
+    """What Dynamo said; what it leaves out is what the new compilation wants."""
+    difference = Difference(words.what, words.expected, words.actual)
+    if words.source and not words.actual:
+        actual = new.get((words.source, words.what), "")
+        difference = msgspec.structs.replace(difference, actual=actual)
+    return Failure(words.kind, words.source, (difference,) if words.what else (), words.text)
+
+
+def _parted(text: str) -> Iterator[Difference]:
+    """`rank 1 ≠ 2` and the like; nothing when the words are others."""
+    for part in text.split(", "):
+        left, found, actual = part.partition(" ≠ ")
+        what, _, expected = left.partition(" ")
+        if not found or not expected:
+            return
+        yield Difference(what, expected, actual)
+
+
+def _kind_of(what: str) -> str:
+    kinds = {"value": "EQUALS_MATCH", "type": "TYPE_MATCH", "length": "LENGTH_CHECK"}
+    return kinds.get(what, "TENSOR_MATCH")
+
+
+def lookups_recorded(recording: Recording) -> bool:
+    """Whether lookups are in the recording."""
+    return any(item.phase is Phase.LOOKUP for item in recording.translations())

@@ -1,0 +1,97 @@
+"""Sources and expressions: how Dynamo names what it guards, and how a person writes it.
+
+Dynamo names a value by the way that leads there: `L['self']._modules['fc']._parameters['weight']`
+is what a person calls `self.fc.weight`. Both are taken to the same *path*: the root (a local, a
+global, an import) and the steps from it, members of modules as attributes. Whatever cannot be
+taken apart so (a call, `type(…)`) keeps its own words as a step, and compares by them.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from functools import lru_cache
+
+import msgspec
+
+from stepper.client.names import brief_source
+
+_ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
+_STRIPPED = re.compile(r"L\[\s*['\"](.*?)['\"]\s*\]")
+
+
+class Path(msgspec.Struct, frozen=True):
+    """A root and the steps from it."""
+
+    root: str
+    steps: tuple[str, ...] = ()
+    """`.name` for attributes, `[key]` for elements, `size(0)`, or other words."""
+    globally: bool | None = None
+    """Whether the root is a global; None: the expression does not say."""
+
+    def leads_to(self, other: Path) -> bool:
+        """Whether the other is this value or a part of it."""
+        return self.same_root(other) and other.steps[: len(self.steps)] == self.steps
+
+    def same_root(self, other: Path) -> bool:
+        """Whether both begin at the same name."""
+        unlike = None not in (self.globally, other.globally) and self.globally != other.globally
+        return self.root == other.root and not unlike
+
+
+def spelled(source: str) -> str:
+    """A source as its user would write it: `L['self']._modules['fc']` is `self.fc`."""
+    return _ROOT.sub(r"\1", brief_source(source))
+
+
+def unscoped(text: str) -> str:
+    """A text of Dynamo's as its reasons have it, without `L[…]` around the names of locals."""
+    return _STRIPPED.sub(r"\1", text)
+
+
+@lru_cache(maxsize=4096)
+def path_of(expression: str) -> Path | None:
+    """The path of a source or of a person's expression; None when it is neither."""
+    text = brief_source(expression.strip())
+    if text.startswith("builtins."):
+        return Path(text.removeprefix("builtins.").partition(".")[0], (), True)
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    steps: list[str] = []
+    while True:
+        match node:
+            case ast.Subscript(
+                value=ast.Name(id="L" | "G" as scope), slice=ast.Constant(str(name))
+            ):
+                return Path(name, tuple(reversed(steps)), scope == "G")
+            case ast.Name(id=name):
+                known = True if hasattr(builtins, name) else None
+                return Path(name, tuple(reversed(steps)), known)
+            case ast.Attribute(value=inner, attr=name):
+                steps.append(f".{name}")
+                node = inner
+            case (
+                ast.Subscript(
+                    value=ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[]),
+                    slice=ast.Constant(int(at)),
+                )
+                | ast.Call(
+                    func=ast.Attribute(value=inner, attr="size"), args=[ast.Constant(int(at))]
+                )
+                | ast.Subscript(
+                    value=ast.Attribute(value=inner, attr="shape"), slice=ast.Constant(int(at))
+                )
+            ):
+                steps.append(f"size({at})")
+                node = inner
+            case ast.Subscript(value=inner, slice=index):
+                steps.append(f"[{ast.unparse(index)}]")
+                node = inner
+            case ast.Call(func=ast.Name(id=function), args=[inner], keywords=[]):
+                steps.append(f"{function}()")
+                node = inner
+            case _:
+                return None

@@ -1,0 +1,31 @@
+"""`stepper why-recompile`: why functions were compiled again."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "why-recompile",
+        help="why functions were compiled again",
+        description="Every recompilation of a recording: the call that caused it, each entry's "
+        "failing guards with what was expected and what was there, where those guards came from, "
+        "what changes from call to call, and advice. A recording made with --lookups says most.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument(
+        "function", nargs="?", default="", metavar="FUNCTION", help="only of functions named so"
+    )
+    parser.set_defaults(handler=why_recompile)
+
+
+def why_recompile(options: argparse.Namespace) -> int:
+    """Print the answer."""
+    from stepper.analysis.recompile_lines import recompile_lines
+    from stepper.cli.asking import answer
+
+    return answer(options.file, lambda recording: recompile_lines(recording, options.function))

@@ -1,0 +1,272 @@
+"""Why functions were compiled again: what is said is what Dynamo itself says, and more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch._dynamo.config
+
+from stepper.analysis import recompile_advice
+from stepper.analysis.reasons import Reason, parse_reason
+from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_lines import WITHOUT_LOOKUPS, recompile_lines
+from stepper.analysis.recompile_series import History, Series, histories
+from stepper.analysis.recompiles import Failure, Recompilation, recompilations
+from stepper.analysis.sources import unscoped
+from stepper.recording.reader import Recording
+from tests.analysis.conftest import Recorded
+from tests.analysis.dynamo_log import recompilations_logged
+
+DEMO = "demos/recompilation.py"
+PROGRAMS = [
+    DEMO,
+    "tests/corpus/recompiles.py",
+    "tests/corpus/automatic_dynamic.py",
+    "tests/corpus/cache_limit.py",
+    "tests/corpus/mark_dynamic.py",
+]
+Facts = set[tuple[str, str, str, str]]
+
+
+def facts(failure: Failure) -> Facts:
+    """What a failure says, with sources as Dynamo's words have them."""
+    source = unscoped(failure.source)
+    return {(source, each.what, each.expected, each.actual) for each in failure.differences}
+
+
+def function(found: list[History], name: str) -> History:
+    return next(each for each in found if each.name == name)
+
+
+def history_of(recording: Recording, name: str) -> History:
+    return function(histories(recording, recompilations(recording)), name)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_answer_is_dynamos_own(program: str, recorded: Recorded, tmp_path: Path) -> None:
+    found = recompilations(recorded(program, "--lookups"))
+    logged = recompilations_logged(program, tmp_path)
+    assert [each.translation.name for each in found] == [name for name, _ in logged]
+    for each, (_, reasons) in zip(found, logged, strict=True):
+        assert [tried.entry for tried in each.tried] == [reason.entry for reason in reasons]
+        for tried, reason in zip(each.tried, reasons, strict=True):
+            _agrees(tried.failures[0], reason)
+
+
+def _agrees(failure: Failure, reason: Reason) -> None:
+    """What Dynamo says of an entry is the first failure; more than it says may be known."""
+    assert not failure.behind
+    if not reason.source:
+        assert reason.text in unscoped(failure.text)
+        return
+    assert reason.kind == failure.kind
+    for source, what, expected, actual in facts(failure):
+        if what == reason.what:
+            assert (source, expected) == (reason.source, reason.expected)
+            assert reason.actual in ("", actual)
+            return
+    raise AssertionError(f"{reason} is not in {failure}")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_without_lookups_what_is_said_is_true(program: str, recorded: Recorded) -> None:
+    known = recompilations(recorded(program, "--lookups"))
+    inferred = recompilations(recorded(program))
+    assert [each.translation.compile_id for each in inferred] == [
+        each.translation.compile_id for each in known
+    ]
+    for plain, full in zip(inferred, known, strict=True):
+        truth = {tried.entry: tried for tried in full.tried}
+        assert {tried.entry for tried in plain.tried} == set(truth)
+        assert plain.tried[0].entry == full.tried[0].entry
+        for tried in plain.tried:
+            real: Facts = set()
+            for failure in truth[tried.entry].failures:
+                real |= facts(failure)
+            for failure in tried.failures:
+                if not failure.differences[0].actual:
+                    continue
+                assert facts(failure) <= real
+
+
+SEVERAL = """
+import torch
+
+@torch.compile(backend="eager")
+def f(x, mode, xs):
+    return x + len(mode) + xs[0] + len(xs)
+
+f(torch.ones(3), "a", [torch.ones(3)])
+f(torch.ones(3, dtype=torch.float64), "b", [torch.ones(3), torch.ones(3)])
+with torch.no_grad():
+    f(torch.ones(3), "a", [torch.ones(3)])
+"""
+
+
+def test_all_guards_that_would_have_failed_are_named(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    second, third = recompilations(recorded(program(SEVERAL), "--lookups"))
+    first, *others = second.tried[0].failures
+    assert facts(first) == {("x", "dtype", "float32", "float64")}
+    assert set().union(*map(facts, others)) == {
+        ("xs", "length", "1", "2"),
+        ("mode", "value", "'a'", "'b'"),
+    }
+    assert all(each.behind for each in others)
+    # Of the entry for the same arguments only the state is in the way.
+    nearest = third.nearest
+    assert nearest is not None
+    assert nearest.entry == "0/0"
+    assert [facts(each) for each in nearest.failures] == [{("", "global state", "", "")}]
+    assert facts(third.tried[0].failures[0]) == {("", "global state (grad_mode)", "", "")}
+
+
+def test_where_a_guard_came_from(recorded: Recorded) -> None:
+    for options in ((), ("--lookups",)):
+        recording = recorded(DEMO, *options)
+        found = history_of(recording, "by_mode").recompilations[0]
+        (failure,) = found.tried[0].failures
+        origin = failure.origin
+        assert origin is not None
+        assert origin.source == failure.source == "L['mode']"
+        assert origin.instruction is not None
+        assert origin.instruction.opname.startswith("CALL")
+        assert origin.value is not None
+        assert origin.value.text == "'a'"
+        assert "len(mode)" in (failure.user_line or origin.line)
+        assert recording.translation_at(origin.moment) == recording.translation(
+            found.tried[0].translation or 0
+        )
+
+
+def test_series_are_told_together(recorded: Recorded) -> None:
+    recording = recorded(DEMO, "--lookups")
+    (mode,) = history_of(recording, "by_mode").series
+    assert mode.values == ("'a'", "'bb'", "'ccc'", "'dddd'", "'eeeee'")
+    assert (mode.source, mode.what, mode.times) == ("mode", "value", 4)
+    dtype, size = history_of(recording, "by_tensor").series
+    assert dtype.values == ("float32", "float64", "int32")
+    assert (size.what, size.values) == ("size[0]", ("4", "5"))
+
+
+@pytest.mark.parametrize(
+    ("values", "trend"),
+    [("1 2 3", "grows"), ("8 4 2", "shrinks"), ("1 3 2", "changes"), ("1 2", "changes"),
+     ("a b c", "changes")],
+)  # fmt: skip
+def test_the_trend_of_a_series(values: str, trend: str) -> None:
+    assert Series("x", "size[0]", "TENSOR_MATCH", tuple(values.split()), 2).trend == trend
+
+
+GROWING = """
+import torch
+
+@torch.compile(backend="eager", dynamic=False)
+def f(x):
+    return x + 1
+
+for size in range(2, 14):
+    f(torch.ones(size))
+"""
+
+
+def test_a_growing_size_up_to_the_limit(recorded: Recorded, program: Callable[[str], str]) -> None:
+    recording = recorded(program(GROWING), "--lookups")
+    text = "\n".join(line.text for line in recompile_lines(recording))
+    assert "size[0] of x grows: 2, 3, 4, 5, 6, 7, 8, 9, … 10  (8 of 8)" in text
+    assert "limit reached at call 9: runs uncompiled from here; 3 later calls recorded" in text
+    assert "torch._dynamo.mark_dynamic(x, 0)" in text
+    plain = recorded(program(GROWING))
+    text = "\n".join(line.text for line in recompile_lines(plain))
+    assert "limit reached after 8 entries" in text
+    assert WITHOUT_LOOKUPS in text
+
+
+def test_advice_knows_what_dynamo_has_done_by_itself(recorded: Recorded) -> None:
+    recording = recorded(DEMO, "--lookups")
+    by_int = advise(recording, history_of(recording, "by_int"))
+    assert "made times an input of the graph by itself" in by_int[0].text
+    assert by_int[0].evidence.startswith("1/1 has it as an input")
+    size = advise(recording, history_of(recording, "by_tensor"))[1]
+    assert "has made size 0 of x a symbol by itself" in size.text
+    assert re.match(r"0/\d has it as s\d+", size.evidence)
+    special = recorded("tests/corpus/automatic_dynamic.py", "--lookups")
+    texts = [each.text for each in advise(special, history_of(special, "f"))]
+    assert any("Sizes 0 and 1 always have entries of their own" in text for text in texts)
+
+
+def test_advice_names_only_what_torch_has() -> None:
+    source = Path(recompile_advice.__file__).read_text()
+    names = set(re.findall(r"\btorch(?:\.\w+)+", source)) - {"torch.tensor", "torch.float32"}
+    assert "torch._dynamo.config.recompile_limit" in names
+    for name in names:
+        reduce(getattr, name.split(".")[1:], torch)
+
+
+TENSOR = "TENSOR_MATCH"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("0/0: tensor 'x' size mismatch at index 1. expected 2, actual 5",
+         Reason("0/0", TENSOR, "x", "size[1]", "2", "5")),
+        ("0/0: tensor 'self._buffers['b']' dtype mismatch. expected Half, actual BFloat16",
+         Reason("0/0", TENSOR, "self._buffers['b']", "dtype", "float16", "bfloat16")),
+        ("2/1: tensor 'x' requires_grad mismatch. expected requires_grad=1",
+         Reason("2/1", TENSOR, "x", "requires_grad", "1")),
+        ("0/0: tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU), actual "
+         "DispatchKeySet(CUDA)",
+         Reason("0/0", TENSOR, "x", "dispatch key set", "DispatchKeySet(CPU)",
+                "DispatchKeySet(CUDA)")),
+        ("1/0: n == 1              # return x * n  # y.py:3 in f\nUser stack trace:\n  File",
+         Reason("1/0", "EQUALS_MATCH", "n", "value", "1")),
+        ("0/0: ___check_type_id(xs, 1405), type=<class 'list'>  # return xs[0]  # a.py:7 in f",
+         Reason("0/0", "TYPE_MATCH", "xs", "type", "list")),
+        ("0/0: ___check_obj_id(f, 94), type=<class 'function'>  # f(x)  # a.py:7 in g",
+         Reason("0/0", "ID_MATCH", "f", "object", "<class 'function'>")),
+        ("0/0: xs is None  # a.py:7", Reason("0/0", "NONE_MATCH", "xs", "value", "None")),
+        ("0/0: len(xs) == 2", Reason("0/0", "LENGTH_CHECK", "xs", "length", "2")),
+        ("0/0: GLOBAL_STATE changed: grad_mode ",
+         Reason("0/0", "GLOBAL_STATE", "", "global state (grad_mode)")),
+        ("0/1: 2 <= x.size()[0]  # f(x)  # a.py:7 in g",
+         Reason("0/1", "SYMBOLIC_SHAPE_GUARD", "", "size")),
+        ("something that no pattern knows", Reason("")),
+    ],
+)  # fmt: skip
+def test_dynamos_words_are_taken_apart(words: str, reason: Reason) -> None:
+    found = parse_reason(words)
+    shown: Any = [getattr(found, name) for name in found.__struct_fields__ if name != "text"]
+    assert shown == [getattr(reason, name) for name in reason.__struct_fields__ if name != "text"]
+    assert found.text
+    assert found.text in " ".join(words.split())
+
+
+def test_a_recording_without_recompilations_says_so(recorded: Recorded) -> None:
+    (line,) = recompile_lines(recorded("demos/graph_breaks.py"))
+    assert line.text.startswith("no function was compiled again")
+
+
+def test_every_line_about_a_moment_leads_there(recorded: Recorded) -> None:
+    recording = recorded(DEMO, "--lookups")
+    lines = list(recompile_lines(recording))
+    moments = {line.moment for line in lines if line.moment is not None}
+    assert all(recording.oldest <= moment <= recording.newest for moment in moments)
+    failing = next(line for line in lines if line.text.startswith("    0/0  size[0] of x"))
+    assert failing.moment is not None
+    state = recording.state(failing.moment)
+    assert state.values[state.top.locals["verdict"]].text == "FAIL"
+
+
+def test_recompilations_are_those_of_the_recording(recorded: Recorded) -> None:
+    recording = recorded(DEMO, "--lookups")
+    found: list[Recompilation] = recompilations(recording)
+    assert all(each.lookup is not None for each in found)
+    assert [each.translation.compile_id for each in found if each.limit] == ["3/4"]
