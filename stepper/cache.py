@@ -4,6 +4,7 @@
 
     stepper.cache.list(f)                        f's entries, in the order in which they are tried
     stepper.cache.check(f, x, scale=2)           what each entry says to a call, guard by guard
+    stepper.cache.recorded(f, path, moment)      arguments like those of a recorded call
     copy = stepper.cache.clone(entry, drop=…)    the same code under other guards
     copy = stepper.cache.edit(entry, text)       other bytecode under the same guards
     stepper.cache.run(copy, x, scale=2)          run it by hand
@@ -21,13 +22,14 @@ from __future__ import annotations
 
 import builtins
 import functools
+import os
 from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import torch
 
-from stepper.engines.dynamo import arguments, cache_check, graphs
+from stepper.engines.dynamo import arguments, cache_check, graphs, rebuilt
 from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.model.cache import (
@@ -40,6 +42,8 @@ from stepper.model.cache import (
     GuardRow,
 )
 from stepper.model.matching import glob_matches
+from stepper.recording.reader import Recording
+from stepper.recording.recorded_call import recorded_call
 
 __all__ = [
     "CacheCheck",
@@ -52,6 +56,7 @@ __all__ = [
     "compare",
     "edit",
     "list",
+    "recorded",
     "register",
     "remove",
     "run",
@@ -163,8 +168,40 @@ def check(function: Any, /, *args: Any, **kwargs: Any) -> CacheCheck:
         CacheError: the arguments do not fit, or another thread is compiling.
     """
     plain, first = _function(function)
-    f_locals = arguments.bind(plain, (*first, *args), kwargs)
+    if set(kwargs) == {"f_locals"} and not args:
+        f_locals = arguments.bound(plain.__code__, (), kwargs)
+    else:
+        f_locals = arguments.bind(plain, (*first, *args), kwargs)
     return cache_check.check(plain.__code__, f_locals)
+
+
+def recorded(
+    function: Any, recording: str | os.PathLike[str], moment: int, /, **given: Any
+) -> dict[str, Any]:
+    """The arguments of a recorded call, made anew: what `check`, `run` and `compare` take as
+    `f_locals`.
+
+    Constants and containers of them are those of the call. Tensors have the same dtype, sizes,
+    strides, device and `requires_grad`, and random numbers in them.
+
+    Args:
+        function: whose call it was.
+        recording: path of the recording.
+        moment: any moment of the call's lookup, translation or execution.
+        given: arguments that go before what was recorded, by name; such as modules, of which a
+            recording tells only the type.
+
+    Raises:
+        CacheError: an argument is missing that the recording does not tell whole.
+        stepper.recording.errors.RecordingError: it cannot be read.
+    """
+    opened = Recording.open(os.fspath(recording))
+    try:
+        expression = recorded_call(opened, moment).expression()
+    finally:
+        opened.close()
+    found: dict[str, Any] = eval(f"dict({expression})", dict(rebuilt.NAMES))["f_locals"]
+    return rebuilt.whole({**found, **given}, _function(function)[0].__code__)
 
 
 def clone(
@@ -284,7 +321,7 @@ def _bind(known: KnownEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> d
     original = known.code.ref()
     if original is None:
         raise CacheError(f"{known.label} cannot be run: its function was deleted")
-    return arguments.bind(arguments.function_of(original), args, kwargs)
+    return arguments.bound(original, args, kwargs)
 
 
 def _several(drop: Drop | Iterable[Drop]) -> tuple[Drop, ...]:

@@ -23,6 +23,7 @@ from stepper.model.cache import (
     CacheCheck,
     CachedCode,
     CacheEntry,
+    CacheError,
     CacheListing,
     EntryView,
     RunResult,
@@ -41,12 +42,14 @@ from stepper.model.control import (
     RunEntry,
     StepEntry,
 )
+from stepper.recording.recorded_call import recorded_call
 
 if TYPE_CHECKING:
     from stepper.console.shell import Shell
 
 Data = TypeVar("Data")
 
+_OF = re.compile(r"(?:(?P<name>.*\S)\s+)?of\s+(?P<moment>\d+)")
 _EDIT = re.compile(r"\b(drop|add)\b")
 
 
@@ -122,26 +125,29 @@ def _tell_view(shell: Shell, view: EntryView) -> None:
         shell.screen.say(f"  {row.index:>3}  {guard_row_line(row)}{because}")
 
 
-@command("check", usage="[FUNCTION] [(ARGUMENTS)]", group="Cache")
+@command("check", usage="[FUNCTION] [of MOMENT] [(ARGUMENTS)]", group="Cache")
 def check(shell: Shell, argument: str) -> None:
     """Run arguments against the cache: every entry's verdict, which match, which would run.
 
     `check scale (x, factor=2.0)` asks the entries of `scale`; the arguments are evaluated in the
     program, as for a call. Without arguments those of the call at which the program stands.
+    `check of 35` takes those of the recorded call that moment 35 belongs to: constants as they
+    were, tensors like those, with random numbers; `check of 35 (self=model)` gives what a recording
+    does not hold.
     Nothing is changed by asking. `run-entry` lets the winner run, `step-entry` steps its code here;
     `break execute:scale` stops where the program runs it next.
     """
     _check(shell, argument, compare=False)
 
 
-@command("compare-eager", usage="FUNCTION [(ARGUMENTS)]", group="Cache")
+@command("compare-eager", usage="[FUNCTION] [of MOMENT] [(ARGUMENTS)]", group="Cache")
 def compare_eager(shell: Shell, argument: str) -> None:
     """As `check`, and run the winner and the function itself on copies of the arguments."""
     _check(shell, argument, compare=True)
 
 
 def _check(shell: Shell, argument: str, *, compare: bool) -> None:
-    function, arguments = _call(argument)
+    function, arguments = _call(shell, argument)
     code = _one_code(shell, function)
     found = _ask(
         shell, CacheCheck, lambda seq: CheckCache(seq, code.id, arguments, compare=compare)
@@ -166,10 +172,10 @@ def _check(shell: Shell, argument: str, *, compare: bool) -> None:
         shell.screen.lines(comparison_lines(found.comparison))
 
 
-@command("run-entry", usage="N [(ARGUMENTS)]", group="Cache")
+@command("run-entry", usage="N [of MOMENT] [(ARGUMENTS)]", group="Cache")
 def run_entry(shell: Shell, argument: str) -> None:
     """Run an entry's code by hand, whatever its guards say, and compare with eager."""
-    number, arguments = _call(argument)
+    number, arguments = _call(shell, argument)
     found = _ask(
         shell, RunResult, lambda seq: RunEntry(seq, _entry(number), arguments, compare=True)
     )
@@ -178,7 +184,7 @@ def run_entry(shell: Shell, argument: str) -> None:
         shell.screen.lines(comparison_lines(found.comparison))
 
 
-@command("step-entry", usage="N [(ARGUMENTS)]", group="Cache")
+@command("step-entry", usage="N [of MOMENT] [(ARGUMENTS)]", group="Cache")
 def step_entry(shell: Shell, argument: str) -> None:
     """Step an entry's code by hand, whatever its guards say, and come back to this stop.
 
@@ -186,7 +192,7 @@ def step_entry(shell: Shell, argument: str) -> None:
     others go on, and its end leads back here. What it calls runs uncompiled. It is recorded like
     the program's own executions; the cache stays as it is.
     """
-    number, arguments = _call(argument)
+    number, arguments = _call(shell, argument)
     shell.answer(_response(shell, lambda seq: StepEntry(seq, _entry(number), arguments)))
     shell.wait()
 
@@ -277,12 +283,23 @@ def _entry(text: str) -> int:
     return positive_number(text, "an entry's number (cache lists them)")
 
 
-def _call(text: str) -> tuple[str, str]:
-    """A name and, between parentheses, arguments."""
+def _call(shell: Shell, text: str) -> tuple[str, str]:
+    """A name and arguments: between parentheses, or those of a recorded call."""
     name, parenthesis, rest = text.partition("(")
     if parenthesis and not rest.rstrip().endswith(")"):
         raise CommandError("the arguments go between parentheses: check scale (x, factor=2.0)")
-    return name.strip(), rest.rstrip()[:-1].strip() if parenthesis else ""
+    arguments = rest.rstrip()[:-1].strip() if parenthesis else ""
+    match = _OF.fullmatch(name.strip())
+    if match is None:
+        return name.strip(), arguments
+    try:
+        call = recorded_call(shell.recording, int(match["moment"]))
+        expression = call.expression(arguments)
+    except CacheError as error:
+        raise CommandError(str(error)) from None
+    if remark := call.remark(arguments):
+        shell.screen.say(remark)
+    return match["name"] or call.function, expression
 
 
 def _one_code(shell: Shell, function: str) -> CachedCode:

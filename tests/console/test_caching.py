@@ -90,6 +90,26 @@ def test_arguments_are_run_against_the_cache(tmp_path: Path) -> None:
     assert "'(' was never closed" in wrong
 
 
+def test_the_arguments_of_a_recorded_call_are_made_anew(tmp_path: Path) -> None:
+    missing, check, run, step, _, wrong, nowhere = at_entry(
+        tmp_path,
+        "check of 1",
+        "check of 1 (scaler=scaler)",
+        "run-entry 1 of 1 (scaler=scaler)",
+        "step-entry 1 of 1 (scaler=scaler)",
+        "continue",
+        "check of 1 (scaler)",
+        "check of 999",
+    )
+    assert "does not hold the call whole: scaler was" in missing
+    assert "made anew, with random numbers: x\n  x = Tensor f32[4]\n" in check
+    assert "entry 1 would run" in check
+    assert "the same as eager" in run
+    assert "execute 0/0  apply by hand" in step
+    assert "no keyword arguments" in wrong
+    assert "moments go from 1" in nowhere
+
+
 def test_a_copy_is_made_run_registered_and_removed(tmp_path: Path) -> None:
     made, run, registered, check, out, gone, refused = at_entry(
         tmp_path,

@@ -128,6 +128,17 @@ async def test_arguments_are_run_against_the_cache(sample_path: Path) -> None:
         assert asked == [("torch.ones(5)", False), ("torch.ones(5)", True)]
 
 
+async def test_the_arguments_of_a_recorded_call_are_asked_with(sample_path: Path) -> None:
+    async with cached(sample_path) as (app, session, pilot):
+        await pilot.press("a", *"of 1 (x=torch.ones(5))", "enter")
+        await until(pilot, lambda: "✓ wins" in text(app))
+        await pilot.press("a", *(["backspace"] * 30), *"of 99999", "enter")
+        await until(pilot, lambda: "moments go from 1" in status(app))
+        (asked,) = session.asked_for(CheckCache)
+        assert "f_locals={" in asked.arguments  # type: ignore[union-attr]
+        assert "**dict(x=torch.ones(5))" in asked.arguments  # type: ignore[union-attr]
+
+
 async def test_a_check_is_forgotten_when_the_cache_has_changed(sample_path: Path) -> None:
     async with cached(sample_path) as (app, session, pilot):
         await pilot.press("a", "enter")

@@ -79,6 +79,24 @@ def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return bound
 
 
+def bound(code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The locals of a call of a code; `f_locals=` alone gives them as they are.
+
+    Raises:
+        CacheError: the arguments do not fit, or there is no function to take defaults and
+            enclosing variables from.
+    """
+    if args or set(kwargs) != {"f_locals"}:
+        return bind(function_of(code), args, kwargs)
+    given = kwargs["f_locals"]
+    if type(given) is not dict:
+        raise CacheError("f_locals is to be a dict of the call's variables by name")
+    missing = [name for name in parameters(code) if name not in given]
+    if missing:
+        raise CacheError(f"f_locals lacks {', '.join(missing)}")
+    return given
+
+
 def functions_of(code: CodeType) -> list[FunctionType]:
     """The functions that there are of a code."""
     return [

@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from stepper.debuggee.program_names import ProgramNames, program_frame
-from stepper.engines.dynamo import arguments, bytecode, cache_check
+from stepper.engines.dynamo import arguments, bytecode, cache_check, rebuilt
 from stepper.engines.dynamo.arguments import call, copies, same_random_numbers, uncompiled
 from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.cache_check import TOOLKIT
@@ -118,19 +118,12 @@ class DynamoCache:
             return dict(here)
         names = ProgramNames(dict(here or {}), program_frame(bytecode.is_program))
         args, kwargs = _evaluate(text, names)
-        if not args and set(kwargs) == {"f_locals"}:
-            given = kwargs["f_locals"]
-            if type(given) is not dict:
-                raise CacheError("f_locals is to be a dict of the call's variables by name")
-            missing = [name for name in arguments.parameters(code) if name not in given]
-            if missing:
-                raise CacheError(f"f_locals lacks {', '.join(missing)}")
-            return given
-        return arguments.bind(arguments.function_of(code), args, kwargs)
+        return rebuilt.whole(arguments.bound(code, args, kwargs), code)
 
 
 def _evaluate(text: str, names: ProgramNames) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call. An exception of an expression is the caller's to tell."""
+    names.update(rebuilt.NAMES)
     names["__arguments__"] = lambda *args, **kwargs: (args, kwargs)
     try:
         code = compile(f"__arguments__({text}\n)", "<evaluate>", "eval")

@@ -56,6 +56,7 @@ from stepper.engines.dynamo.lookup_words import (
 )
 from stepper.engines.dynamo.probes import Probe
 from stepper.engines.dynamo.quiet import Answer, Loud, Missing, Quiet, words
+from stepper.engines.dynamo.values import describe
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, Outcome, Phase
@@ -276,15 +277,16 @@ class LookupWatcher:
         executed = 0
         winner: _Tried | None = None
         region: int | None = None
+        arguments = {f"L[{name!r}]": describe(value) for name, value in call.f_locals.items()}
         for each in candidates:
             row = next(rows)
             if row.opname == "REGION":
                 region = each.region
-                walk.moment(frame, row.index, locals=_region_told(region))
+                walk.moment(frame, row.index, locals=_region_told(region) | arguments)
                 row = next(rows)
             tried = self._try(each, call, quiet)
             executed += len(tried.answers)
-            walk.moment(frame, row.index, locals=_entry_told(tried))
+            walk.moment(frame, row.index, locals=_entry_told(tried) | arguments)
             self._walk_entry(walk, frame, call, tried)
             if not tried.matches:
                 reasons.append(_reason(tried))
@@ -294,7 +296,7 @@ class LookupWatcher:
         end = next(row for row in rows if row.opname == ("MISS" if winner is None else HIT))
         if winner is not None:
             summary = f"{winner.candidate.label}, {executed} guards run"
-            walk.moment(frame, end.index, locals=entry_told({"entry": summary}))
+            walk.moment(frame, end.index, locals=entry_told({"entry": summary}) | arguments)
             walk.occurred(EventKind.HIT, f"{call.code.co_qualname}: {summary}")
             self._learn_names(winner.candidate.names, winner.candidate.wrapper, quiet)
             walk.leave(frame)
@@ -303,7 +305,7 @@ class LookupWatcher:
             why = "; ".join(reasons) or "nothing is compiled for this code yet"
             if unserved:
                 why = f"{unserved}; {why}"
-            walk.moment(frame, end.index, locals=entry_told({"because": why}))
+            walk.moment(frame, end.index, locals=entry_told({"because": why}) | arguments)
             if unserved:
                 text = f"{call.code.co_qualname}: {unserved}"
                 walk.occurred(EventKind.SKIP, text, subject=Subject(name=call.code.co_qualname))

@@ -8,6 +8,7 @@ the thread that reads the channel, and cross over as messages.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable
 from typing import ClassVar, NamedTuple
 
@@ -22,6 +23,7 @@ from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.cache import (
     CacheCheck,
     CacheData,
+    CacheError,
     CacheListing,
     EntryState,
     EntryView,
@@ -41,6 +43,7 @@ from stepper.model.control import (
     RunEntry,
     StepEntry,
 )
+from stepper.recording.recorded_call import recorded_call
 from stepper.tui.cache_tree import CacheTree, Subject
 from stepper.tui.lines import Lines
 from stepper.tui.pane import Pane
@@ -78,7 +81,8 @@ _NEEDED = {
     "copy": "a copy that was made here",
 }
 
-_WHERE = "; empty: those of the call at the stop"
+_WHERE = "; of N: of the call recorded at moment N; empty: of that at the stop"
+_OF = re.compile(r"of\s+(?P<moment>\d+)\s*(?:\((?P<given>.*)\))?")
 
 _NOTHING = "the cache is empty: nothing has been compiled yet"
 
@@ -361,9 +365,26 @@ class CachePane(Pane):
         def typed(text: str) -> None:
             self._arguments[code] = text.strip()
             self._say("asking the program … Ctrl-C interrupts it")
-            answer(text.strip())
+            if (arguments := self._recorded(text.strip())) is not None:
+                answer(arguments)
 
         self._prompt(f"{question}{_WHERE}:", typed, self._arguments.get(code, ""))
+
+    def _recorded(self, text: str) -> str | None:
+        """The arguments that a text stands for, if it is `of MOMENT`; None: it cannot be."""
+        match = _OF.fullmatch(text)
+        recording = self.snapshot.recording if self.snapshot else None
+        if match is None or recording is None:
+            return text
+        given = match["given"] or ""
+        try:
+            call = recorded_call(recording, int(match["moment"]))
+            expression = call.expression(given)
+        except CacheError as error:
+            self._say(str(error))
+            return None
+        self._say(call.remark(given) or "the arguments of the recorded call")
+        return expression
 
     def _do_check(self, subject: Subject, *, compare: bool = False) -> None:
         code = self._tree.code(subject.code)
