@@ -1,0 +1,1 @@
+"""Our own implementation of the system that the documents in `docs` describe."""

@@ -1,0 +1,60 @@
+"""Which local variables are still needed at an instruction."""
+
+from __future__ import annotations
+
+from types import CodeType
+
+from stepper.engines.native.opcodes import Instruction, listing
+
+_END = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
+_ALWAYS_JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
+
+
+def _uses(inst: Instruction) -> tuple[set[str], set[str]]:
+    """The locals that an instruction reads, and those that it sets without reading them."""
+    match inst.opname:
+        case "LOAD_FAST" | "LOAD_FAST_CHECK" | "DELETE_FAST" | "LOAD_FAST_AND_CLEAR":
+            return {inst.argval}, set()
+        case "STORE_FAST":
+            return set(), {inst.argval}
+        case "LOAD_FAST_LOAD_FAST":
+            return set(inst.argval), set()
+        case "STORE_FAST_STORE_FAST":
+            return set(), set(inst.argval)
+        case "STORE_FAST_LOAD_FAST":
+            stored, loaded = inst.argval
+            return {loaded} - {stored}, {stored}
+    return set(), set()
+
+
+def live_locals(code: CodeType, index: int) -> set[str]:
+    """The locals that may be read before they are set, from this instruction on."""
+    instructions = listing(code).instructions
+    live: list[set[str]] = [set() for _ in instructions]
+    changed = True
+    while changed:
+        changed = False
+        for at in range(len(instructions) - 1, -1, -1):
+            inst = instructions[at]
+            after: set[str] = set()
+            if inst.opname not in _END and inst.opname not in _ALWAYS_JUMPS:
+                after |= live[at + 1] if at + 1 < len(live) else set()
+            for target in (inst.target, inst.handler):
+                if target is not None:
+                    after |= live[target]
+            read, stored = _uses(inst)
+            # What a handler needs may be needed from before the variable was set.
+            kept = live[inst.handler] if inst.handler is not None else set()
+            new = (after - stored) | read | kept
+            if new != live[at]:
+                live[at] = new
+                changed = True
+    return live[index]
+
+
+def in_loop(code: CodeType, index: int) -> bool:
+    """Whether a backward jump leads from behind the instruction to before it."""
+    return any(
+        inst.target is not None and inst.target <= index <= inst.index
+        for inst in listing(code).instructions
+    )

@@ -1,0 +1,24 @@
+"""What a user may set. Every name is one that the documents or Dynamo use for the same thing."""
+
+from __future__ import annotations
+
+cache_size_limit = 8
+"""Captures of one code object; a frame that needs one more runs as it is from then on."""
+
+fruitless_limit = 3
+"""Translations of one code object that lead to nothing, before it is not tried any more."""
+
+guard_nn_modules = True
+"""Check modules for hooks and for another `training` mode; off, only which module it is."""
+
+max_instructions = 200_000
+"""Instructions that one translation may interpret, before the frame is given up."""
+
+max_inline_depth = 40
+"""Calls within calls that are inlined."""
+
+verbose = False
+"""Log why frames are not captured and graphs are broken, through `logging`."""
+
+raise_internal_errors = False
+"""For tests: defects of the translator are raised, and not only reported."""

@@ -1,0 +1,219 @@
+"""The kinds of guards: each a method that writes conditions over `L` and `G`.
+
+A method is given its guard; `self.add` takes a condition. Values are compared so that nothing that
+Python tells apart passes for the same: `True` is not 1, `0.0` is not `-0.0`, a NaN is the same NaN
+when its bits are.
+"""
+
+from __future__ import annotations
+
+import struct
+import types
+from typing import Any
+
+import torch
+
+from stepper.engines.native.guards import SCOPE, GlobalState, Guard, is_immortal
+
+
+def float_bits(value: float) -> bytes:
+    """What makes two floats the same."""
+    return struct.pack("<d", value)
+
+
+def complex_bits(value: complex) -> bytes:
+    """What makes two complex numbers the same."""
+    return struct.pack("<dd", value.real, value.imag)
+
+
+class GuardBuilder:
+    """Collects what the guards of one translation check.
+
+    code: each condition, with its guard.
+    tensors, tensor_names: what is checked together, at the end.
+    weak: objects that the guards know by their identity.
+    scope: what names mean in conditions.
+    """
+
+    def __init__(self, state: GlobalState) -> None:
+        self.state = state
+        self.code: list[tuple[Guard, str]] = []
+        self.tensors: list[torch.Tensor] = []
+        self.tensor_names: list[str] = []
+        self.examples: list[tuple[Guard, torch.Tensor]] = []
+        self.weak: list[tuple[Any, str]] = []
+        self.scope: dict[str, Any] = {
+            **SCOPE,
+            "___float_bits": float_bits,
+            "___complex_bits": complex_bits,
+        }
+        self.guard: Guard
+
+    def add(self, condition: str) -> None:
+        """One more condition of the guard that is being written."""
+        self.code.append((self.guard, condition))
+        self.guard.code_list.append(condition)
+
+    def name_of(self, value: object, prefix: str) -> str:
+        """A name by which conditions can call the value."""
+        for name, known in self.scope.items():
+            if known is value and name.startswith(prefix):
+                return name
+        name = f"{prefix}{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def identify(self, name: str, value: object) -> None:
+        """Check that it is this very object; the entry dies with it, before another can have its
+        address."""
+        self.add(f"___check_obj_id({name}, {id(value)})")
+        if value is None or value is True or value is False or value is Ellipsis:
+            return
+        if is_immortal(value):
+            self.name_of(value, "___held_")
+        else:
+            self.weak.append((value, name))
+
+    # --- of any value
+
+    def TYPE_MATCH(self, guard: Guard) -> None:
+        """It has this very class."""
+        kind = type(guard.value)
+        self.add(f"___check_type_id({guard.name}, {id(kind)})")
+        if not is_immortal(kind):
+            self.weak.append((kind, f"type({guard.name})"))
+
+    def ID_MATCH(self, guard: Guard) -> None:
+        """It is this object."""
+        self.identify(guard.name, guard.value)
+
+    def FUNCTION_MATCH(self, guard: Guard) -> None:
+        """It is this function, and has the code that it had."""
+        self.identify(guard.name, guard.value)
+        if type(guard.value) is types.FunctionType:
+            self.identify(f"{guard.name}.__code__", guard.value.__code__)
+
+    def BUILTIN_MATCH(self, guard: Guard) -> None:
+        """It is this builtin."""
+        self.identify(guard.name, guard.value)
+
+    def PYMODULE_MATCH(self, guard: Guard) -> None:
+        """It is this module of Python."""
+        self.identify(guard.name, guard.value)
+
+    def CLASS_MATCH(self, guard: Guard) -> None:
+        """It is this class."""
+        self.identify(guard.name, guard.value)
+
+    def NN_MODULE(self, guard: Guard) -> None:
+        """It is this `nn.Module`, in the same mode, and calling it means calling `forward`."""
+        self.identify(guard.name, guard.value)
+        from stepper.engines.native import config
+
+        if config.guard_nn_modules:
+            training = guard.value.__dict__["training"]
+            self.add(f"___check_nn_module({guard.name}, {training})")
+
+    def CONSTANT_MATCH(self, guard: Guard) -> None:
+        """It is this constant, of this type."""
+        self._equals(guard.name, guard.value)
+
+    def EQUALS_MATCH(self, guard: Guard) -> None:
+        """It equals this value, and so do its parts, each of the same type."""
+        self._equals(guard.name, guard.value)
+
+    def _equals(self, name: str, value: Any) -> None:
+        kind = type(value)
+        if value is None or kind is bool or kind is type(Ellipsis):
+            self.add(f"___check_obj_id({name}, {id(value)})")
+            return
+        self.add(f"___check_type_id({name}, {id(kind)})")
+        if kind is float:
+            self.add(f"___float_bits({name}) == {float_bits(value)!r}")
+        elif kind is complex:
+            self.add(f"___complex_bits({name}) == {complex_bits(value)!r}")
+        elif kind in (int, str, bytes):
+            self.add(f"{name} == {value!r}")
+        elif kind in (range, slice):
+            self.add(f"{name} == {value!r}")
+            for part in ("start", "stop", "step"):
+                self._equals(f"{name}.{part}", getattr(value, part))
+        elif kind in (tuple, torch.Size):
+            self.add(f"len({name}) == {len(value)}")
+            for index, item in enumerate(value):
+                self._equals(f"{name}[{index}]", item)
+        else:
+            self.add(f"{name} == {self.name_of(value, '___value_')}")
+
+    # --- of containers
+
+    def LIST_LENGTH(self, guard: Guard) -> None:
+        """It has this many items."""
+        self.add(f"len({guard.name}) == {len(guard.value)}")
+
+    def DICT_KEYS(self, guard: Guard) -> None:
+        """It has these keys, in this order, each of the same type.
+
+        Compared one by one: keys are constants, and `1`, `1.0` and `True` are equal."""
+        keys = list(guard.value)
+        self.add(f"list({guard.name}) == {keys!r}")
+        kinds = {type(key) for key in keys}
+        if kinds - {str}:
+            types_name = self.name_of([type(key) for key in keys], "___types_")
+            self.add(f"[type(key) for key in {guard.name}] == {types_name}")
+
+    def HASATTR(self, guard: Guard) -> None:
+        """`guard.value` is (name, whether): its own dictionary has an entry of that name."""
+        name, present = guard.value
+        self.add(f"({name!r} in {guard.name}.__dict__) == {present}")
+
+    def EXPRESSION(self, guard: Guard) -> None:
+        """The name of the guard is the condition itself."""
+        self.add(guard.name)
+
+    # --- of tensors
+
+    def TENSOR_MATCH(self, guard: Guard) -> None:
+        """Class, dtype, device, requires_grad, dispatch keys, dimensions, sizes and strides."""
+        self.add(f"hasattr({guard.name}, '_dynamo_dynamic_indices') == False")
+        self.tensors.append(guard.value)
+        self.tensor_names.append(guard.name)
+        self.examples.append((guard, guard.value))
+
+    def DUPLICATE_INPUT(self, guard: Guard) -> None:
+        """`guard.value` is the expression of the same object."""
+        self.add(f"{guard.name} is {guard.value}")
+
+    def NO_ALIASING(self, guard: Guard) -> None:
+        """`guard.value` are expressions of objects, no two of which are the same."""
+        self.add(f"___no_aliasing({', '.join(guard.value)})")
+
+    # --- of the world
+
+    def GLOBAL_STATE(self, guard: Guard) -> None:
+        """Grad mode, autocast, deterministic algorithms, default dtype, threads."""
+        self.scope["___check_global_state"] = self.state.guard.check
+        self.add("___check_global_state()")
+        self.add("___function_modes() == 0")
+
+    def GRAD_MODE(self, guard: Guard) -> None:
+        """Whether gradients are recorded; the global state has it."""
+
+    def DETERMINISTIC_ALGORITHMS(self, guard: Guard) -> None:
+        """Whether algorithms must be deterministic; the global state has it."""
+
+    def DEFAULT_DEVICE(self, guard: Guard) -> None:
+        """`torch.set_default_device`."""
+        device = self.state.default_device
+        text = "None" if device is None else self.name_of(device, "___device_")
+        self.add(f"utils_device.CURRENT_DEVICE == {text}")
+
+    def BACKEND_MATCH(self, guard: Guard) -> None:
+        """The thread captures for the same backend, or runs what was captured for any."""
+        from stepper.engines.native import current_backend as backends
+
+        self.scope["___skip_backend_check"] = backends.skip_backend_check
+        self.scope["___current_backend"] = backends.current_backend
+        self.scope["___lookup_backend"] = backends.lookup_backend
+        key = backends.register_backend(guard.value)
+        self.add(f"___skip_backend_check() or ___current_backend() == ___lookup_backend({key})")

@@ -1,0 +1,225 @@
+"""Guards, and the check that they become.
+
+A `Guard` says of what (a source's name) and how (a method of `GuardBuilder`) something is to be
+checked before captured code may run. They are made while values are wrapped, travel on the trackers
+that depend on them, and are all installed: what travels says which of them a value needs.
+
+`CheckFunctionManager` turns them into Python source, one condition per line and in the order in
+which the guards came, so that a type is checked before an attribute of it is read; tensors are
+checked last and together. The same conditions, one function each, go into the cache entry: from
+these the cache says which guard failed, and why.
+
+A guard that raises has failed; that is no error, since a value of another type may have no such
+attribute. So the check catches what its conditions raise.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import weakref
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.utils._device
+from torch._C._dynamo.guards import GlobalStateGuard, TensorGuards, check_obj_id, check_type_id
+
+from stepper.engines.native.source import GuardSource, Source
+
+if TYPE_CHECKING:
+    from stepper.engines.native.guard_builder import GuardBuilder
+
+Check = Callable[[dict[str, Any], dict[str, Any]], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """One thing to check; `OutputGraph.install_guard` makes equal ones one.
+
+    name: the expression that is checked; empty for those that are about no value.
+    source: what kind of source that is.
+    create_fn: the method of `GuardBuilder` that writes the check.
+    """
+
+    name: str
+    source: GuardSource
+    create_fn: Callable[[GuardBuilder, Guard], None]
+    origin: Source | None = field(default=None, repr=False)
+    value: Any = field(default=None, repr=False)
+    """What was there; not kept longer than the translation."""
+    code_list: list[str] = field(default_factory=list, repr=False)
+    """The conditions, once they are written."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the method: `TENSOR_MATCH`, …"""
+        function = self.create_fn
+        while isinstance(function, functools.partial):
+            function = function.func
+        return function.__name__
+
+    def create(self, builder: GuardBuilder) -> None:
+        """Write the check."""
+        self.create_fn(builder, self)
+
+
+@dataclass(frozen=True)
+class GuardPart:
+    """A guard as a cache entry keeps it: in words only."""
+
+    kind: str
+    name: str
+    source: str
+    code: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(self.code) or f"{self.kind} {self.name}"
+
+
+class GlobalState:
+    """The state of torch that code can depend on, as it is when this is made."""
+
+    def __init__(self) -> None:
+        self.guard = GlobalStateGuard()
+        self.default_device = torch.utils._device.CURRENT_DEVICE
+        self.grad_enabled = torch.is_grad_enabled()
+
+
+def function_modes() -> int:
+    """How many torch function modes and dispatch modes are active: what they do to an operator is
+    nobody's to know."""
+    return int(torch._C._len_torch_function_stack()) + int(torch._C._len_torch_dispatch_stack())
+
+
+def no_aliasing(*objects: object) -> bool:
+    """Whether no two are the same object."""
+    return len({id(each) for each in objects}) == len(objects)
+
+
+_HOOKS = (
+    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
+)  # fmt: skip
+
+
+def check_nn_module(module: Any, training: bool) -> bool:
+    """Whether a module, known by its identity, is in this mode and calling it is calling its
+    `forward`."""
+    fields = module.__dict__
+    return fields["training"] is training and not (
+        fields["_forward_hooks"]
+        or fields["_forward_pre_hooks"]
+        or fields["_backward_hooks"]
+        or fields["_backward_pre_hooks"]
+        or "forward" in fields
+    )
+
+
+def has_hooks(module: Any) -> bool:
+    """Whether calling a module does more than calling its `forward`."""
+    fields = module.__dict__
+    return any(fields.get(name) for name in _HOOKS) or "forward" in fields
+
+
+SCOPE: dict[str, Any] = {
+    "___check_obj_id": check_obj_id,
+    "___check_type_id": check_type_id,
+    "___check_nn_module": check_nn_module,
+    "___no_aliasing": no_aliasing,
+    "___function_modes": function_modes,
+    "utils_device": torch.utils._device,
+}
+"""What conditions can call."""
+
+
+def _tensor_guards(tensors: list[torch.Tensor]) -> Any:
+    make: Any = TensorGuards
+    return make(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None)
+
+
+class CheckFunctionManager:
+    """Makes the check of a set of guards.
+
+    guards: in the order in which they are to be checked.
+    state: as it was when the frame was entered.
+    name: of the function that is made.
+
+    check_fn: `check_fn(L, G)`, whether all hold.
+    source: its Python source.
+    parts: for each guard that checks something, what it is in words and a check of its own.
+    weak: objects that are known by their identity, each with the name of its guard: with any of
+        them, the entry must die.
+    """
+
+    def __init__(self, guards: Iterable[Guard], state: GlobalState, name: str) -> None:
+        from stepper.engines.native.guard_builder import GuardBuilder
+
+        builder = GuardBuilder(state)
+        ordered = list(guards)
+        for guard in ordered:
+            if guard.origin is not None:
+                builder.scope.update(guard.origin.scope())
+            del guard.code_list[:]
+            builder.guard = guard
+            guard.create(builder)
+        self.weak: list[tuple[Any, str]] = builder.weak
+        self.parts: list[tuple[GuardPart, Check]] = []
+        conditions = [condition for _, condition in builder.code]
+        names = builder.tensor_names
+        if names:
+            tensors = _tensor_guards(builder.tensors)
+            builder.scope["___check_tensors"] = tensors.check
+            conditions.append(f"___check_tensors({', '.join(names)})")
+        conditions = list(dict.fromkeys(conditions)) or ["True"]
+        self.source = (
+            f"def {name}(L, G):\n"
+            "    try:\n"
+            "        return (\n"
+            "            (___guarded_code.valid)\n"
+            + "".join(f"            and ({condition})\n" for condition in conditions)
+            + "        )\n"
+            "    except Exception:\n"
+            "        return False\n"
+        )
+        self._scope = builder.scope
+        exec(compile(self.source, f"<{name}>", "exec"), self._scope)
+        self.check_fn: Check = self._scope.pop(name)
+        self._write_parts(ordered, builder)
+
+    def _write_parts(self, guards: list[Guard], builder: GuardBuilder) -> None:
+        written: dict[str, Check] = {}
+        for guard in guards:
+            own = [condition for each, condition in builder.code if each is guard]
+            example = next((t for each, t in builder.examples if each is guard), None)
+            if example is not None:
+                alone = _tensor_guards([example])
+                key = f"___check_tensor_{len(written)}"
+                self._scope[key] = alone.check
+                shown = f"___check_tensors({guard.name})"
+                guard.code_list.append(shown)
+                own.append(f"{key}({guard.name})")
+                shown_code = (*own[:-1], shown)
+            else:
+                shown_code = tuple(own)
+            if not own:
+                continue
+            text = " and ".join(f"({condition})" for condition in own)
+            if text not in written:
+                written[text] = eval(f"lambda L, G: {text}", self._scope)
+            part = GuardPart(guard.kind, guard.name, guard.source.value, shown_code)
+            self.parts.append((part, written[text]))
+
+    def bind(self, entry: Any) -> None:
+        """Tell the check whose it is, for `___guarded_code.valid`."""
+        self._scope["___guarded_code"] = weakref.proxy(entry)
+
+
+def is_immortal(value: object) -> bool:
+    """Whether an object may be held for as long as the program runs: nothing hangs on it."""
+    kind = type(value)
+    return kind in (
+        types.BuiltinFunctionType,
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+    ) or (kind is type and not value.__flags__ & (1 << 9))  # type: ignore[attr-defined]

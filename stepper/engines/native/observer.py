@@ -1,0 +1,131 @@
+"""Who is told what a translation does.
+
+The translator is ours, and so it tells its observer itself; nothing has to be hooked. Without a
+session the observer does nothing. `explain` listens by `OBSERVERS.explanation`.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch.fx
+
+    from stepper.engines.native.convert_frame import GuardedCode, Translation
+    from stepper.engines.native.guards import Guard
+    from stepper.engines.native.opcodes import Instruction
+
+
+class TranslationObserver:
+    """Told about one translation; this one does nothing with it."""
+
+    def attempt_begins(self) -> None:
+        """The interpreter begins at the first instruction."""
+
+    def restarts(self, reason: str) -> None:
+        """It is going to begin again."""
+
+    def enter(self, tx: Any) -> None:
+        """A frame, the first or an inlined one, begins."""
+
+    def leave(self, tx: Any) -> None:
+        """A frame ends."""
+
+    def step(self, tx: Any) -> None:
+        """An instruction is about to be interpreted."""
+
+    def guard_installed(self, guard: Guard) -> None:
+        """A guard is new."""
+
+    def node_made(self, node: torch.fx.Node) -> None:
+        """The graph has one more node."""
+
+    def node_erased(self, node: torch.fx.Node) -> None:
+        """A node was taken back."""
+
+    def graph_break(self, tx: Any, inst: Instruction, reason: str) -> None:
+        """The graph is broken before the instruction."""
+
+    def compiled(self, tx: Any, entry: GuardedCode) -> None:
+        """The translation has ended with an entry."""
+
+    def skipped(self, reason: str) -> None:
+        """The translation has ended with nothing."""
+
+
+class Explanation:
+    """What was captured while it listened.
+
+    graphs: of each code, by name, its graphs.
+    breaks: code name, line, reason.
+    skips: code name, reason.
+    """
+
+    def __init__(self) -> None:
+        self.graphs: list[tuple[str, Any]] = []
+        self.breaks: list[tuple[str, int | None, str]] = []
+        self.skips: list[tuple[str, str]] = []
+
+    @property
+    def graph_count(self) -> int:
+        """How many graphs were made."""
+        return len(self.graphs)
+
+    @property
+    def graph_break_count(self) -> int:
+        """How many times a graph was broken."""
+        return len(self.breaks)
+
+    @property
+    def op_count(self) -> int:
+        """How many operations are in all graphs together."""
+        calls = ("call_function", "call_method", "call_module")
+        return sum(node.op in calls for _, gm in self.graphs for node in gm.graph.nodes)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.graph_count} graphs, {self.op_count} operations, "
+            f"{self.graph_break_count} graph breaks"
+        ]
+        lines += [f"  break in {name} line {line}: {why}" for name, line, why in self.breaks]
+        lines += [f"  {name} runs as it is: {why}" for name, why in self.skips]
+        return "\n".join(lines)
+
+
+class Observers:
+    """Whom translations tell."""
+
+    def __init__(self) -> None:
+        self.engine: Any = None
+        self.explanation: Explanation | None = None
+
+    def begin(self, translation: Translation) -> TranslationObserver:
+        """A translation begins."""
+        if self.engine is None:
+            return TranslationObserver()
+        observer: TranslationObserver = self.engine.translation_begins(translation)
+        return observer
+
+    def cache_limit(self, code: types.CodeType, text: str) -> None:
+        """A code is given up, because it was captured too often."""
+        if self.engine is not None:
+            self.engine.cache_limit(code, text)
+
+    def note_break(self, code: types.CodeType, line: int | None, reason: str) -> None:
+        """For `explain`."""
+        if self.explanation is not None:
+            self.explanation.breaks.append((code.co_name, line, reason))
+
+    def note_skip(self, code: types.CodeType, reason: str) -> None:
+        """For `explain`."""
+        if self.explanation is not None:
+            self.explanation.skips.append((code.co_name, reason))
+
+    def note_graph(self, code: types.CodeType, gm: Any) -> None:
+        """For `explain`."""
+        if self.explanation is not None:
+            self.explanation.graphs.append((code.co_name, gm))
+
+
+OBSERVERS = Observers()

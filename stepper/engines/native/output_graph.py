@@ -1,0 +1,278 @@
+"""What a translation makes: the graph, the guards, the pending changes.
+
+The graph is built by running each operator on fake tensors, under torch's own FakeTensorMode, so
+that what an operator would give, or refuse, is known at once. Its inputs are the tensors that the
+frame can reach, each once, with its source.
+
+Everything that a translation does here can be taken back to a mark, for a call that turns out not
+to be possible is undone before the graph is broken in front of it. Only what operators have done in
+place to fake tensors cannot; then the translation begins again (`tainted`).
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.fx
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.proxy import GraphAppendingTracer
+
+from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.guard_builder import GuardBuilder
+from stepper.engines.native.guards import GlobalState, Guard
+from stepper.engines.native.side_effects import SideEffects
+from stepper.engines.native.source import GuardSource, Source
+from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.constant import wrap_constant
+from stepper.engines.native.variables.lists import ListVariable, TupleVariable
+from stepper.engines.native.variables.tensor import GraphOutputVariable, TensorVariable
+
+if TYPE_CHECKING:
+    from stepper.engines.native.convert_frame import Translation
+
+_fake_tensor_log = logging.getLogger("torch._subclasses.fake_tensor")
+
+
+class GraphArg:
+    """An input of the graph: where it comes from, and what it is now."""
+
+    __slots__ = ("example", "source")
+
+    def __init__(self, source: Source, example: torch.Tensor) -> None:
+        self.source = source
+        self.example = example
+
+
+class OutputGraph:
+    """See the module's essay.
+
+    graph: grows as instructions are interpreted.
+    guards: all that have been installed, in order.
+    side_effects: what the frame has changed.
+    graphargs: inputs, by their placeholder.
+    """
+
+    def __init__(self, translation: Translation, state: GlobalState) -> None:
+        self.translation = translation
+        self.state = state
+        self.trail: list[Callable[[], object]] = []
+        self.graph = torch.fx.Graph()
+        self.tracer = GraphAppendingTracer(self.graph)
+        self.fake_mode = FakeTensorMode(allow_non_fake_inputs=False)
+        self.side_effects = SideEffects(self)
+        self.guards: dict[tuple[str, object], Guard] = {}
+        self.graphargs: dict[torch.fx.Node, GraphArg] = {}
+        self.variables: dict[int, tuple[object, VariableTracker]] = {}
+        """Trackers of objects with an identity, by id; the object is kept."""
+        self.mutables: dict[str, Source] = {}
+        """Sources of containers and objects that the frame might change, by name."""
+        self.tainted = False
+        """Whether an operator has changed a fake tensor."""
+        self.mutates_inputs = False
+        self.handled = False
+        """Whether an operator stands where the program catches exceptions."""
+        self.spent = 0
+        """Instructions interpreted, and items made, so far."""
+        self.grad_enabled = state.grad_enabled
+        self._inputs: torch.fx.Node | None = None
+        self._storages: set[int] = set()
+
+    # --- marks
+
+    def mark(self) -> int:
+        """A point to go back to."""
+        return len(self.trail)
+
+    def rollback(self, mark: int) -> None:
+        """Undo everything since the mark."""
+        trail = self.trail
+        while len(trail) > mark:
+            trail.pop()()
+
+    def _remember(self, where: dict[Any, Any], key: Any, value: Any) -> None:
+        where[key] = value
+        self.trail.append(lambda: where.pop(key))
+
+    def remember_variable(self, value: object, tracker: VariableTracker) -> None:
+        """Have an object that has an identity stand for by one tracker."""
+        self._remember(self.variables, id(value), (value, tracker))
+
+    # --- guards
+
+    def install_guard(
+        self,
+        source: Source | None,
+        create_fn: Callable[[GuardBuilder, Guard], None],
+        value: Any = None,
+        name: str | None = None,
+        kind: GuardSource = GuardSource.GLOBAL_STATE,
+    ) -> frozenset[Guard]:
+        """Have something checked; an equal guard is found again. Returns it as a set."""
+        text = name if name is not None else source.name() if source is not None else ""
+        key = (text, create_fn) if create_fn is not GuardBuilder.HASATTR else (text, value)
+        guard = self.guards.get(key)
+        if guard is None:
+            kind = source.guard_source() if source is not None else kind
+            guard = Guard(text, kind, create_fn, source, value)
+            self._remember(self.guards, key, guard)
+            self.translation.observer.guard_installed(guard)
+        return frozenset((guard,))
+
+    # --- the graph
+
+    def placeholder(self, source: Source, value: torch.Tensor) -> torch.fx.Proxy:
+        """An input of the graph."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                fake = self.fake_mode.from_tensor(value, static_shapes=True)
+            except Exception as error:
+                raise unimplemented(f"{type(error).__name__}: {error}") from None
+        with (
+            self.graph.inserting_after(self._inputs)
+            if self._inputs
+            else (self.graph.inserting_before(next(iter(self.graph.nodes), self.graph._root)))
+        ):
+            node = self.graph.placeholder(input_name(source))
+        self.note_node(node, fake)
+        before = self._inputs
+        self._inputs = node
+        self._remember(self.graphargs, node, GraphArg(source, value))
+        self.trail.append(lambda: setattr(self, "_inputs", before))
+        self._storages.add(storage_of(fake))
+        return torch.fx.Proxy(node, self.tracer)
+
+    def call(
+        self, op: str, target: Any, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """Add a node, and wrap what it gives.
+
+        Raises:
+            Unsupported: an argument cannot stand in a graph, or the operator refuses.
+        """
+        proxies = torch.fx.node.map_aggregate(tuple(arg.as_proxy() for arg in args), to_node)
+        named = torch.fx.node.map_aggregate(
+            {key: arg.as_proxy() for key, arg in kwargs.items()}, to_node
+        )
+        fakes: dict[int, tuple[torch.Tensor, torch.fx.Node]] = {}
+
+        def fake_of(node: torch.fx.Node) -> Any:
+            value = node.meta["example_value"]
+            if isinstance(value, torch.Tensor):
+                fakes[id(value)] = (value, node)
+            return value
+
+        fake_args = torch.fx.node.map_arg(proxies, fake_of)
+        fake_kwargs = torch.fx.node.map_arg(named, fake_of)
+        versions = {key: value._version for key, (value, _) in fakes.items()}
+        result = self._run_fake(op, target, fake_args, fake_kwargs)
+        changed = [fakes[key][0] for key, v in versions.items() if fakes[key][0]._version != v]
+        if changed:
+            self.tainted = True
+            if any(storage_of(value) in self._storages for value in changed):
+                self.mutates_inputs = True
+        options = VariableTracker.propagate(args, list(kwargs.values()))
+        node = self.graph.create_node(op, target, proxies, named)
+        self.note_node(node, result)
+        if isinstance(result, torch.Tensor) and id(result) in fakes:
+            same = next(arg for arg in args if getattr(arg, "fake", None) is result)
+            return same.with_guards(options["guards"])
+        return self._wrap(node, result, options["guards"])
+
+    def _run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        grad = torch.is_grad_enabled()
+        _fake_tensor_log.disabled = True  # it reports what the program is going to be told itself
+        try:
+            with warnings.catch_warnings(), self.fake_mode:
+                warnings.simplefilter("ignore")
+                torch._C._set_grad_enabled(self.grad_enabled)
+                if op == "call_method":
+                    return getattr(args[0], target)(*args[1:], **kwargs)
+                return target(*args, **kwargs)
+        except Exception as error:
+            text = str(error).strip().partition("\n")[0]
+            raise unimplemented(f"{type(error).__name__}: {text}") from None
+        finally:
+            torch._C._set_grad_enabled(grad)
+            _fake_tensor_log.disabled = False
+
+    def note_node(self, node: torch.fx.Node, value: Any) -> None:
+        """A node was made, and gives this on fake tensors."""
+        node.meta["example_value"] = value
+        self.trail.append(lambda: self._erase(node))
+        self.translation.observer.node_made(node)
+
+    def _erase(self, node: torch.fx.Node) -> None:
+        self.graph.erase_node(node)
+        self.translation.observer.node_erased(node)
+
+    def _wrap(self, node: torch.fx.Node, value: Any, guards: frozenset[Guard]) -> VariableTracker:
+        proxy = torch.fx.Proxy(node, self.tracer)
+        if isinstance(value, torch.Tensor):
+            if not isinstance(value, FakeTensor) or type(value) is not FakeTensor:
+                raise unimplemented(f"an operator that returns a {type(value).__name__}")
+            return TensorVariable(proxy, guards=guards)
+        if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+            raise unimplemented("a number that needs the data")
+        if isinstance(value, tuple | list):
+            import operator
+
+            items = []
+            for index, item in enumerate(value):
+                inner = self.graph.create_node("call_function", operator.getitem, (node, index))
+                self.note_node(inner, item)
+                items.append(self._wrap(inner, item, guards))
+            if type(value) is tuple:
+                return TupleVariable(items, guards=guards)
+            if type(value) is list:
+                return ListVariable.new(items, guards)
+            return GraphOutputVariable(proxy, items, type(value), guards=guards)
+        return wrap_constant(value, guards)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is computed in the graph."""
+        return all(node.op == "placeholder" for node in self.graph.nodes)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the graph computes nothing, or is only about modes."""
+        return all(
+            node.op in ("placeholder", "output") or node.target is torch._C._set_grad_enabled
+            for node in self.graph.nodes
+        )
+
+    def remove_unused_inputs(self) -> None:
+        """Inputs that nothing reads are not passed."""
+        for node in list(self.graphargs):
+            if not node.users:
+                del self.graphargs[node]
+                self._erase(node)
+
+
+def to_node(value: Any) -> Any:
+    """The node of a proxy; anything else is left as it is."""
+    return value.node if isinstance(value, torch.fx.Proxy) else value
+
+
+def storage_of(value: torch.Tensor) -> int:
+    """What tells whether two fake tensors share memory; 0 for those that have none."""
+    try:
+        return int(value.untyped_storage()._cdata)
+    except (NotImplementedError, RuntimeError):
+        return 0
+
+
+def input_name(source: Source) -> str:
+    """The name of an input: its expression's names, without the furniture."""
+    text = source.name()
+    for prefix in ("L['", "G['"):
+        text = text.replace(prefix, "")
+    kept = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in text)
+    parts = [part for part in kept.split("_") if part]
+    name = "_".join(parts) or "arg"
+    return name if name.isidentifier() else f"arg_{name}"

@@ -1,0 +1,394 @@
+"""What happens at a graph break: the instruction itself, and the function that goes on after it.
+
+    __resume_at_<offset>_<n>(stack values, live variables):
+        put the values back on the stack
+        jump to the instruction at <offset>
+        the code of the program, from its first instruction
+
+It is an ordinary function, with the program's lines and handlers, and so its frame is captured like
+any other: that is how the rest of the program gets its graph. Cells are not arguments: the resume
+function is a closure over them, so that whoever else has them sees the same variable. A NULL on the
+stack is put back by an instruction.
+
+A resume function that breaks where it began would nest one frame more each time round a loop. So
+each remembers the places that led to it, and a second break at one of them runs the rest as it is.
+"""
+
+from __future__ import annotations
+
+import dis
+import itertools
+import weakref
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from bytecode import Bytecode, Instr, Label
+from bytecode.instr import CellVar, FreeVar
+
+from stepper.engines.native import opcodes
+from stepper.engines.native.bytecode_analysis import live_locals
+from stepper.engines.native.codegen import (
+    PyCodegen,
+    _prepare,
+    copy_facts,
+    finish,
+    rank_of,
+    repair_handlers,
+    split,
+)
+from stepper.engines.native.exc import SkipFrame, unimplemented
+from stepper.engines.native.opcodes import Instruction
+from stepper.engines.native.source import LocalSource
+from stepper.engines.native.variables.base import NullVariable
+from stepper.engines.native.variables.functions import CellVariable
+
+if TYPE_CHECKING:
+    from stepper.engines.native.symbolic_convert import InstructionTranslator
+
+_numbers = itertools.count(1)
+
+_ENTERED = frozenset(
+    {"FOR_ITER", "RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "JUMP_IF_TRUE_OR_POP",
+     "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "SEND", "END_FOR", "LOAD_FAST_AND_CLEAR"}
+)  # fmt: skip
+"""Instructions that are done in the program's own code: what they leave cannot be passed on."""
+
+
+@dataclass
+class ResumeInfo:
+    """What is known of a code's place in its program.
+
+    offsets: for each instruction after RESUME, its offset in the function as it was written.
+    began: offsets at which resume functions began that led to this code.
+    function: the name of the function as it was written; empty for that itself.
+    made: resume functions that were made for this code.
+    """
+
+    offsets: list[int]
+    began: frozenset[int] = frozenset()
+    function: str = ""
+    made: dict[Any, CodeType] = field(default_factory=dict)
+
+
+_infos: dict[int, tuple[weakref.ref[CodeType], ResumeInfo]] = {}
+
+
+def info_of(code: CodeType) -> ResumeInfo:
+    """The code's entry; one that is written, not resumed, gets it when it is first asked for."""
+    known = _infos.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
+    instructions = opcodes.listing(code).instructions
+    resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
+    offsets = [each.offset for each in instructions[resume + 1 :] if each.opname != "EXTENDED_ARG"]
+    return _remember(code, ResumeInfo(offsets))
+
+
+def _remember(code: CodeType, info: ResumeInfo) -> ResumeInfo:
+    key = id(code)
+    _infos[key] = (weakref.ref(code, lambda _: _infos.pop(key, None)), info)
+    return info
+
+
+def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
+    """Write the frame's code up to the instruction, that instruction, and what comes after.
+
+    Raises:
+        SkipFrame: nothing has been captured, and nothing would be.
+        Unsupported: a value cannot be made.
+    """
+    codegen = PyCodegen(tx)
+    codegen.line = inst.starts_line or codegen.line
+    next_index = inst.index + 1
+    conditional = inst.opname.startswith("POP_JUMP") and "NONE" not in inst.opname
+    resumes = _can_resume(tx, inst) and (conditional or inst.target is None)
+    nothing = tx.output.is_empty and not tx.output.side_effects.pending
+    if not resumes and nothing:
+        raise SkipFrame("nothing can be captured before a break that ends the capture")
+    live = live_locals(tx.f_code, inst.index)
+    names = [name for name in tx.f_code.co_varnames if name in live and _is_plain_local(tx, name)]
+    base = _base(tx, inst) if resumes else 0
+    _restore(codegen, names, base)
+    if not resumes:
+        label = Label()
+        codegen.emit("JUMP_FORWARD", label)
+        index = inst.index
+        while tx.instructions[index - 1].opname in ("KW_NAMES", "PRECALL"):
+            index -= 1  # these belong to the call
+        finish(codegen, (label, rank_of(tx.f_code, index)))
+        return
+    if conditional:
+        _write_branches(codegen, inst, names)
+    else:
+        kinds = _write_instruction(codegen, inst, base)
+        _write_resume(codegen, inst, next_index, names, kinds)
+    finish(codegen, None)
+
+
+def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
+    code = tx.f_code
+    if inst.handler is not None or inst.opname in _ENTERED:
+        return False
+    info = info_of(code)
+    if info.offsets[rank_of(code, inst.index)] in info.began:
+        return False
+    instructions = opcodes.listing(code).instructions
+    resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
+    return not any(each.opname == "MAKE_CELL" for each in instructions[resume:])
+
+
+def _is_plain_local(tx: InstructionTranslator, name: str) -> bool:
+    tracker = tx.symbolic_locals.get(name)
+    return tracker is not None and not isinstance(tracker, CellVariable)
+
+
+def _base(tx: InstructionTranslator, inst: Instruction) -> int:
+    """How much of the stack lies below what the instruction takes, as far as a NULL does."""
+    depth = len(tx.stack)
+    match inst.opname:
+        case "CALL":
+            return depth - int(inst.argval) - 2
+        case "CALL_KW":
+            return depth - int(inst.argval) - 3
+        case "CALL_FUNCTION_EX":
+            return depth - 3 - (int(inst.argval) & 1)
+    nulls = [i for i, value in enumerate(tx.stack) if isinstance(value, NullVariable)]
+    return nulls[-1] + 1 if nulls else 0
+
+
+def _restore(codegen: PyCodegen, names: list[str], base: int) -> None:
+    """Do what is pending; give the variables their values, and the stack what lies above `base`.
+
+    What lies below goes into `___stack0`, …
+    """
+    tx = codegen.tx
+    stack = list(enumerate(tx.stack))
+    changed = [
+        name
+        for name in names
+        if tx.symbolic_locals[name].source != LocalSource(name)
+        or tx.symbolic_locals[name].mutation_type in tx.output.side_effects.newest
+    ]
+    values = [value for _, value in stack] + [tx.symbolic_locals[name] for name in names]
+    cells = [
+        cell
+        for name in tx.f_code.co_cellvars
+        if isinstance(cell := tx.symbolic_locals.get(name), CellVariable)
+    ]
+    _prepare(codegen, [*values, *cells])
+    places: list[str] = []
+    for index, value in stack:
+        if not isinstance(value, NullVariable):
+            codegen(value)
+            places.append(f"___stack{index}")
+    for name in changed:
+        codegen(tx.symbolic_locals[name])
+        places.append(name)
+    for name in reversed(places):
+        codegen.store(name)
+    codegen.write_changes()
+    codegen.write_own_cells(tx.f_code.co_cellvars)
+    codegen.fill_cells()
+    bound = set(tx.f_code.co_varnames[: _argument_count(tx.f_code)])
+    live_now = set(tx.symbolic_locals)
+    for name in sorted(bound - live_now):
+        codegen.emit("DELETE_FAST", name)
+    for index, value in stack[base:]:
+        if isinstance(value, NullVariable):
+            codegen.push_null()
+        else:
+            codegen.emit("LOAD_FAST", f"___stack{index}")
+
+
+def _argument_count(code: CodeType) -> int:
+    import inspect
+
+    return (
+        code.co_argcount
+        + code.co_kwonlyargcount
+        + bool(code.co_flags & inspect.CO_VARARGS)
+        + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    )
+
+
+def _program_instr(code: CodeType, index: int) -> Instr:
+    """The program's own instruction, as it is assembled."""
+    _, rest, places = split(Bytecode.from_code(code))
+    found: Instr = rest[places[rank_of(code, index)]]
+    return found.copy()
+
+
+def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> list[bool]:
+    """Do the instruction that broke the graph, and store what it leaves.
+
+    Returns, for each place of the stack then, whether it holds a value, and not NULL.
+    """
+    tx = codegen.tx
+    kinds = [not isinstance(value, NullVariable) for value in tx.stack[:base]]
+    upper = [not isinstance(value, NullVariable) for value in tx.stack[base:]]
+    if opcodes.METHOD_FLAG_IN_LOAD_ATTR:
+        loads_method = inst.opname == "LOAD_ATTR" and bool((inst.arg or 0) & 1)
+    else:
+        loads_method = inst.opname == "LOAD_METHOD"
+    if loads_method or (inst.opname == "LOAD_GLOBAL" and (inst.arg or 0) & 1):
+        if loads_method:
+            codegen.load_attr(inst.argval)
+        else:
+            codegen.load_global(inst.argval)
+        left = upper[:-1] if loads_method else upper
+        pair = [True, False] if opcodes.CALLABLE_BELOW_NULL else [False, True]
+        after = [*left, *pair]
+    else:
+        if inst.opname == "CALL":
+            if tx.kw_names:
+                codegen.emit("KW_NAMES", tx.kw_names)
+            codegen.call(inst.argval)
+            count = 1
+        else:
+            codegen.output.append(_program_instr(tx.f_code, inst.index))
+            if inst.opname in ("CALL_KW", "CALL_FUNCTION_EX"):
+                count = 1
+            else:
+                count = len(upper) + dis.stack_effect(inst.opcode, inst.arg, jump=False)
+        after = [True] * count
+    kinds += after
+    for place in range(len(kinds) - 1, base - 1, -1):
+        if kinds[place]:
+            codegen.store(f"___stack{place}")
+    return kinds
+
+
+def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str]) -> None:
+    """A jump that depends on data: two resume functions."""
+    assert inst.target is not None
+    tx = codegen.tx
+    other = Label()
+    if opcodes.PYTHON >= (3, 13):
+        codegen.emit("TO_BOOL")
+    name = inst.opname.replace("_BACKWARD", "_FORWARD")
+    codegen.emit(name, other)
+    # All but the condition was put on the stack, too: it is in variables as well.
+    count = len(tx.stack) - 1
+    base = _base(tx, inst)
+    kinds = [not isinstance(value, NullVariable) for value in tx.stack[:-1]]
+    _drop(codegen, count - base)
+    _write_resume(codegen, inst, inst.index + 1, names, kinds)
+    codegen.output.append(other)
+    _drop(codegen, count - base)
+    _write_resume(codegen, inst, inst.target, names, kinds)
+
+
+def _drop(codegen: PyCodegen, count: int) -> None:
+    for _ in range(count):
+        codegen.pop_top()
+
+
+def _write_resume(
+    codegen: PyCodegen, inst: Instruction, index: int, names: list[str], kinds: list[bool]
+) -> None:
+    """Call the function that goes on at an instruction, and return what it returns."""
+    tx = codegen.tx
+    code = tx.f_code
+    live = live_locals(code, index)
+    passed = [name for name in names if name in live]
+    passed += _stored_by(tx, index, live, names)
+    resume = resume_code(code, inst.index, index, tuple(passed), tuple(kinds))
+    codegen.line = opcodes.listing(code).instructions[index].starts_line or codegen.line
+    if not opcodes.CALLABLE_BELOW_NULL:
+        codegen.push_null()
+    cells: list[tuple[Any, str]] = [(CellVar, name) for name in code.co_cellvars]
+    cells += [(FreeVar, name) for name in code.co_freevars]
+    for kind, name in cells:
+        codegen.emit(opcodes.LOAD_CLOSURE, kind(name))
+    if cells:
+        codegen.build("BUILD_TUPLE", len(cells))
+    codegen.load_const(resume)
+    if opcodes.FUNCTION_ATTRIBUTES_APART:
+        codegen.emit("MAKE_FUNCTION")
+        if cells:
+            codegen.emit("SET_FUNCTION_ATTRIBUTE", 8)
+        codegen.push_null()
+    else:
+        codegen.emit("MAKE_FUNCTION", 8 if cells else 0)
+    for place, value in enumerate(kinds):
+        if value:
+            codegen.emit("LOAD_FAST", f"___stack{place}")
+    for name in passed:
+        codegen.emit("LOAD_FAST", name)
+    codegen.call(sum(kinds) + len(passed))
+    codegen.emit("RETURN_VALUE")
+
+
+def _stored_by(
+    tx: InstructionTranslator, index: int, live: set[str], names: list[str]
+) -> list[str]:
+    """Variables that the instruction itself has set."""
+    before = opcodes.listing(tx.f_code).instructions[index - 1]
+    if before.opname in ("STORE_FAST",) and before.argval in live and before.argval not in names:
+        return [before.argval]
+    return []
+
+
+def resume_code(
+    code: CodeType, broke: int, index: int, names: tuple[str, ...], kinds: tuple[bool, ...]
+) -> CodeType:
+    """The code of a resume function.
+
+    broke: index of the instruction that broke the graph.
+    index: of the instruction where it goes on.
+    names: the variables that it is given.
+    kinds: for each place of the stack, whether it is given a value; else a NULL is put there.
+    """
+    info = info_of(code)
+    key = (broke, index, names, kinds)
+    known = info.made.get(key)
+    if known is not None:
+        return known
+    rank = rank_of(code, index)
+    offset = info.offsets[rank]
+    listed = Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
+    _, rest, places = split(listed)
+    made = Bytecode()
+    copy_facts(listed, made)
+    made.name = f"__resume_at_{offset}_{next(_numbers)}"
+    made.qualname = made.name
+    stack = [f"___stack{place}" for place, value in enumerate(kinds) if value]
+    made.argnames = [*stack, *names]
+    made.argcount = len(made.argnames)
+    made.posonlyargcount = made.kwonlyargcount = 0
+    made.flags = listed.flags & ~0x0C  # no * and ** parameters
+    made.cellvars = []
+    made.freevars = [*listed.cellvars, *listed.freevars]
+    line = opcodes.listing(code).instructions[index].starts_line or code.co_firstlineno
+    if made.freevars:
+        made.append(Instr("COPY_FREE_VARS", len(made.freevars), lineno=line))
+    made.append(Instr("RESUME", 0, lineno=line))
+    for place, value in enumerate(kinds):
+        if value:
+            made.append(Instr("LOAD_FAST", f"___stack{place}", lineno=line))
+        else:
+            made.append(Instr("PUSH_NULL", lineno=line))
+    label = Label()
+    made.append(Instr("JUMP_FORWARD", label, lineno=line))
+    rest.insert(places[rank], label)
+    for item in rest:
+        if isinstance(item, Instr) and isinstance(item.arg, CellVar):
+            item.arg = FreeVar(item.arg.name)
+    made.extend(rest)
+    try:
+        result = repair_handlers(made.to_code(), code)
+    except Exception as error:
+        raise unimplemented(f"a resume function: {error}") from error
+    # In the new code, what comes after RESUME begins with the values and the jump.
+    offsets = [offset] * (len(kinds) + 1) + info.offsets
+    _remember(
+        result,
+        ResumeInfo(
+            offsets,
+            info.began | {info.offsets[rank_of(code, broke)]},
+            info.function or code.co_name,
+        ),
+    )
+    info.made[key] = result
+    return result

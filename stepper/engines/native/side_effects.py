@@ -1,0 +1,105 @@
+"""What the frame has changed, and has not been done yet.
+
+Trackers do not change (see `variables.base`). Here is, for each object that can, what it holds
+now: the newest tracker of a container, the stored attributes of an object, the contents of a cell.
+All of it is keyed by the object's `mutation_type`, so that two names of one object see one state.
+
+Transformed code does what is pending after the graph has run, in the order in which objects were
+first changed; between the two, nobody else runs. Whatever could see a pending change is a graph
+break, before which everything is written back.
+
+Changes can be taken back: each notes on the output's trail how to undo it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stepper.engines.native.variables.base import (
+    AttributeMutationExisting,
+    AttributeMutationNew,
+    MutationType,
+    ValueMutationExisting,
+    VariableTracker,
+)
+
+if TYPE_CHECKING:
+    from stepper.engines.native.output_graph import OutputGraph
+
+_MISSING: Any = object()
+
+
+class DeletedVariable(VariableTracker):
+    """Stands for an attribute or cell that has been emptied."""
+
+
+class SideEffects:
+    """Pending changes of one translation."""
+
+    def __init__(self, output: OutputGraph) -> None:
+        self._output = output
+        self.newest: dict[MutationType, VariableTracker] = {}
+        """Of each container that was changed, what it is now."""
+        self.attributes: dict[MutationType, dict[str, VariableTracker]] = {}
+        """Of each object, what was stored in it. A cell has `cell_contents`, a namespace its
+        variables."""
+        self.changed: dict[MutationType, VariableTracker] = {}
+        """Each object that existed before and was changed, in the order of the first change."""
+        self.on_change: Callable[[VariableTracker, str, VariableTracker | None], None] | None = None
+        """Told of each change: the object, what was done, the value."""
+
+    def latest(self, tracker: VariableTracker) -> VariableTracker:
+        """What the object is now."""
+        key = tracker.mutation_type
+        return tracker if key is None else self.newest.get(key, tracker)
+
+    def mutate(self, old: VariableTracker, new: VariableTracker, what: str) -> None:
+        """The container becomes `new`, which has the same `mutation_type`."""
+        key = old.mutation_type
+        assert key is not None
+        assert new.mutation_type is key
+        if self.on_change is not None:
+            self.on_change(old, what, None)
+        self._set(self.newest, key, new)
+        self._note(key, old)
+
+    def store_attr(self, owner: VariableTracker, name: str, value: VariableTracker) -> None:
+        """An attribute, cell or variable gets a value."""
+        key = owner.mutation_type
+        assert isinstance(key, AttributeMutationNew | AttributeMutationExisting)
+        if self.on_change is not None:
+            self.on_change(owner, name, value)
+        if key not in self.attributes:
+            self._set(self.attributes, key, {})
+        self._set(self.attributes[key], name, value)
+        self._note(key, owner)
+
+    def load_attr(self, owner: VariableTracker, name: str) -> VariableTracker | None:
+        """What was stored, None: nothing was."""
+        key = owner.mutation_type
+        if key is None:
+            return None
+        return self.attributes.get(key, {}).get(name)
+
+    @property
+    def pending(self) -> bool:
+        """Whether anything that existed before was changed."""
+        return bool(self.changed)
+
+    def _note(self, key: MutationType, owner: VariableTracker) -> None:
+        existing = isinstance(key, ValueMutationExisting | AttributeMutationExisting)
+        if existing and key not in self.changed:
+            self._set(self.changed, key, owner)
+
+    def _set(self, where: dict[Any, Any], key: Any, value: Any) -> None:
+        before = where.get(key, _MISSING)
+        where[key] = value
+
+        def undo() -> None:
+            if before is _MISSING:
+                del where[key]
+            else:
+                where[key] = before
+
+        self._output.trail.append(undo)

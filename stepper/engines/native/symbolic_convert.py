@@ -1,0 +1,339 @@
+"""Interprets a frame's bytecode on trackers, one instruction at a time.
+
+`InstructionTranslatorBase.step` runs one instruction: it looks up the method of its name and calls
+it. The methods are in `instructions`. An `InstructionTranslator` interprets the frame itself; for
+each Python function that it calls, an `InliningInstructionTranslator` interprets that one.
+
+When an instruction of the frame itself cannot be done, all that it has done so far is taken back,
+and the graph is broken before it. When one of an inlined function cannot, the exception reaches the
+frame, and it is the call that could not be done. So a graph is broken in the frame itself only.
+
+Where it is broken: before the instruction, unless that stands in a `with` block that has been
+captured so far. Such a block cannot be left half-way; then the translation begins again, and the
+break is before the block.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+from stepper.engines.native import config
+from stepper.engines.native.exc import RestartAnalysis, SkipFrame, Unsupported, unimplemented
+from stepper.engines.native.guard_builder import GuardBuilder
+from stepper.engines.native.instructions import Instructions
+from stepper.engines.native.opcodes import Instruction, listing
+from stepper.engines.native.source import LocalSource, Source
+from stepper.engines.native.variables.base import (
+    AttributeMutationExisting,
+    LazyVariableTracker,
+    VariableTracker,
+)
+from stepper.engines.native.variables.builder import VariableBuilder
+from stepper.engines.native.variables.functions import BaseUserFunctionVariable, CellVariable
+from stepper.engines.native.variables.generators import LocalGeneratorObjectVariable
+
+if TYPE_CHECKING:
+    from stepper.engines.native.output_graph import OutputGraph
+
+_GENERATOR = 0x20
+_COROUTINES = 0x80 | 0x200
+"""Flags of code."""
+
+
+class InstructionTranslatorBase(Instructions):
+    """What both translators share.
+
+    f_code, f_globals: of the function that is interpreted.
+    instructions: all of them; `instruction_pointer` is the index of the next.
+    stack: the symbolic value stack, the top last.
+    symbolic_locals: trackers by name of variable; of cells, the cell's.
+    block_stack: the `with` blocks that have been entered, each with the index of its instruction.
+    output: what the whole translation makes.
+    """
+
+    output: OutputGraph
+    depth: int
+
+    def __init__(
+        self,
+        output: OutputGraph,
+        f_code: types.CodeType,
+        f_globals: dict[str, Any],
+        symbolic_locals: dict[str, VariableTracker],
+        parent: InstructionTranslatorBase | None,
+    ) -> None:
+        read = listing(f_code)
+        self.output = output
+        self.f_code = f_code
+        self.f_globals = f_globals
+        self.instructions = read.instructions
+        self.instruction_pointer = 0
+        self.current_instruction: Instruction = self.instructions[0]
+        self.stack: list[VariableTracker] = []
+        self.symbolic_locals = symbolic_locals
+        self.block_stack: list[tuple[int, VariableTracker]] = []
+        self.kw_names: tuple[str, ...] = ()
+        self.current_speculation = None
+        self.parent = parent
+        self.root: InstructionTranslatorBase = self if parent is None else parent.root
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.result: VariableTracker | None = None
+        self.yielded: VariableTracker | None = None
+        self.globals_source: Source | None = None
+        self.function: BaseUserFunctionVariable | None = None
+
+    # --- the stack
+
+    def push(self, value: VariableTracker) -> None:
+        """Put a value on the stack."""
+        self.stack.append(self.output.side_effects.latest(value))
+
+    def pop(self) -> VariableTracker:
+        """Take a value from the stack."""
+        return self.output.side_effects.latest(self.stack.pop())
+
+    def popn(self, n: int) -> list[VariableTracker]:
+        """Take n values from the stack, the deepest first."""
+        if n == 0:
+            return []
+        taken = self.stack[-n:]
+        del self.stack[-n:]
+        latest = self.output.side_effects.latest
+        return [latest(value) for value in taken]
+
+    # --- values
+
+    def lazy(self, source: Source, value: Any) -> VariableTracker:
+        """A tracker that is made when it is needed."""
+        return LazyVariableTracker(value, source)
+
+    def build(self, source: Source, value: Any) -> VariableTracker:
+        """The tracker of an existing value, with its guards."""
+        return self.output.side_effects.latest(VariableBuilder(self, source)(value))
+
+    def realize(self, tracker: VariableTracker) -> VariableTracker:
+        """What a lazy tracker stands for; anything else is the newest of itself."""
+        if isinstance(tracker, LazyVariableTracker):
+            assert tracker.source is not None
+            return self.build(tracker.source, tracker.value)
+        return self.output.side_effects.latest(tracker)
+
+    def call_in_graph(
+        self, op: str, target: Any, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """Add an operation to the graph."""
+        args = [self._for_graph(arg) for arg in args]
+        kwargs = {key: self._for_graph(arg) for key, arg in kwargs.items()}
+        if self.root.current_instruction.handler is not None:
+            self.output.handled = True
+        return self.output.call(op, target, args, kwargs)
+
+    def _for_graph(self, arg: VariableTracker) -> VariableTracker:
+        from stepper.engines.native.variables.dicts import ConstDictVariable
+        from stepper.engines.native.variables.lists import BaseListVariable
+
+        arg = self.realize(arg)
+        if isinstance(arg, BaseListVariable) and not arg.is_python_constant():
+            items = [self._for_graph(item) for item in arg.items]
+            return type(arg)(items, guards=arg.guards, mutation_type=arg.mutation_type)
+        if isinstance(arg, BaseListVariable) and any(
+            isinstance(item, LazyVariableTracker) for item in arg.items
+        ):
+            items = [self._for_graph(item) for item in arg.items]
+            return type(arg)(items, guards=arg.guards, mutation_type=arg.mutation_type)
+        if isinstance(arg, ConstDictVariable):
+            raise unimplemented("a dictionary as an argument of an operator")
+        return arg
+
+    def class_variable(self, value: VariableTracker) -> VariableTracker:
+        """`type(value)`."""
+        from stepper.engines.native.source import TypeSource
+        from stepper.engines.native.variables.builtin import BuiltinVariable
+
+        kind = value.python_type()
+        if kind.__module__ == "builtins":
+            return BuiltinVariable(kind, guards=value.guards)
+        if value.source is None:
+            raise value.refuse("the type")
+        return self.build(TypeSource(value.source), kind).with_guards(value.guards)
+
+    def same_or_equal(self, a: VariableTracker, b: VariableTracker) -> bool:
+        """`a is b or a == b`, as containers compare."""
+        import operator
+
+        from stepper.engines.native.variables.builtin import binary_op
+
+        if a is b or (a.mutation_type is not None and a.mutation_type is b.mutation_type):
+            return True
+        return binary_op(self, operator.eq, a, b).truth(self)
+
+    def spend(self, count: int) -> None:
+        """Count work, so that a translation ends."""
+        self.output.spent += count
+        if self.output.spent > config.max_instructions:
+            raise SkipFrame(f"more than {config.max_instructions} instructions to interpret")
+
+    # --- calls
+
+    def call_function(
+        self, fn: VariableTracker, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> None:
+        """Call, and push the result."""
+        result = self.realize(fn).call_function(self, args, kwargs)
+        self.push(result.with_guards(fn.guards))
+
+    def inline_user_function(
+        self,
+        fn: BaseUserFunctionVariable,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        """Interpret a function that is called; its result."""
+        function = fn.get_function()
+        code = function.__code__
+        reason = self.output.translation.why_not_inline(function)
+        if reason:
+            raise unimplemented(reason)
+        if code.co_flags & _COROUTINES:
+            raise unimplemented(f"a coroutine, {function.__qualname__}")
+        if self.depth >= config.max_inline_depth:
+            raise unimplemented(f"more than {config.max_inline_depth} nested calls")
+        bound = fn.bind(self, args, kwargs)
+        closure = dict(zip(code.co_freevars, fn.closure(self), strict=True))
+        tx = InliningInstructionTranslator(self, fn, function, {**bound, **closure})
+        if code.co_flags & _GENERATOR:
+            return LocalGeneratorObjectVariable.begin(tx)
+        tx.run_inlined()
+        assert tx.result is not None
+        return tx.result
+
+    # --- running
+
+    def step(self) -> bool:
+        """Interpret one instruction; whether there is one more."""
+        inst = self.current_instruction = self.instructions[self.instruction_pointer]
+        self.output.translation.observer.step(self)
+        self.instruction_pointer += 1
+        method = getattr(self, inst.opname, None)
+        if method is None:
+            raise unimplemented(f"instruction {inst.opname}")
+        method(inst)
+        return self.result is None and self.yielded is None
+
+    def run(self) -> None:
+        """Interpret until the function returns."""
+        while self.step():
+            self.spend(1)
+
+    def leave_block(self, exit_function: VariableTracker) -> None:
+        """A `with` block is left through its exit function."""
+        if self.block_stack and self.block_stack[-1][1] is exit_function:
+            self.block_stack.pop()
+
+
+def builtins_of(function: Any) -> dict[str, Any]:
+    """Where a function looks for names that are not global."""
+    found: dict[str, Any] = function.__builtins__
+    return found
+
+
+class InstructionTranslator(InstructionTranslatorBase):
+    """Interprets the frame itself.
+
+    break_at: index of the instruction before which the graph must be broken, and why.
+    """
+
+    def __init__(
+        self,
+        output: OutputGraph,
+        function: types.FunctionType,
+        f_locals: dict[str, Any],
+        break_at: dict[int, str],
+    ) -> None:
+        code = function.__code__
+        symbolic_locals: dict[str, VariableTracker] = {}
+        arguments = set(code.co_varnames)
+        for name, value in f_locals.items():
+            if name in arguments:
+                symbolic_locals[name] = LazyVariableTracker(value, LocalSource(name))
+        super().__init__(output, code, function.__globals__, symbolic_locals, None)
+        self.f_builtins: dict[str, Any] = builtins_of(function)
+        self.break_at = break_at
+        self.f_locals = f_locals
+        self._add_free_variables(function, f_locals)
+
+    def _add_free_variables(self, function: types.FunctionType, f_locals: dict[str, Any]) -> None:
+        cells = function.__closure__ or ()
+        for name, cell in zip(self.f_code.co_freevars, cells, strict=True):
+            source = LocalSource(name, free=True)
+            contents = LazyVariableTracker(f_locals[name], source) if name in f_locals else None
+            tracker = CellVariable(
+                name, contents, source=source, mutation_type=AttributeMutationExisting()
+            )
+            self.symbolic_locals[name] = tracker
+            self.output.remember_variable(cell, tracker)
+
+    def run(self) -> None:
+        """Interpret until the function returns or the graph breaks; then make the code."""
+        from stepper.engines.native.codegen import compile_break, compile_return
+
+        while True:
+            self.spend(1)
+            stack = self.stack.copy()
+            symbolic_locals = self.symbolic_locals.copy()
+            blocks = self.block_stack.copy()
+            at = self.instruction_pointer
+            mark = self.output.mark()
+            kw_names = self.kw_names
+            self.output.tainted = False
+            try:
+                if at in self.break_at:
+                    self.current_instruction = self.instructions[at]
+                    raise unimplemented(self.break_at[at])
+                more = self.step()
+            except Unsupported as error:
+                reason = error.msg
+                if blocks:
+                    raise RestartAnalysis(blocks[0][0], reason) from None
+                if self.output.tainted:
+                    raise RestartAnalysis(at, reason) from None
+                self.output.rollback(mark)
+                self.stack, self.symbolic_locals = stack, symbolic_locals
+                self.kw_names, self.instruction_pointer = kw_names, at
+                self.output.translation.graph_broke(self, self.instructions[at], reason)
+                compile_break(self, self.instructions[at])
+                return
+            if not more:
+                compile_return(self)
+                return
+
+    def guard_missing_global(self, name: str) -> None:
+        """The name is no global variable, and must not become one."""
+        self.output.install_guard(None, GuardBuilder.EXPRESSION, name=f"{name!r} not in G")
+
+
+class InliningInstructionTranslator(InstructionTranslatorBase):
+    """Interprets a function that is called."""
+
+    def __init__(
+        self,
+        parent: InstructionTranslatorBase,
+        fn: BaseUserFunctionVariable,
+        function: types.FunctionType,
+        symbolic_locals: dict[str, VariableTracker],
+    ) -> None:
+        super().__init__(
+            parent.output, function.__code__, function.__globals__, symbolic_locals, parent
+        )
+        self.function = fn
+        self.f_builtins: dict[str, Any] = builtins_of(function)
+
+    def run_inlined(self) -> None:
+        """Interpret until the function returns or yields."""
+        observer = self.output.translation.observer
+        observer.enter(self)
+        try:
+            self.run()
+        finally:
+            observer.leave(self)

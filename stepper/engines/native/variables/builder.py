@@ -1,0 +1,215 @@
+"""Wraps values that exist: which tracker, and which guards.
+
+Each object with an identity has one tracker, however it is reached: the second expression that
+leads to it is guarded to be the same object. Values that are only copied around are not looked at:
+the items of a container are lazy until somebody takes them.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from stepper.engines.native.guard_builder import GuardBuilder
+from stepper.engines.native.source import GetItemSource, Source
+from stepper.engines.native.variables import ctx_manager
+from stepper.engines.native.variables import torch as torch_functions
+from stepper.engines.native.variables.base import (
+    AttributeMutationExisting,
+    LazyVariableTracker,
+    ValueMutationExisting,
+    VariableTracker,
+)
+from stepper.engines.native.variables.builtin import OPERATORS, BuiltinVariable
+from stepper.engines.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
+from stepper.engines.native.variables.dicts import ConstDictVariable
+from stepper.engines.native.variables.exceptions import ExceptionClassVariable
+from stepper.engines.native.variables.functions import (
+    BaseUserFunctionVariable,
+    UserFunctionVariable,
+    UserMethodVariable,
+)
+from stepper.engines.native.variables.lists import (
+    ListVariable,
+    RangeVariable,
+    SizeVariable,
+    SliceVariable,
+    TupleVariable,
+)
+from stepper.engines.native.variables.misc import PythonModuleVariable
+from stepper.engines.native.variables.nn_module import NNModuleVariable
+from stepper.engines.native.variables.tensor import TensorVariable
+from stepper.engines.native.variables.user_defined import (
+    UserDefinedClassVariable,
+    UserDefinedObjectVariable,
+)
+
+if TYPE_CHECKING:
+    from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+
+_BUILTIN_FUNCTIONS = (types.BuiltinFunctionType, type(len))
+_METHOD_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+class VariableBuilder:
+    """Wraps the value that a source leads to: `VariableBuilder(tx, source)(value)`."""
+
+    def __init__(self, tx: InstructionTranslatorBase, source: Source) -> None:
+        self.tx = tx
+        self.source = source
+
+    def __call__(self, value: Any) -> VariableTracker:
+        if type(value) in CONSTANT_TYPES:
+            guards = self.install_guards(GuardBuilder.CONSTANT_MATCH, value)
+            return ConstantVariable(value, source=self.source, guards=guards)
+        output = self.tx.output
+        known = output.variables.get(id(value))
+        if known is not None and known[0] is value:
+            return self._again(known[1])
+        made = self._wrap(value)
+        output.remember_variable(value, made)
+        if made.mutation_type is not None:
+            name = self.source.name()
+            output.mutables[name] = self.source
+            output.trail.append(lambda: output.mutables.pop(name))
+        return made
+
+    def install_guards(self, create_fn: Any, value: Any) -> frozenset[Any]:
+        """Have the value checked."""
+        return self.tx.output.install_guard(self.source, create_fn, value)
+
+    def _again(self, known: VariableTracker) -> VariableTracker:
+        first = known.source
+        if first is None or first.name() == self.source.name():
+            return known
+        guards = self.install_guards(GuardBuilder.DUPLICATE_INPUT, first.name())
+        return known.with_guards(guards)
+
+    def _wrap(self, value: Any) -> VariableTracker:
+        kind = type(value)
+        if kind is torch.Tensor or kind is torch.nn.Parameter:
+            return self._wrap_tensor(value)
+        if kind in (tuple, list):
+            return self._wrap_sequence(value)
+        if kind is dict and all(is_constant(key) and key == key for key in value):
+            return self._wrap_dict(value)
+        if kind is torch.Size:
+            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
+            items = [ConstantVariable(item, guards=guards) for item in value]
+            return SizeVariable(items, source=self.source, guards=guards)
+        if kind is range:
+            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
+            return RangeVariable(value, source=self.source, guards=guards)
+        if kind is slice and is_constant((value.start, value.stop, value.step)):
+            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
+            items = [ConstantVariable(v) for v in (value.start, value.stop, value.step)]
+            return SliceVariable(items, source=self.source, guards=guards)
+        if isinstance(value, torch.nn.Module) and "_parameters" in value.__dict__:
+            guards = self.install_guards(GuardBuilder.NN_MODULE, value)
+            return NNModuleVariable(
+                value, source=self.source, guards=guards,
+                mutation_type=AttributeMutationExisting(),
+            )  # fmt: skip
+        found = self._wrap_callable(value)
+        if found is not None:
+            return found
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        return UserDefinedObjectVariable(
+            value, source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
+        )
+
+    def _wrap_callable(self, value: Any) -> VariableTracker | None:
+        kind = type(value)
+        source = self.source
+        if kind is types.ModuleType:
+            guards = self.install_guards(GuardBuilder.PYMODULE_MATCH, value)
+            return PythonModuleVariable(value, source=source, guards=guards)
+        if kind is types.MethodType and type(value.__func__) is types.FunctionType:
+            return self._wrap_method(value)
+        if isinstance(value, type):
+            if value in ctx_manager.GRAD_MODES:
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return ctx_manager.GradModeClassVariable(value, source=source, guards=guards)
+            if torch_functions.is_torch_function(value):
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return torch_functions.TorchInGraphFunctionVariable(
+                    value, source=source, guards=guards
+                )
+            if value.__module__ == "builtins" and issubclass(value, BaseException):
+                guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
+                return ExceptionClassVariable(value, source=source, guards=guards)
+            if value.__module__ == "builtins":
+                guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
+                return BuiltinVariable(value, source=source, guards=guards)
+            guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+            return UserDefinedClassVariable(value, source=source, guards=guards)
+        if kind not in (types.FunctionType, *_BUILTIN_FUNCTIONS, *_METHOD_DESCRIPTORS):
+            return None
+        if torch_functions.is_torch_function(value):
+            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
+            return torch_functions.TorchInGraphFunctionVariable(value, source=source, guards=guards)
+        if kind is types.FunctionType:
+            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
+            return UserFunctionVariable(value, source=source, guards=guards)
+        if kind in _BUILTIN_FUNCTIONS and is_builtin(value):
+            guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
+            return BuiltinVariable(value, source=source, guards=guards)
+        return None
+
+    def _wrap_method(self, value: types.MethodType) -> VariableTracker:
+        from stepper.engines.native.source import AttrSource
+
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        function = self.tx.build(AttrSource(self.source, "__func__"), value.__func__)
+        owner = self.tx.build(AttrSource(self.source, "__self__"), value.__self__)
+        if not isinstance(function, BaseUserFunctionVariable):
+            return UserDefinedObjectVariable(value, source=self.source, guards=guards)
+        options = VariableTracker.propagate(function, owner)
+        return UserMethodVariable(
+            function, owner, source=self.source, guards=guards | options["guards"]
+        )
+
+    def _wrap_tensor(self, value: torch.Tensor) -> VariableTracker:
+        if (
+            value.is_sparse
+            or value.is_quantized
+            or value.is_nested
+            or value.layout != torch.strided
+        ):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return UserDefinedObjectVariable(value, source=self.source, guards=guards)
+        proxy = self.tx.output.placeholder(self.source, value)
+        guards = self.install_guards(GuardBuilder.TENSOR_MATCH, value)
+        return TensorVariable(proxy, type(value), source=self.source, guards=guards)
+
+    def _wrap_sequence(self, value: Any) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
+        items = [
+            LazyVariableTracker(item, GetItemSource(self.source, index))
+            for index, item in enumerate(value)
+        ]
+        if type(value) is tuple:
+            return TupleVariable(items, source=self.source, guards=guards)
+        return ListVariable(
+            items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
+        )
+
+    def _wrap_dict(self, value: Any) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
+        items: dict[Any, VariableTracker] = {
+            key: LazyVariableTracker(item, GetItemSource(self.source, key))
+            for key, item in value.items()
+        }
+        return ConstDictVariable(
+            items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
+        )
+
+
+def is_builtin(value: Any) -> bool:
+    """Whether a C function belongs to Python, and to no object."""
+    owner = value.__self__
+    return value in OPERATORS or owner is None or type(owner) is types.ModuleType

@@ -1,0 +1,431 @@
+"""Builtin functions and operators."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.variables import dicts, iter, lists
+from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
+from stepper.engines.native.variables.tensor import TensorVariable
+
+if TYPE_CHECKING:
+    from stepper.engines.native.codegen import PyCodegen
+    from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+
+MAX_FOLDED = 4096
+"""Bits, characters or items of a constant that folding may make."""
+
+_PURE: frozenset[Any] = frozenset(
+    {
+        abs, bool, bytes, chr, complex, divmod, float, format, frozenset, int, len, max, min, ord,
+        pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple, slice,
+        math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.prod, math.gcd,
+        math.sin, math.cos, math.tan, math.tanh, math.pow, math.isclose, math.isnan, math.isinf,
+        math.trunc, math.fabs, math.copysign, operator.index, operator.truth,
+    }
+)  # fmt: skip
+"""Functions that are called when all their arguments are constants."""
+
+OPERATORS: frozenset[Any] = frozenset(
+    getattr(operator, name) for name in operator.__all__ if not name.endswith("getter")
+)
+
+
+def fold(
+    function: Callable[..., Any],
+    args: Sequence[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+    skip: int = 0,
+) -> VariableTracker:
+    """Call a function of constants; of the first `skip` arguments only the guards count.
+
+    Raises:
+        Unsupported: it raises, the result is no constant, or would be huge.
+    """
+    options = VariableTracker.propagate(args, list(kwargs.values()))
+    values = [arg.as_python_constant() for arg in args[skip:]]
+    named = {key: arg.as_python_constant() for key, arg in kwargs.items()}
+    if function in (operator.pow, operator.ipow, operator.lshift, operator.ilshift, pow):
+        if any(type(value) is int and abs(value) > MAX_FOLDED for value in values[1:]):
+            raise unimplemented("a huge number")
+    elif function in (operator.mul, operator.imul):
+        sizes = [len(v) if isinstance(v, str | bytes | tuple | list) else 1 for v in values]
+        counts = [v for v in values if type(v) is int]
+        if max(sizes) > 1 and max(sizes) * max([1, *counts]) > MAX_FOLDED:
+            raise unimplemented("a huge sequence")
+    try:
+        result = function(*values, **named)
+    except Exception as error:
+        raise unimplemented(f"{type(error).__name__}: {error}") from None
+    return wrap_constant(result, options["guards"])
+
+
+def all_constant(args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]) -> bool:
+    """Whether all arguments are constants."""
+    return all(arg.is_python_constant() for arg in (*args, *kwargs.values()))
+
+
+class BuiltinVariable(VariableTracker):
+    """A builtin function or class.
+
+    fn: the function.
+    """
+
+    def __init__(self, fn: Any, **options: Any) -> None:
+        super().__init__(**options)
+        self.fn = fn
+
+    def describe(self) -> str:
+        return f"builtin {getattr(self.fn, '__name__', '')}"
+
+    def python_type(self) -> type:
+        return type(self.fn)
+
+    def as_python_constant(self) -> Any:
+        return self.fn
+
+    def truth(self, tx: InstructionTranslatorBase) -> bool:
+        return True
+
+    def reconstruct(self, codegen: PyCodegen) -> None:
+        codegen.load_const(self.fn)
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        if name == "__name__":
+            return ConstantVariable(self.fn.__name__, guards=self.guards)
+        raise self.refuse(f"attribute {name}")
+
+    def call_function(
+        self,
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        handler = _HANDLERS.get(self.fn)
+        if handler is not None:
+            found = handler(tx, args, kwargs)
+            if found is not None:
+                return found
+        if self.fn in OPERATORS and not kwargs:
+            if len(args) == 2:
+                return binary_op(tx, self.fn, *args)
+            if len(args) == 1 and isinstance(args[0], TensorVariable):
+                return unary_op(tx, self.fn, args[0])
+        if any(isinstance(arg, TensorVariable) for arg in args):
+            if self.fn in (abs, pow, round, divmod):
+                return tx.call_in_graph("call_function", self.fn, args, kwargs)
+        elif (self.fn in _PURE or self.fn in OPERATORS) and all_constant(args, kwargs):
+            return fold(self.fn, args, kwargs)
+        raise unimplemented(f"a call of {self.describe()}")
+
+
+# --- operators
+
+
+def unary_op(tx: InstructionTranslatorBase, operation: Any, a: VariableTracker) -> VariableTracker:
+    """`-a`, `+a`, `~a`."""
+    if isinstance(a, TensorVariable):
+        return tx.call_in_graph("call_function", operation, [a], {})
+    return fold(operation, [a], {})
+
+
+def binary_op(
+    tx: InstructionTranslatorBase, operation: Any, a: VariableTracker, b: VariableTracker
+) -> VariableTracker:
+    """An operator of two values, comparisons included."""
+    if operation is operator.getitem:
+        return a.getitem(tx, b)
+    if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
+        for each in (a, b):
+            if not isinstance(each, TensorVariable) and not (
+                each.is_python_constant() and type(each.as_python_constant()) in _NUMBERS
+            ):
+                raise unimplemented(f"an operator of a tensor and {each.describe()}")
+        return tx.call_in_graph("call_function", operation, [a, b], {})
+    options = VariableTracker.propagate(a, b)
+    if isinstance(a, lists.BaseListVariable) and isinstance(b, lists.BaseListVariable):
+        if operation in _COMPARISONS:
+            return lists.compare_sequences(tx, operation, a, b)
+        if operation in (operator.add, operator.iadd, operator.concat):
+            if operation is operator.iadd and isinstance(a, lists.ListVariable):
+                return a.become(tx, [*a.items, *b.items], "extend", b)
+            if a.python_type() is b.python_type():
+                return a.make([*a.items, *b.items], options["guards"])
+    if operation in (operator.mul, operator.imul):
+        for sequence, count in ((a, b), (b, a)):
+            if isinstance(sequence, lists.BaseListVariable) and isinstance(count, ConstantVariable):
+                if operation is operator.imul and isinstance(sequence, lists.ListVariable):
+                    break
+                if type(count.value) is not int:
+                    break
+                tx.spend(len(sequence.items) * max(0, count.value))
+                return sequence.make(list(sequence.items) * count.value, options["guards"])
+    if isinstance(a, dicts.ConstDictVariable) and isinstance(b, dicts.ConstDictVariable):
+        if operation in (operator.eq, operator.ne):
+            return dicts.equal_dicts(tx, operation, a, b)
+        if operation is operator.or_:
+            return dicts.ConstDictVariable.new({**a.items, **b.items}, options["guards"])
+    immutable = a.mutation_type is None and b.mutation_type is None
+    if immutable and a.is_python_constant() and b.is_python_constant():
+        return fold(_NOT_IN_PLACE.get(operation, operation), [a, b], {})
+    if isinstance(a, ConstantVariable) and a.python_type() is str and operation is operator.mod:
+        return fold(operation, [a, b], {})
+    if operation in (operator.eq, operator.ne) and (
+        isinstance(a, ConstantVariable) and a.value is None
+    ) | (isinstance(b, ConstantVariable) and b.value is None):
+        builtin_types = (lists.BaseListVariable, dicts.ConstDictVariable, ConstantVariable)
+        if isinstance(a, builtin_types) and isinstance(b, builtin_types):
+            return ConstantVariable(operation is operator.ne, **options)
+    raise unimplemented(f"operator {operation.__name__} of {a.describe()} and {b.describe()}")
+
+
+_NUMBERS = (int, float, bool, complex)
+_COMPARISONS = frozenset(
+    {operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge}
+)
+_NOT_IN_PLACE: dict[Any, Any] = {
+    getattr(operator, name): getattr(operator, name[1:] + ("_" if name in ("iand", "ior") else ""))
+    for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul",
+                 "ilshift", "irshift", "iand", "ior", "ixor")
+}  # fmt: skip
+
+
+# --- functions
+
+Handler = Callable[
+    ["InstructionTranslatorBase", list[VariableTracker], dict[str, VariableTracker]],
+    VariableTracker | None,
+]
+_HANDLERS: dict[Any, Handler] = {}
+
+
+def handles(*functions: Any) -> Callable[[Handler], Handler]:
+    """The decorated function knows what these do; its None means that it does not, here."""
+
+    def register(handler: Handler) -> Handler:
+        _HANDLERS.update(dict.fromkeys(functions, handler))
+        return handler
+
+    return register
+
+
+@handles(len)
+def _len(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    (value,) = args
+    options = VariableTracker.propagate(value)
+    if isinstance(value, lists.BaseListVariable | dicts.ConstDictVariable):
+        return ConstantVariable(len(value.items), **options)
+    if isinstance(value, dicts.DictViewVariable):
+        return ConstantVariable(len(value.unpack(tx)), **options)
+    if isinstance(value, TensorVariable):
+        return value.call_method(tx, "__len__", [], {})
+    if hasattr(value, "length"):
+        found: VariableTracker = value.length(tx)
+        return found
+    return None
+
+
+@handles(builtins.iter)
+def _iter(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    return iter.iterate(tx, args[0]) if len(args) == 1 else None
+
+
+@handles(next)
+def _next(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    if not isinstance(args[0], iter.IteratorVariable):
+        return None
+    found = args[0].next_variable(tx)
+    if found is None:
+        if len(args) == 1:
+            raise unimplemented("StopIteration")
+        return args[1]
+    return found
+
+
+def _combine(function: Any) -> Handler:
+    def handler(
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker | None:
+        count, strict = 0, False
+        if function is enumerate and (
+            start := kwargs.get("start") or next(builtins.iter(args[1:]), None)
+        ):
+            count, args = start.as_python_constant(), args[:1]
+        if function is zip and "strict" in kwargs:
+            strict = bool(kwargs["strict"].as_python_constant())
+        elif kwargs and function is not enumerate:
+            return None
+        first = 1 if function is map else 0
+        items = [*args[:first], *[iter.iterate(tx, each) for each in args[first:]]]
+        options = VariableTracker.propagate(args, list(kwargs.values()))
+        return iter.CombinedIteratorVariable(function, items, count, strict, **options)
+
+    return handler
+
+
+_HANDLERS.update({function: _combine(function) for function in (zip, enumerate, map)})
+
+
+@handles(list)
+def _list(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    items = args[0].unpack(tx) if args else []
+    return lists.ListVariable.new(items, VariableTracker.propagate(args)["guards"])
+
+
+@handles(tuple)
+def _tuple(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    if args and type(args[0]) is lists.TupleVariable:
+        return args[0]
+    items = args[0].unpack(tx) if args else []
+    return lists.TupleVariable(items, **VariableTracker.propagate(args))
+
+
+@handles(dict)
+def _dict(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    items: dict[Any, VariableTracker] = {}
+    for other in args:
+        items.update(dicts.pairs_of(tx, other))
+    options = VariableTracker.propagate(args, list(kwargs.values()))
+    return dicts.ConstDictVariable.new({**items, **kwargs}, options["guards"])
+
+
+@handles(reversed)
+def _reversed(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    value = args[0]
+    if not isinstance(value, lists.BaseListVariable | lists.RangeVariable):
+        return None
+    items = value.unpack(tx)[::-1]
+    if value.mutation_type is not None:
+        raise value.refuse("reversed()")
+    options: dict[str, Any] = VariableTracker.propagate(value)
+    return iter.ListIteratorVariable(lists.TupleVariable(items, **options), **options)
+
+
+@handles(bool)
+def _bool(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    if not args:
+        return ConstantVariable(False)
+    return ConstantVariable(args[0].truth(tx), **VariableTracker.propagate(args))
+
+
+def _quantifier(stop: bool) -> Handler:
+    def handler(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker:
+        iterator = iter.iterate(tx, args[0])
+        options = VariableTracker.propagate(args)
+        while (value := iterator.next_variable(tx)) is not None:
+            tx.spend(1)
+            options = VariableTracker.propagate(value, ConstantVariable(None, **options))
+            if value.truth(tx) is stop:
+                return ConstantVariable(stop, **options)
+            iterator = tx.output.side_effects.latest(iterator)
+        return ConstantVariable(not stop, **options)
+
+    return handler
+
+
+_HANDLERS[any] = _quantifier(True)
+_HANDLERS[all] = _quantifier(False)
+
+
+@handles(sum)
+def _sum(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    if kwargs:
+        return None
+    total = args[1] if len(args) > 1 else ConstantVariable(0)
+    return functools.reduce(
+        lambda a, b: binary_op(tx, operator.add, a, b), args[0].unpack(tx), total
+    )
+
+
+@handles(isinstance)
+def _isinstance(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    value, classes = args
+    kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
+    found = tuple(class_of(kind) for kind in kinds)
+    kind = value.python_type()
+    options = VariableTracker.propagate(value, classes, kinds)
+    return ConstantVariable(any(is_subclass(kind, each) for each in found), **options)
+
+
+@handles(issubclass)
+def _issubclass(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    value, classes = args
+    kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
+    answer = any(is_subclass(class_of(value), class_of(kind)) for kind in kinds)
+    return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
+
+
+def class_of(tracker: VariableTracker) -> type:
+    """The class that a tracker stands for."""
+    found = getattr(tracker, "fn", None) if isinstance(tracker, BuiltinVariable) else None
+    found = getattr(tracker, "value", None) if found is None else found
+    if not isinstance(found, type):
+        raise tracker.refuse("use as a class")
+    return found
+
+
+def is_subclass(kind: type, of: type) -> bool:
+    """`issubclass`, where it runs nobody's code."""
+    if of is torch.nn.Parameter or type(of) is type or isinstance(of, type(torch.Tensor)):
+        return of in kind.__mro__
+    import abc
+
+    if type(of) is abc.ABCMeta and of.__module__ in ("collections.abc", "numbers", "typing"):
+        return issubclass(kind, of)
+    raise unimplemented(f"isinstance with {of.__name__}, whose class is {type(of).__name__}")
+
+
+@handles(type)
+def _type(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    if len(args) != 1:
+        return None
+    found: VariableTracker = tx.class_variable(args[0])
+    return found
+
+
+@handles(getattr)
+def _getattr(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    owner, name = args[0], args[1].as_python_constant()
+    if len(args) == 3 and not has_attribute(tx, owner, name):
+        return args[2].with_guards(owner.guards)
+    return owner.var_getattr(tx, name)
+
+
+@handles(hasattr)
+def _hasattr(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    owner, name = args[0], args[1].as_python_constant()
+    return ConstantVariable(has_attribute(tx, owner, name), **VariableTracker.propagate(args))
+
+
+def has_attribute(tx: Any, owner: VariableTracker, name: str) -> bool:
+    """Whether the value has an attribute of this name."""
+    check = getattr(owner, "has_attribute", None)
+    if check is not None:
+        return bool(check(tx, name))
+    if isinstance(owner, lists.BaseListVariable | dicts.ConstDictVariable | ConstantVariable):
+        return hasattr(owner.python_type(), name)
+    raise owner.refuse("hasattr")
+
+
+@handles(setattr)
+def _setattr(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    owner, name, value = args
+    owner.var_setattr(tx, name.as_python_constant(), value)
+    return ConstantVariable(None)
+
+
+@handles(callable)
+def _callable(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    kind = args[0].python_type()
+    return ConstantVariable(hasattr(kind, "__call__"), **VariableTracker.propagate(args))  # noqa: B004

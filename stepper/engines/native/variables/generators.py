@@ -1,0 +1,78 @@
+"""Generators that are made and used up while the frame is interpreted.
+
+A generator is a function that is interpreted piece by piece. Where it stands is kept like the
+position of any iterator: a snapshot of its translator, replaced by a new one at each step.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+from stepper.engines.native.variables.base import ValueMutationNew, VariableTracker
+from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.iter import IteratorVariable
+
+if TYPE_CHECKING:
+    from stepper.engines.native.symbolic_convert import (
+        InliningInstructionTranslator,
+        InstructionTranslatorBase,
+    )
+
+
+class LocalGeneratorObjectVariable(IteratorVariable):
+    """A generator.
+
+    code: its code.
+    state: translator, instruction, stack, locals and blocks as they are now; None: it has ended.
+    """
+
+    def __init__(self, code: types.CodeType, state: Any, **options: Any) -> None:
+        super().__init__(**options)
+        self.code = code
+        self.state = state
+
+    @classmethod
+    def begin(cls, tx: InliningInstructionTranslator) -> LocalGeneratorObjectVariable:
+        """A generator that has not run yet."""
+        return cls(tx.f_code, _snapshot(tx), mutation_type=ValueMutationNew())
+
+    def describe(self) -> str:
+        return f"generator {self.code.co_qualname}"
+
+    def python_type(self) -> type:
+        return types.GeneratorType
+
+    def next_variable(self, tx: InstructionTranslatorBase) -> VariableTracker | None:
+        from stepper.engines.native.symbolic_convert import InliningInstructionTranslator
+
+        if self.state is None:
+            return None
+        made, at, stack, symbolic_locals, blocks = self.state
+        running = object.__new__(InliningInstructionTranslator)
+        running.__dict__.update(made.__dict__)
+        running.parent, running.depth = tx, tx.depth + 1
+        running.instruction_pointer = at
+        running.stack, running.block_stack = list(stack), list(blocks)
+        running.symbolic_locals = dict(symbolic_locals)
+        running.run_inlined()
+        value = running.yielded
+        running.yielded = None
+        if value is not None:
+            running.push(ConstantVariable(None))  # what `send` would give
+        state = _snapshot(running) if value is not None else None
+        new = LocalGeneratorObjectVariable(
+            self.code, state, guards=self.guards, mutation_type=self.mutation_type
+        )
+        tx.output.side_effects.mutate(self, new, "next")
+        return None if value is None else value.with_guards(self.guards)
+
+
+def _snapshot(tx: InliningInstructionTranslator) -> Any:
+    return (
+        tx,
+        tx.instruction_pointer,
+        tuple(tx.stack),
+        dict(tx.symbolic_locals),
+        tuple(tx.block_stack),
+    )

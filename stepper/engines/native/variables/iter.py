@@ -1,0 +1,248 @@
+"""Iterators: where they stand is a change of the iterator, kept like all others in the side
+effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.variables.base import ValueMutationNew, VariableTracker
+from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.dicts import ConstDictVariable, DictViewVariable
+from stepper.engines.native.variables.lists import (
+    BaseListVariable,
+    RangeVariable,
+    SliceVariable,
+    TupleVariable,
+)
+
+if TYPE_CHECKING:
+    from stepper.engines.native.codegen import PyCodegen
+    from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+
+
+class IteratorVariable(VariableTracker):
+    """An iterator that the frame made."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("mutation_type", ValueMutationNew())
+        super().__init__(**options)
+
+    def next_variable(self, tx: InstructionTranslatorBase) -> VariableTracker | None:
+        """The next value, None: there is none."""
+        raise NotImplementedError
+
+    def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
+        values = []
+        current: IteratorVariable = self
+        while (value := current.next_variable(tx)) is not None:
+            tx.spend(1)
+            values.append(value)
+            newest = tx.output.side_effects.latest(current)
+            assert isinstance(newest, IteratorVariable)
+            current = newest
+        return values
+
+    def truth(self, tx: InstructionTranslatorBase) -> bool:
+        return True
+
+    def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
+        raise self.refuse("a membership test")
+
+
+class ListIteratorVariable(IteratorVariable):
+    """Over a sequence that may change meanwhile.
+
+    base: the sequence.
+    index: of the next item, None: exhausted.
+    """
+
+    def __init__(self, base: VariableTracker, index: int | None = 0, **options: Any) -> None:
+        super().__init__(**options)
+        self.base = base
+        self.index = index
+
+    def python_type(self) -> type:
+        return type(iter([])) if self.base.python_type() is list else type(iter(()))
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.base]
+
+    def _items(self, tx: InstructionTranslatorBase) -> Sequence[Any]:
+        base = tx.output.side_effects.latest(self.base)
+        if isinstance(base, BaseListVariable):
+            return base.items
+        if isinstance(base, RangeVariable):
+            return base.value
+        raise self.refuse("iteration")
+
+    def _moved(self, tx: InstructionTranslatorBase, index: int | None) -> None:
+        new = type(self)(
+            self.base, index, guards=self.guards, mutation_type=self.mutation_type,
+        )  # fmt: skip
+        tx.output.side_effects.mutate(self, new, "next")
+
+    def next_variable(self, tx: InstructionTranslatorBase) -> VariableTracker | None:
+        if self.index is None:
+            return None
+        items = self._items(tx)
+        if self.index >= len(items):
+            self._moved(tx, None)
+            return None
+        item = items[self.index]
+        self._moved(tx, self.index + 1)
+        if isinstance(item, VariableTracker):
+            return tx.realize(item).with_guards(self.guards)
+        return ConstantVariable(item, guards=self.guards)
+
+    def reconstruct(self, codegen: PyCodegen) -> None:
+        codegen.load_callable(iter)
+        if self.index is None:
+            codegen.build("BUILD_TUPLE", 0)
+            codegen.call(1)
+            return
+        codegen(self.base)
+        codegen.call(1)
+        if self.index:
+            codegen.dup()
+            codegen.load_method("__setstate__")
+            codegen.load_const(self.index)
+            codegen.call_method(1)
+            codegen.pop_top()
+
+
+class ConstantIteratorVariable(ListIteratorVariable):
+    """Over the characters of a string, or the bytes of bytes."""
+
+    def python_type(self) -> type:
+        return type(iter(self.base.as_python_constant()))
+
+    def _items(self, tx: InstructionTranslatorBase) -> Sequence[Any]:
+        items: Sequence[Any] = self.base.as_python_constant()
+        return items
+
+
+class DictIteratorVariable(IteratorVariable):
+    """Over a dictionary or one of its views.
+
+    base: the view.
+    index: of the next entry, None: exhausted.
+    size: of the dictionary when the iteration began.
+    """
+
+    def __init__(
+        self, base: DictViewVariable, index: int | None, size: int, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.base = base
+        self.index = index
+        self.size = size
+
+    def python_type(self) -> type:
+        return type(iter({}))
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.base]
+
+    def next_variable(self, tx: InstructionTranslatorBase) -> VariableTracker | None:
+        if self.index is None:
+            return None
+        items = self.base.unpack(tx)
+        if len(items) != self.size:
+            raise unimplemented("RuntimeError: dictionary changed size during iteration")
+        done = self.index >= len(items)
+        new = DictIteratorVariable(
+            self.base, None if done else self.index + 1, self.size,
+            guards=self.guards, mutation_type=self.mutation_type,
+        )  # fmt: skip
+        tx.output.side_effects.mutate(self, new, "next")
+        return None if done else items[self.index]
+
+    def reconstruct(self, codegen: PyCodegen) -> None:
+        if self.index != 0:
+            raise self.refuse("reconstruction in the middle")
+        codegen.load_callable(iter)
+        codegen(self.base)
+        codegen.call(1)
+
+
+class CombinedIteratorVariable(IteratorVariable):
+    """`zip`, `enumerate` or `map` over other iterators.
+
+    function: which of them.
+    items: the iterators; of `map`, the function before them.
+    count: of `enumerate`, the next number.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        items: Sequence[VariableTracker],
+        count: int = 0,
+        strict: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.function = function
+        self.items = list(items)
+        self.count = count
+        self.strict = strict
+
+    def python_type(self) -> type:
+        kind: type = self.function
+        return kind
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.items
+
+    def next_variable(self, tx: InstructionTranslatorBase) -> VariableTracker | None:
+        values = []
+        for each in self.items[1:] if self.function is map else self.items:
+            iterator = tx.output.side_effects.latest(each)
+            assert isinstance(iterator, IteratorVariable)
+            value = iterator.next_variable(tx)
+            if value is None:
+                if self.strict:
+                    raise unimplemented("zip with strict that may raise")
+                return None
+            values.append(value)
+        if not values:
+            return None
+        options = self.propagate(self, values)
+        if self.function is zip:
+            return TupleVariable(values, **options)
+        if self.function is map:
+            return tx.realize(self.items[0]).call_function(tx, values, {})
+        new = CombinedIteratorVariable(
+            self.function, self.items, self.count + 1,
+            guards=self.guards, mutation_type=self.mutation_type,
+        )  # fmt: skip
+        tx.output.side_effects.mutate(self, new, "next")
+        return TupleVariable([ConstantVariable(self.count), *values], **options)
+
+    def reconstruct(self, codegen: PyCodegen) -> None:
+        if self.strict:
+            raise self.refuse("reconstruction")
+        codegen.load_callable(self.function)
+        codegen.foreach(self.items)
+        if self.function is enumerate:
+            codegen.load_const(self.count)
+        codegen.call(len(self.items) + (self.function is enumerate))
+
+
+def iterate(tx: InstructionTranslatorBase, value: VariableTracker) -> IteratorVariable:
+    """`iter(value)`."""
+    options: dict[str, Any] = VariableTracker.propagate(value)
+    if isinstance(value, IteratorVariable):
+        return value
+    if isinstance(value, BaseListVariable | RangeVariable) and not isinstance(value, SliceVariable):
+        return ListIteratorVariable(value, **options)
+    if isinstance(value, ConstDictVariable):
+        value = DictViewVariable(value, "keys", **options)
+    if isinstance(value, DictViewVariable):
+        return DictIteratorVariable(value, 0, len(value.unpack(tx)), **options)
+    if isinstance(value, ConstantVariable) and isinstance(value.value, str | bytes):
+        return ConstantIteratorVariable(value, **options)
+    # What is unpacked at once is made into a tuple: nothing can change it meanwhile.
+    return ListIteratorVariable(TupleVariable(value.unpack(tx), **options), **options)

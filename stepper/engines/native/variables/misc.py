@@ -1,0 +1,77 @@
+"""Modules of Python, and `super()`."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+from stepper.engines.native.source import AttrSource
+from stepper.engines.native.variables.base import VariableTracker
+
+if TYPE_CHECKING:
+    from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+
+
+class PythonModuleVariable(VariableTracker):
+    """A module.
+
+    value: it.
+    """
+
+    def __init__(self, value: types.ModuleType, **options: Any) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def describe(self) -> str:
+        return f"module {self.value.__name__}"
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def truth(self, tx: InstructionTranslatorBase) -> bool:
+        return True
+
+    def has_attribute(self, tx: InstructionTranslatorBase, name: str) -> bool:
+        """Whether the module has it; only where that can be checked again."""
+        if name in self.value.__dict__:
+            tx.build(AttrSource(self._source(), name), self.value.__dict__[name])
+            return True
+        raise self.refuse(f"hasattr {name}")
+
+    def _source(self) -> Any:
+        if self.source is None:
+            raise self.refuse("attributes")
+        return self.source
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        if name not in self.value.__dict__:
+            raise self.refuse(f"attribute {name}")
+        found = tx.build(AttrSource(self._source(), name), self.value.__dict__[name])
+        return found.with_guards(self.guards)
+
+
+class SuperVariable(VariableTracker):
+    """`super()`.
+
+    objvar: the object.
+    typevar: the class after which the search begins.
+    """
+
+    def __init__(self, typevar: VariableTracker, objvar: VariableTracker, **options: Any) -> None:
+        super().__init__(**options)
+        self.typevar = typevar
+        self.objvar = objvar
+
+    def python_type(self) -> type:
+        return super
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        find = getattr(self.objvar, "attribute_of_class", None)
+        start = getattr(self.typevar, "value", None)
+        if find is None or start is None:
+            raise self.refuse(f"attribute {name}")
+        mro = self.objvar.python_type().__mro__
+        if start not in mro:
+            raise self.refuse(f"attribute {name}")
+        found: VariableTracker = find(tx, name, mro[mro.index(start) + 1 :])
+        return found.with_guards(self.guards)

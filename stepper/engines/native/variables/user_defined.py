@@ -1,0 +1,278 @@
+"""Objects and classes of the program.
+
+What is read of an object is read as `object.__getattribute__` would, without calling it: the class
+decides (a data descriptor, or a method of its own for attributes, is refused), then the object's
+dictionary, then what the class has. Each step that could come out otherwise is guarded: the class
+of the object, whether its dictionary has the name, and what the class has.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import TYPE_CHECKING, Any
+
+from stepper.engines.native.exc import Unsupported, unimplemented
+from stepper.engines.native.guard_builder import GuardBuilder
+from stepper.engines.native.source import AttrSource, GetItemSource, TypeSource
+from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.functions import (
+    BaseUserFunctionVariable,
+    UserMethodVariable,
+)
+
+if TYPE_CHECKING:
+    from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+
+_MISSING: Any = object()
+
+
+class UserDefinedVariable(VariableTracker):
+    """The base of objects and classes of the program.
+
+    value: the object.
+    """
+
+    def __init__(self, value: Any, **options: Any) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+
+class UserDefinedClassVariable(UserDefinedVariable):
+    """A class."""
+
+    def describe(self) -> str:
+        return f"class {self.value.__qualname__}"
+
+    def truth(self, tx: InstructionTranslatorBase) -> bool:
+        if type(self.value) is not type:
+            raise self.refuse("the truth")
+        return True
+
+    def as_python_constant(self) -> Any:
+        return self.value
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        if self.source is None:
+            raise self.refuse(f"attribute {name}")
+        if name in ("__name__", "__qualname__", "__module__"):
+            return tx.build(AttrSource(self.source, name), getattr(self.value, name))
+        if "__getattribute__" in type(self.value).__dict__ and type(self.value) is not type:
+            raise self.refuse(f"attribute {name}")
+        found = inspect.getattr_static(self.value, name, _MISSING)
+        if type(found) is staticmethod:
+            found = found.__func__
+        if found is _MISSING or is_data_descriptor(found) or not is_plain_attribute(found):
+            raise self.refuse(f"attribute {name}")
+        return tx.build(AttrSource(self.source, name), found).with_guards(self.guards)
+
+    def call_function(
+        self,
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        raise unimplemented(f"an instance of {self.value.__qualname__}")
+
+
+class UserDefinedObjectVariable(UserDefinedVariable):
+    """An object."""
+
+    def describe(self) -> str:
+        name = f"object of class {type(self.value).__qualname__}"
+        return f"{name} {self.source.name()}" if self.source is not None else name
+
+    def truth(self, tx: InstructionTranslatorBase) -> bool:
+        kind = type(self.value)
+        if lookup(kind.__mro__, "__bool__") is _MISSING and (
+            lookup(kind.__mro__, "__len__") is _MISSING
+        ):
+            return True
+        raise self.refuse("the truth")
+
+    def _source(self) -> Any:
+        if self.source is None:
+            raise self.refuse("attributes")
+        return self.source
+
+    def _check_plain(self, name: str) -> None:
+        kind = type(self.value)
+        for method in ("__getattribute__",):
+            if lookup(kind.__mro__, method) is not object.__dict__[method]:
+                raise self.refuse(f"attribute {name}")
+
+    def instance_dict(self) -> dict[str, Any]:
+        """The object's own attributes."""
+        found = object.__getattribute__(self.value, "__dict__")
+        if type(found) is not dict:
+            raise self.refuse("attributes")
+        return found
+
+    def has_attribute(self, tx: InstructionTranslatorBase, name: str) -> bool:
+        """Whether it has the attribute."""
+        if tx.output.side_effects.load_attr(self, name) is not None:
+            return True
+        try:
+            self.var_getattr(tx, name)
+        except AttributeMissing:
+            return False
+        return True
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        stored = tx.output.side_effects.load_attr(self, name)
+        if stored is not None:
+            return tx.realize(stored).with_guards(self.guards)
+        self._check_plain(name)
+        kind = type(self.value)
+        if name == "__class__":
+            return tx.class_variable(self)
+        of_class = lookup(kind.__mro__, name)
+        if of_class is not _MISSING and is_data_descriptor(of_class):
+            return self.data_descriptor(tx, name, of_class)
+        fields = self.instance_dict() if hasattr(kind, "__dict__") else {}
+        source = self._source()
+        if name in fields:
+            if name == "__dict__":
+                raise self.refuse("attribute __dict__")
+            found = tx.build(AttrSource(source, name), fields[name])
+            return found.with_guards(self.guards)
+        guards = tx.output.install_guard(
+            source, GuardBuilder.HASATTR, (name, False), name=source.name()
+        )
+        if of_class is _MISSING:
+            return self.missing(tx, name).with_guards(guards | self.guards)
+        return self.attribute_of_class(tx, name, kind.__mro__).with_guards(guards)
+
+    def missing(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        """What neither the object nor its class has."""
+        if lookup(type(self.value).__mro__, "__getattr__") is _MISSING:
+            raise AttributeMissing(
+                f"AttributeError: {type(self.value).__name__} has no attribute {name}"
+            )
+        raise self.refuse(f"attribute {name}")
+
+    def data_descriptor(
+        self, tx: InstructionTranslatorBase, name: str, descriptor: Any
+    ) -> VariableTracker:
+        """What a property, or another data descriptor of the class, gives."""
+        if type(descriptor) is property and type(descriptor.fget) is types.FunctionType:
+            source = AttrSource(AttrSource(TypeSource(self._source()), name), "fget")
+            function = tx.build(source, descriptor.fget)
+            return function.call_function(tx, [self], {})
+        if type(descriptor) is types.MemberDescriptorType:  # a slot
+            try:
+                value = descriptor.__get__(self.value)
+            except AttributeError:
+                raise self.refuse(f"attribute {name}") from None
+            return tx.build(AttrSource(self._source(), name), value).with_guards(self.guards)
+        raise self.refuse(f"attribute {name}")
+
+    def attribute_of_class(
+        self, tx: InstructionTranslatorBase, name: str, mro: tuple[type, ...]
+    ) -> VariableTracker:
+        """What the first of these classes that has the name gives for this object."""
+        found = lookup(mro, name)
+        if found is _MISSING:
+            raise self.refuse(f"attribute {name}")
+        kind = next(cls for cls in mro if name in cls.__dict__)
+        index = type(self.value).__mro__.index(kind)
+        base = AttrSource(TypeSource(self._source()), "__mro__")
+        where = GetItemSource(base, index)
+        of_type = TypeSource(self._source()) if index == 0 else where
+        # `type(x).f` finds what the first class of the order has, unless that is asked for.
+        first = next(cls for cls in type(self.value).__mro__ if name in cls.__dict__)
+        if first is kind:
+            of_type = TypeSource(self._source())
+        source = AttrSource(of_type, name)
+        if type(found) is staticmethod:
+            return tx.build(source, found.__func__).with_guards(self.guards)
+        if type(found) is types.FunctionType:
+            function = tx.build(source, found)
+            if not isinstance(function, BaseUserFunctionVariable):
+                raise self.refuse(f"method {name}")
+            options = self.propagate(self, function)
+            own = AttrSource(self._source(), name) if first is kind else None
+            return UserMethodVariable(function, self, source=own, **options)
+        if hasattr(type(found), "__get__"):
+            raise self.refuse(f"attribute {name}")
+        return tx.build(source, found).with_guards(self.guards)
+
+    def var_setattr(self, tx: InstructionTranslatorBase, name: str, value: VariableTracker) -> None:
+        kind = type(self.value)
+        of_class = lookup(kind.__mro__, name)
+        if (
+            lookup(kind.__mro__, "__setattr__") is not object.__dict__["__setattr__"]
+            or (of_class is not _MISSING and is_data_descriptor(of_class))
+            or "__dict__" not in dir(kind)
+        ):
+            raise self.refuse(f"assignment to attribute {name}")
+        tx.output.side_effects.store_attr(self, name, value)
+
+    def call_function(
+        self,
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if type(lookup(type(self.value).__mro__, "__call__")) is not types.FunctionType:
+            raise self.refuse("a call")
+        method = self.attribute_of_class(tx, "__call__", type(self.value).__mro__)
+        return method.call_function(tx, args, kwargs)
+
+    def call_method(
+        self,
+        tx: InstructionTranslatorBase,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        return self.var_getattr(tx, name).call_function(tx, args, kwargs)
+
+    def _special(
+        self, tx: InstructionTranslatorBase, name: str, args: list[VariableTracker]
+    ) -> VariableTracker:
+        if type(lookup(type(self.value).__mro__, name)) is not types.FunctionType:
+            raise self.refuse(f"method {name}")
+        method = self.attribute_of_class(tx, name, type(self.value).__mro__)
+        return method.call_function(tx, args, {})
+
+    def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
+        return self._special(tx, "__getitem__", [key])
+
+    def setitem(
+        self, tx: InstructionTranslatorBase, key: VariableTracker, value: VariableTracker
+    ) -> None:
+        self._special(tx, "__setitem__", [key, value])
+
+    def length(self, tx: InstructionTranslatorBase) -> VariableTracker:
+        """`len(object)`."""
+        return self._special(tx, "__len__", [])
+
+    def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
+        return self._special(tx, "__iter__", []).unpack(tx)
+
+
+class AttributeMissing(Unsupported):
+    """Reading the attribute raises AttributeError."""
+
+
+def lookup(mro: tuple[type, ...], name: str) -> Any:
+    """What the first class that has the name has for it; `_MISSING`: none has."""
+    for cls in mro:
+        if name in cls.__dict__:
+            return cls.__dict__[name]
+    return _MISSING
+
+
+def is_data_descriptor(value: Any) -> bool:
+    """Whether a class's attribute comes before the object's own."""
+    kind = type(value)
+    return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
+
+
+def is_plain_attribute(value: Any) -> bool:
+    """Whether a class gives this as it is."""
+    return type(value) is types.FunctionType or not hasattr(type(value), "__get__")

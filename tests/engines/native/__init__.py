@@ -1,0 +1,1 @@
+"""The native engine: captured programs against the programs themselves."""

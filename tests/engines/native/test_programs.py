@@ -1,0 +1,34 @@
+"""Each program does, captured, what it does by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.engines.native import programs
+from tests.engines.native.harness import check
+
+NAMES = [function.__name__ for function, _ in programs.PROGRAMS]
+
+NO_GRAPH = {"alias", "isinst"}
+"""Nothing is computed in them."""
+
+BROKEN = {
+    "break_body", "break_expr", "loop_break", "try", "with_break", "raise", "opfail", "data",
+    "nested_break",
+}  # fmt: skip
+"""In these the graph breaks."""
+
+
+@pytest.mark.parametrize(("function", "args"), programs.PROGRAMS, ids=NAMES)
+def test_a_program_does_the_same(function: Any, args: Any) -> None:
+    explanation = check(function, *args, namespace=vars(programs))
+    name = function.__name__.rstrip("_")
+    if name in NO_GRAPH:
+        assert explanation.graph_count == 0
+    elif name in BROKEN:
+        assert explanation.breaks
+    else:
+        assert explanation.graph_count == 1, str(explanation)
+        assert not explanation.breaks
