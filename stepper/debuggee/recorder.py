@@ -52,8 +52,9 @@ class Recorder:
         self.everything = detail == "all"
         self._ids = {
             what: itertools.count(1)
-            for what in ("translation", "attempt", "guard", "node", "side_effect", "break")
+            for what in ("translation", "attempt", "node", "side_effect", "break")
         }
+        self.guard_ids = itertools.count(1)
         self._frame_ids = itertools.count(1)
         self.stepping: WalkFrame | None = None
         """The frame of a walk that is at its newest moment now, while the judge is asked."""
@@ -270,10 +271,13 @@ class Recorder:
         frame = FrameMirror(next(self._frame_ids), key, make_code, parent, attempt, call_moment)
         if self.everything:
             self._write_frame(frame)
-        if parent is not None and (self.everything or EventKind.INLINE in self.judge.wanted):
-            code = frame.code
-            subject = self._subject(EventKind.INLINE, name=code.qualname)
-            self._occurred(EventKind.INLINE, code.label, frame.id, subject)
+        if parent is not None:
+            if EventKind.INLINE in self.judge.wanted:
+                code = frame.code
+                subject = Subject(name=code.qualname)
+                self._occurred(EventKind.INLINE, code.label, frame.id, subject)
+            elif self.everything:
+                self._tell(EventKind.INLINE, frame.code.label, frame.id)
         return frame
 
     def _write_frame(self, frame: FrameMirror) -> None:
@@ -304,10 +308,6 @@ class Recorder:
         """Whether what an instruction causes of this kind is to be reported."""
         return self.everything or kind in self.judge.wanted
 
-    def new_guard_id(self) -> int:
-        """A number for the next guard."""
-        return self._next("guard")
-
     def guard(
         self, attempt: LiveAttempt, number: int, guard: Any, kind: str, source: str, scope: str
     ) -> None:
@@ -321,8 +321,7 @@ class Recorder:
         if EventKind.GUARD in self.judge.wanted:
             self._occurred(EventKind.GUARD, text, number, Subject(kind=kind, source=source))
         else:
-            at = self.stepping or frame
-            self._event(moment, EventKind.GUARD, text, number, None if at is None else at.id)
+            self._tell(EventKind.GUARD, text, number)
 
     def guard_withdrawn(self, attempt: LiveAttempt, number: int) -> None:
         """The engine's compiler takes a guard back."""
@@ -343,10 +342,12 @@ class Recorder:
         self._writer.node(node)
         if not known:
             attempt.translation.counts["nodes"] += 1
-            subject = self._subject(EventKind.NODE, target=node.target, name=node.name)
-            self._occurred(
-                EventKind.NODE, f"{node.name} = {node.op} {node.target}", node.id, subject
-            )
+            text = f"{node.name} = {node.op} {node.target}"
+            if EventKind.NODE in self.judge.wanted:
+                subject = Subject(target=node.target, name=node.name)
+                self._occurred(EventKind.NODE, text, node.id, subject)
+            else:
+                self._tell(EventKind.NODE, text, node.id)
 
     def new_node_id(self) -> int:
         """A number for the next node."""
@@ -389,9 +390,10 @@ class Recorder:
             EventKind.GRAPH_BREAK, _first_line(record.reason), record.id, moment=record.moment
         )
 
-    def _subject(self, event: EventKind, /, **about: str) -> Subject:
-        """What an occurrence is about, for the judge, if he wants to hear of it."""
-        return Subject(**about) if event in self.judge.wanted else NOTHING
+    def _tell(self, kind: EventKind, text: str, number: int) -> None:
+        """What has no breakpoint; the text is one line."""
+        frame = self.stepping or self.steps.current
+        self._event(self.steps.moment, kind, text, number, None if frame is None else frame.id)
 
     def _occurred(
         self,

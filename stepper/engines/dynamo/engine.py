@@ -370,7 +370,8 @@ class DynamoEngine:
         now = self._now
         if now is None or now.attempt is None:
             return
-        now.graph.begin(output)
+        if now.graph.output is not output:
+            now.graph.begin(output)
         callers = versions.interpreters(output)
         parent = now.frame
         if callers and (parent is None or parent.key is not callers[-1]):
@@ -409,7 +410,8 @@ class DynamoEngine:
     def _leave(self, now: _Context) -> None:
         frame = now.frame
         assert frame is not None
-        self._sync(now)
+        if now.graph.changed:
+            self._sync(now)
         parent = frame.parent
         if parent is None:
             self._recorder.settle()

@@ -56,26 +56,26 @@ class GuardsWatcher:
         else:
             fresh.reverse()
         for guard in fresh:
-            if id(guard) not in live:  # a stop at an earlier one may have reported it
-                number = recorder.new_guard_id()
-                live[id(guard)] = number
-                try:
-                    _report(recorder, attempt, number, guard)
-                except (RecursionError, MemoryError):
-                    del live[id(guard)]  # the next look finds it again
-                    raise
+            if id(guard) in live:  # a stop at an earlier one has reported it
+                continue
+            number = live[id(guard)] = next(recorder.guard_ids)
+            try:
+                kind = guard.inner_create_fn().__name__
+                source = source_name(guard.originating_source)
+                recorder.guard(attempt, number, guard, kind, source, _scope_of(guard))
+            except (RecursionError, MemoryError):
+                del live[id(guard)]  # the next look finds it again
+                raise
 
 
-def _report(recorder: Recorder, attempt: LiveAttempt, number: int, guard: Any) -> None:
+def _scope_of(guard: Any) -> str:
     try:
-        scope = _scope(guard.source)
+        return _lower(guard.source)
     except NotImplementedError:
-        scope = ""
-    kind = guard.inner_create_fn().__name__
-    recorder.guard(attempt, number, guard, kind, source_name(guard.originating_source), scope)
+        return ""
 
 
 @functools.cache
-def _scope(source: Any) -> str:
+def _lower(source: Any) -> str:
     """The name of a GuardSource: what an enumeration answers slowly."""
     return str(source.name).lower()

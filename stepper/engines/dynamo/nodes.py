@@ -37,7 +37,8 @@ class GraphWatcher:
     operators."""
 
     def __init__(self) -> None:
-        self._output: Any = None
+        self.output: Any = None
+        """The OutputGraph that is watched."""
         self._graphs: dict[int, tuple[Any, str]] = {}
         self._known: dict[Node, trace.Node] = {}
         self._inserted: dict[Node, None] = {}
@@ -50,22 +51,22 @@ class GraphWatcher:
 
     def begin(self, output: Any) -> None:
         """Watch an OutputGraph; nodes that it already has are reported at the next look."""
-        if self._output is None:
-            self._output = output
+        if self.output is None:
+            self.output = output
             self.guards.begin(output)
             self.catch_up()
 
     def catch_up(self) -> None:
         """Take up the nodes that came while nobody told us."""
-        if self._output is not None:
-            for tracer in self._output.tracers:
+        if self.output is not None:
+            for tracer in self.output.tracers:
                 self._inserted.update(dict.fromkeys(tracer.graph.nodes))
             self.changed = True
 
     def reset(self) -> None:
         """Forget the graphs: another attempt begins, or this one's graph is handed to the
         backend."""
-        self._output = None
+        self.output = None
         self._graphs.clear()
         self._known.clear()
         self._inserted.clear()
@@ -76,9 +77,7 @@ class GraphWatcher:
 
     def inserted(self, node: Node) -> bool:
         """A node joins some graph of torch.fx. True: it is one of ours."""
-        if self._output is None or not (
-            id(node.graph) in self._graphs or self._is_ours(node.graph)
-        ):
+        if self.output is None or not (id(node.graph) in self._graphs or self._is_ours(node.graph)):
             return False
         self._inserted[node] = None
         self.changed = True
@@ -112,7 +111,7 @@ class GraphWatcher:
     def _is_ours(self, graph: Any) -> bool:
         if id(graph) in self._graphs:
             return True
-        for depth, tracer in enumerate(self._output.tracers):
+        for depth, tracer in enumerate(self.output.tracers):
             if tracer.graph is graph:
                 # The graph is held: its id must not come to mean another one.
                 self._graphs[id(graph)] = (

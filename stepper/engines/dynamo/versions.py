@@ -8,6 +8,7 @@ to us. A version that lacks a function, or has it with other parameters, gets a 
 from __future__ import annotations
 
 import importlib
+import operator
 from collections.abc import Callable
 from types import CodeType
 from typing import Any, NamedTuple
@@ -214,10 +215,8 @@ def is_compile(code: CodeType) -> bool:
     return code.co_name == "_compile" and code.co_filename == convert_frame.__file__
 
 
-def interpreters(output: Any) -> list[Any]:
-    """The translators that are at work for an OutputGraph, the innermost last."""
-    found: list[Any] = output._current_tx
-    return found
+interpreters: Callable[[Any], list[Any]] = operator.attrgetter("_current_tx")
+"""The translators that are at work for an OutputGraph, the innermost last."""
 
 
 def guards_in(output: Any) -> dict[Any, None]:
