@@ -254,7 +254,8 @@ class _Reader:
         ]
         # The newest stands first. More were made than are there after a reset, or an object died.
         entries = entries[::-1][: item.cache_size or None]
-        first = words.entry if words is not None else ""
+        newest = entries[0].compile_id if entries else ""
+        first = words.entry or newest if words is not None else ""
         entries.sort(key=lambda each: each.compile_id != first)
         if words is not None and first not in [each.compile_id for each in entries]:
             yield self._tried(item, first, [_said(words, new)])

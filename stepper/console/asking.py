@@ -58,6 +58,19 @@ def why_recompile(shell: Shell, argument: str) -> None:
     _say(shell, recompile_lines(shell.recording, argument))
 
 
+@command("why-break", usage="[FUNCTION]", group="Ask")
+def why_break(shell: Shell, argument: str) -> None:
+    """Why graphs broke and frames were skipped, over the whole run: the most expensive cause first.
+
+    For each cause Dynamo's reason, the nearest change that avoids it where one is known, the
+    instruction with its symbolic stack, what it cost, and every frame that it broke; numbers after
+    @ are moments. With FUNCTION, only in functions with that in their names.
+    """
+    from stepper.analysis.break_lines import break_lines
+
+    _say(shell, break_lines(shell.recording, argument))
+
+
 def _say(shell: Shell, lines: Iterable[Line]) -> None:
     """Print an answer; lines that lead to a moment say to which, for `goto`."""
     for line in lines:

@@ -29,7 +29,7 @@ from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import BreakpointChanged, Hello, Notice, Running, Stopped
 from stepper.model.stepping import Motion
-from stepper.model.trace import EventKind
+from stepper.model.trace import EventKind, MomentId
 from stepper.recording.errors import RecordingError
 from stepper.tui.collector import Collector
 from stepper.tui.commands import commands
@@ -45,6 +45,7 @@ from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
+from stepper.tui.why_screen import WhyScreen
 from stepper.tui.workarounds import PromptKeys, QuietScreen, keep_strips_free_of_cycles
 
 _TICK = 0.1
@@ -342,6 +343,14 @@ class StepperApp(PromptKeys[int]):
                     self.action_event(direction)
 
         self.push_screen(EventScreen(counts, self._event_kind), chosen)
+
+    def action_why(self) -> None:
+        if self.session.recording is not None:
+            self.push_screen(WhyScreen(self.session.recording), self._go_there)
+
+    def _go_there(self, moment: MomentId | None) -> None:
+        if moment is not None:
+            self._tell(self.cursor.goto(moment), "Backspace returns")
 
     # Breakpoints and the running program
 

@@ -149,6 +149,14 @@ KEYS: tuple[Key, ...] = (
     Key("Look", "e,colon", "e :", "console", "Console", "Evaluate expressions at a live stop."),
     Key(
         "Look",
+        "W",
+        "W",
+        "why",
+        "Why",
+        "Say why functions were compiled again and graphs broke, over the whole recording.",
+    ),
+    Key(
+        "Look",
         "escape",
         "Esc",
         "escape",

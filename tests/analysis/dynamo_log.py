@@ -13,10 +13,14 @@ from tests.conftest import ROOT, clean_environment
 _PREFIX = re.compile(r"^[VIWE]\d{4} \S+ \d+ \S+\] (?:\[[^\]]*\] )*\[__\w+\] ?")
 _RECOMPILING = re.compile(r"Recompiling function (?P<name>\S+) in (?P<file>.*):\d+$")
 _REASON = re.compile(r"    - (?P<reason>\d+/\d+: .*)")
+_BREAK = re.compile(
+    r"\[(?P<id>\d+/\d+)\S*\] \[__graph_breaks\] Graph break (?:\(.*\) )?in user code"
+    r" at (?P<place>.*)$"
+)
 
 
-def log_of(program: str, logs: str, folder: Path) -> list[str]:
-    """The lines of one of Dynamo's logs, without what stands before each."""
+def run_with_log(program: str, logs: str, folder: Path) -> str:
+    """What a program writes to stderr with some of Dynamo's logs on."""
     done = subprocess.run(
         [sys.executable, ROOT / program],
         cwd=folder,
@@ -26,17 +30,26 @@ def log_of(program: str, logs: str, folder: Path) -> list[str]:
         timeout=170,
         check=False,
     )
-    lines = done.stderr.splitlines()
-    return [_PREFIX.sub("", line) for line in lines if _PREFIX.match(line)]
+    return done.stderr
 
 
 def recompilations_logged(program: str, folder: Path) -> list[tuple[str, list[Reason]]]:
     """Each recompilation that Dynamo logs: the function's name, and why each entry failed, in the
     order in which they were tried."""
     found: list[tuple[str, list[Reason]]] = []
-    for line in log_of(program, "recompiles", folder):
+    for logged in run_with_log(program, "recompiles", folder).splitlines():
+        if not _PREFIX.match(logged):
+            continue
+        line = _PREFIX.sub("", logged)
         if match := _RECOMPILING.search(line):
             found.append((match["name"], []))
         elif match := _REASON.match(line):
             found[-1][1].append(parse_reason(match["reason"]))
     return found
+
+
+def breaks_logged(program: str, folder: Path) -> list[tuple[str, str]]:
+    """Each graph break that Dynamo logs: compile id, and `file:line` of the user's code."""
+    done = run_with_log(program, "graph_breaks", folder)
+    found = map(_BREAK.search, done.splitlines())
+    return [(match["id"], match["place"]) for match in found if match is not None]

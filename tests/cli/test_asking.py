@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def test_without_a_question_the_views_are_listed(sample: str) -> None:
     assert "guards(id, frame, attempt, moment, kind, " in "\n".join(lines)
 
 
-@pytest.mark.parametrize("name", ["query"])
+@pytest.mark.parametrize("name", ["query", "why-recompile", "why-break"])
 def test_a_missing_file_is_one_line_and_code_2(name: str) -> None:
     result = stepper(name, "missing.stepper")
     assert result.returncode == 2
@@ -126,3 +127,12 @@ def test_nothing_acts_on_the_terminal(sample: str, format: str, tmp_path: Path) 
     assert "hostile" in child.before
     assert "\x1b" not in child.before
     assert "\x9b" not in child.before
+
+
+@pytest.mark.parametrize("name", ["why-recompile", "why-break"])
+def test_the_answers_lead_with_a_heading(sample: str, name: str) -> None:
+    result = stepper(name, sample)
+    assert result.returncode == 0
+    assert re.match(r"1 (function compiled again|graph break of 1 cause)", result.stdout)
+    none = stepper(name, sample, "nowhere").stdout
+    assert re.fullmatch(r"no .* with 'nowhere' in its name.*\n", none)

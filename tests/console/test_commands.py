@@ -189,3 +189,15 @@ def test_a_pipe_gets_no_colour(talk: Talk) -> None:
 
 def test_it_says_where_the_recording_is(talk: Talk, sample: str) -> None:
     assert talk("q")[-1] == f"the recording is in {sample}\n"
+
+
+def test_why_over_the_whole_run(talk: Talk) -> None:
+    recompiled, broken, views, rows = talk(
+        "why-recompile", "why-break", "query", "query SELECT count(*) AS n FROM graph_breaks"
+    )[:4]
+    assert "size[0] of x: expected 2, actual 5" in recompiled
+    assert re.search(r"^1\. Attempted to call function marked as skipped .* @\d+$", broken, re.M)
+    assert views.startswith("frames(id, phase, ")
+    assert rows.split()[:3] == ["n", "─", "1"]
+    (refused, *_) = talk("query DROP TABLE frames")
+    assert refused.startswith("*** only SELECT is possible here")

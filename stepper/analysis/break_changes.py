@@ -1,0 +1,146 @@
+"""What to change so that a graph break goes away, where that is known.
+
+Dynamo's hints are for every case of a kind; a change here is the nearest one for most programs. The
+table is kept by Dynamo's own names for its kinds of breaks; a test compares them with the registry
+of the installed torch. Whoever adds a kind says what to write instead of what.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CALLED = re.compile(r"(?:builtin operator|builtin|function) `(?:<function )?(\w+(?:\.\w+)*)")
+
+CHANGES: dict[str, str] = {
+    "Data-dependent branching": (
+        "decide on tensors with torch.where (both sides computed), or torch.cond for two "
+        "functions; where the condition is a check, torch._check"
+    ),
+    "Data-dependent branching with non-constant __bool__": (
+        "decide on tensors with torch.where, or torch.cond"
+    ),
+    "Data-dependent assertion failed (cannot compile partial graph)": (
+        "torch._assert_async, or assert outside of the compiled function"
+    ),
+    "Unsupported Tensor.item() call with capture_scalar_outputs=False": (
+        "keep the value a tensor; or torch._dynamo.config.capture_scalar_outputs = True, which "
+        "makes it a symbol"
+    ),
+    "Tensor.tolist() with non-integer tensor": "keep the values a tensor, or convert outside",
+    "Dynamic shape operator": (
+        "an operator whose result has no fixed size (nonzero, unique, a mask as index): use "
+        "torch.where on the whole tensor; or torch._dynamo.config.capture_dynamic_output_shape_ops "
+        "= True"
+    ),
+    "Data dependent operator": (
+        "keep the value a tensor; or torch._dynamo.config.capture_scalar_outputs = True"
+    ),
+    "Dynamic slicing with Tensor arguments": (
+        "slice with Python ints, or torch.narrow; or "
+        "torch._dynamo.config.capture_scalar_outputs = True"
+    ),
+    "Call to `torch._dynamo.graph_break()`": "remove the call; somebody asked for this break",
+    "Call to `torch._dynamo.skip_frame()`": "remove the call; somebody asked for this",
+    "Skip calling `torch.compiler.disable()`d function": (
+        "remove torch.compiler.disable, or call it before or after the compiled function"
+    ),
+    "Skip inlining `torch.compiler.disable()`d function": (
+        "remove torch.compiler.disable, or call it before or after the compiled function"
+    ),
+    "Call to `torch.compiler.disable()`": "decorate the function once, outside",
+    "logging.Logger method not supported for non-export cases": (
+        "log outside of the compiled function; or add the method to "
+        "torch._dynamo.config.ignore_logging_functions, and nothing is logged from compiled code"
+    ),
+    "attempted to reorder a debugging function that can't actually be reordered": (
+        "pass it tensors, constants and strings only, so that it can run after the graph"
+    ),
+    "Attempted to inline function marked as skipped": (
+        "call it outside, or, when it is your own code in a library that is skipped, "
+        "torch._dynamo.config.dont_skip_tracing"
+    ),
+    "Attempted to call function marked as skipped": (
+        "call it before or after the compiled function; wrap your own C or CUDA code as a custom "
+        "operator (torch.library.custom_op); if it has no effect on tensors, "
+        "torch.compiler.allow_in_graph may do"
+    ),
+    "Unsupported function call": (
+        "call a plain function instead of this object, or call it outside of the compiled function"
+    ),
+    "Unsupported method call": "call the method outside, or a function that is traced instead",
+    "Unsupported context manager": (
+        "enter it around the call of the compiled function instead of inside"
+    ),
+    "Graph break under GenericContextWrappingVariable": (
+        "remove the break inside the with block, or move the with block around the call"
+    ),
+    "graph break in loop": (
+        "remove the break inside the loop, or take the loop's body out into a function of its own; "
+        "Dynamo cannot resume in a loop, so the whole frame runs uncompiled"
+    ),
+    "Call to a time function": "measure around the call of the compiled function",
+    "Failed to mutate tensor data attribute to different dtype": (
+        "make a new tensor instead of assigning .data"
+    ),
+    "copy.deepcopy()": "copy before the compiled function, or clone tensors",
+    "Attempted to copy.deepcopy a tensor": "use tensor.clone()",
+    "Unsupported Tensor.requires_grad_() call": "call requires_grad_ before the compiled function",
+    "setattr() on Tensor.requires_grad": "set requires_grad before the compiled function",
+    "Unsupported Tensor.backward() call": "call backward outside of the compiled function",
+    "Tensor.retain_grad() with AOTDispatcher": "call retain_grad outside of the compiled function",
+    "Tensor.numpy() with trace_numpy=False": "torch._dynamo.config.trace_numpy = True",
+    "attempted to trace numpy function unsupported by PyTorch": (
+        "use the torch function of the same purpose"
+    ),
+    "Attempted to wrap RNN, GRU, or LSTM": (
+        "torch._dynamo.config.allow_rnn = True, or keep the module outside"
+    ),
+    "Tensor.random_ op": "use torch.randint",
+    "Tensor.uniform_ op called with `from` keyword": "pass the bounds by position",
+    "Missing bytecode handler": (
+        "write the statement differently; Dynamo does not know this instruction"
+    ),
+    "Import failure": "import at the top of the file",
+    "Observed exception": "handle what raises before the compiled function, or avoid the raise",
+    "Attempt to trace generator": "return a list instead of yielding, or keep it outside",
+    "Backend compiler exception": (
+        "the backend failed, and not the program: try backend='aot_eager' to see which part"
+    ),
+    "Dynamo recompile limit exceeded": "stepper why-recompile says what changes from call to call",
+    "Encountered tensor.is_inference() during tracing": "ask outside of the compiled function",
+    "non-const argument in nn.Module method": "pass constants, or loop over the modules themselves",
+    "unsupported Tensor comparison op": "compare tensors with torch functions",
+}
+"""By Dynamo's name for the kind of break."""
+
+_PRINTING = (
+    "print outside of the compiled function; or "
+    "torch._dynamo.config.reorderable_logging_functions.add({name}), which prints after the graph"
+)
+_BY_CALL = {
+    "print": _PRINTING,
+    "warnings.warn": _PRINTING,
+    "warn": _PRINTING,
+    "breakpoint": "stepper.breakpoint() stops without a break",
+    "input": "ask before the compiled function",
+    "open": "read or write files outside of the compiled function",
+    "time": "measure around the call of the compiled function",
+    "sleep": "wait outside of the compiled function",
+}
+"""By the function that is called, whatever the kind of break."""
+
+
+def change_for(kind: str, explanation: str = "") -> str:
+    """The nearest change that avoids a break; empty where none is known.
+
+    Args:
+        kind: Dynamo's name for the kind of break.
+        explanation: Dynamo's words on this one, which may name the function called.
+    """
+    called = _CALLED.search(explanation)
+    if called is not None:
+        name = called[1]
+        by_call = _BY_CALL.get(name) or _BY_CALL.get(name.rpartition(".")[2])
+        if by_call is not None:
+            return by_call.format(name=name)
+    return CHANGES.get(kind, "")

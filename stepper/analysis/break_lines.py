@@ -1,0 +1,140 @@
+"""Why graphs broke, in words: for the command line, the console and the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepper.analysis.breaks import Cause, Occurrence, Skipped, causes, skipped
+from stepper.analysis.line import Line
+from stepper.client.text import (
+    clip,
+    instruction_text,
+    plural,
+    python_frame_line,
+    short_name,
+    short_path,
+    value_line,
+)
+from stepper.recording.reader import Recording
+
+_STACK = 4
+"""Values of the symbolic stack that are shown."""
+_TEXT = 300
+
+
+def break_lines(recording: Recording, function: str = "") -> Iterator[Line]:
+    """The whole answer: a heading, each cause, then the frames that were skipped without a break.
+
+    Args:
+        recording: what is asked.
+        function: only what happened in functions with this in their name; empty: all.
+    """
+    found = [each for each in causes(recording) if _about(each, function)]
+    given_up = [each for each in skipped(recording) if function.lower() in each.name.lower()]
+    if not found and not given_up:
+        where = f" in a function with {function!r} in its name" if function else ""
+        yield Line(f"no graph break and no skipped frame{where}")
+        return
+    if found:
+        times = sum(len(each.occurrences) for each in found)
+        splits = sum(each.splits for each in found)
+        frames = sum(each.given_up for each in found)
+        came = [f"{plural(splits, 'graph')} split"] if splits else []
+        came += [f"{plural(frames, 'frame')} given up"] if frames else []
+        yield Line(
+            f"{plural(times, 'graph break')} of {plural(len(found), 'cause')}: {', '.join(came)}",
+            role="title",
+        )
+    for number, cause in enumerate(found, 1):
+        yield Line("")
+        yield from _cause(recording, cause, number)
+    if given_up:
+        yield Line("")
+        yield Line("skipped without a graph break", role="title")
+        yield from map(_skipped, given_up)
+
+
+def _about(cause: Cause, function: str) -> bool:
+    wanted = function.lower()
+    return wanted in cause.place.lower() or any(
+        wanted in each.translation.name.lower() for each in cause.occurrences
+    )
+
+
+def _cause(recording: Recording, cause: Cause, number: int) -> Iterator[Line]:
+    cwd = recording.facts.cwd
+    times = f"{len(cause.occurrences)}×  " if len(cause.occurrences) > 1 else ""
+    place = _short(cause.place, cwd)
+    then = f", then {cause.then}" if cause.then else ""
+    yield Line(f"{number}. {times}{cause.kind}{then}  {place}", cause.moment, "title")
+    if cause.source:
+        yield Line(f"     {cause.source}", cause.moment)
+    yield Line(f"   cost: {_cost(cause)}", cause.moment)
+    if cause.change:
+        yield Line(f"   change: {cause.change}", cause.moment)
+    if cause.explanation:
+        yield Line(f"   {clip(cause.explanation, _TEXT)}", cause.moment, "dim")
+    for hint in cause.hints:
+        yield Line(f"   hint: {clip(hint, _TEXT)}", cause.moment, "dim")
+    if cause.page:
+        yield Line(f"   see {cause.page}", cause.moment, "dim")
+    if cause.instruction is not None:
+        yield Line(f"   at {instruction_text(cause.instruction)}", cause.moment)
+        yield from _stack(recording, cause)
+    for each in cause.occurrences:
+        yield from _occurrence(each, cwd)
+
+
+def _cost(cause: Cause) -> str:
+    parts = []
+    if cause.splits:
+        parts.append(f"{plural(cause.splits, 'graph')} split")
+    if cause.given_up:
+        parts.append(f"{plural(cause.given_up, 'frame')} run uncompiled")
+    if cause.wasted:
+        parts.append(f"{plural(cause.wasted, 'instruction')} interpreted for nothing")
+    resumed = cause.resume_functions
+    if resumed:
+        functions = len({item.code for item in resumed})
+        inside = sum(item.instructions for item in resumed)
+        parts.append(
+            f"{plural(functions, 'resume function')} made, with {plural(inside, 'instruction')}"
+        )
+    return ", ".join(parts)
+
+
+def _stack(recording: Recording, cause: Cause) -> Iterator[Line]:
+    state = recording.state(cause.moment)
+    stack = state.top.stack
+    for at in range(len(stack) - 1, max(-1, len(stack) - 1 - _STACK), -1):
+        yield Line(f"     [{at}] {value_line(state.values.get(stack[at]))}", cause.moment, "dim")
+    if len(stack) > _STACK:
+        yield Line(f"     … {plural(len(stack) - _STACK, 'more value')}", cause.moment, "dim")
+
+
+def _occurrence(found: Occurrence, cwd: str) -> Iterator[Line]:
+    item = found.translation
+    what = "splits" if found.found.resumes else "gives up"
+    moment = found.found.moment
+    yield Line(f"   {what} {item.compile_id or '-'} {short_name(item.name)}", moment)
+    for frame in found.found.user_stack:
+        yield Line(f"     {short_name(python_frame_line(frame, cwd))}", moment, "dim")
+    for resumed in found.resumed:
+        name = f"{resumed.compile_id or '-'} {short_name(resumed.name)}"
+        yield Line(f"     goes on in {name}", resumed.first_moment, "dim")
+
+
+def _skipped(found: Skipped) -> Line:
+    times = f"{found.times}×  " if found.times > 1 else ""
+    wasted = (
+        f"  ({plural(found.wasted, 'instruction')} interpreted for nothing)" if found.wasted else ""
+    )
+    return Line(
+        f"  {times}{short_name(found.name)}  {short_path(found.place)}: {found.reason}{wasted}",
+        found.moment or None,
+    )
+
+
+def _short(place: str, cwd: str) -> str:
+    path, colon, rest = place.partition(":")
+    return f"{short_path(path, cwd)}{colon}{rest}"

@@ -1,0 +1,294 @@
+"""Why graphs broke and frames were skipped, and what that cost, over a whole run.
+
+One cause often breaks more than once: a `print` in a helper breaks the frame that inlines it, then
+the helper when it is compiled by itself, and again in each resume function that reaches it. What
+breaks at one instruction's line for one reason is one *cause*, told once with how often.
+
+What a cause costs is counted in instructions, which the recording has exactly: those of attempts
+that were thrown away and of frames that were given up (interpreted for nothing), and those of the
+resume functions that exist because of it. Causes are ranked by their sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from stepper.analysis.break_changes import change_for
+from stepper.analysis.walks import compilations
+from stepper.client.text import one_line, short_name, source_line
+from stepper.model.program import Instruction, PythonFrame
+from stepper.model.trace import (
+    Attempt,
+    EventKind,
+    GraphBreak,
+    MomentId,
+    Outcome,
+    Translation,
+)
+from stepper.recording.reader import Recording
+
+_INTRODUCTIONS = (
+    "Encountered graph break when attempting to",
+    "Failed to handle graph break gracefully",
+    "Graph break encountered",
+)
+_HANDLING = re.compile(r"\*\*\* While handling this graph break, another graph break occurred")
+_PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
+_RESUMED_AT = re.compile(r"torch_dynamo_resume_in_\w+_at_(\d+)")
+_SKIPPED = re.compile(r"(?P<name>.*?) \((?P<place>.*:\d+)\): (?P<why>.*)", re.DOTALL)
+_EXPLANATION = re.compile(r"^ *Explanation: (.*(?:\n(?! *(?:Hint|Developer)).*)*)", re.MULTILINE)
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """A graph break, and what came of it."""
+
+    found: GraphBreak
+    translation: Translation
+    wasted: int
+    """Instructions that were interpreted for nothing: of the attempt, when it was thrown away or
+    the frame was given up."""
+    resumed: tuple[Translation, ...]
+    """Compilations of the resume function that goes on after it."""
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Breaks at one line of the program for one reason."""
+
+    kind: str
+    """Dynamo's name for the kind, or the first line of its message."""
+    then: str
+    """The kind of break that came of handling it; empty: none."""
+    explanation: str
+    hints: tuple[str, ...]
+    page: str
+    """Dynamo's documentation of the kind; empty when the message names none."""
+    change: str
+    """The nearest change that avoids it; empty where none is known."""
+    place: str
+    """`file:line in function` of the instruction; empty when it is not recorded."""
+    source: str
+    """The line's text."""
+    moment: MomentId
+    """Of the first one."""
+    instruction: Instruction | None
+    occurrences: tuple[Occurrence, ...]
+
+    @property
+    def splits(self) -> int:
+        """How many graphs it split in two."""
+        return sum(each.found.resumes for each in self.occurrences)
+
+    @property
+    def given_up(self) -> int:
+        """How many frames run uncompiled because of it."""
+        return sum(not each.found.resumes for each in self.occurrences)
+
+    @property
+    def wasted(self) -> int:
+        """Instructions interpreted for nothing."""
+        return sum(each.wasted for each in self.occurrences)
+
+    @property
+    def resume_functions(self) -> tuple[Translation, ...]:
+        """The compilations of resume functions that exist because of it, each once."""
+        every = {item.id: item for each in self.occurrences for item in each.resumed}
+        return tuple(every[id] for id in sorted(every))
+
+    @property
+    def cost(self) -> int:
+        """Instructions: those wasted, and those of the resume functions."""
+        return self.wasted + sum(item.instructions for item in self.resume_functions)
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """Frames that run uncompiled for a reason that is no graph break."""
+
+    name: str
+    """Of the function."""
+    place: str
+    """`file:line` of the function."""
+    reason: str
+    """In one line."""
+    times: int
+    wasted: int
+    """Instructions interpreted for nothing."""
+    moment: MomentId
+
+
+def causes(recording: Recording) -> list[Cause]:
+    """Every cause of graph breaks, the most expensive first."""
+    reader = _Reader(recording)
+    groups: dict[tuple[str, str], list[GraphBreak]] = {}
+    for each in recording.graph_breaks():
+        groups.setdefault((kinds_of(each)[0], reader.place_of(each)), []).append(each)
+    found = [reader.cause(group) for group in groups.values()]
+    return sorted(found, key=lambda cause: (-cause.cost, cause.moment))
+
+
+def kinds_of(found: GraphBreak) -> tuple[str, ...]:
+    """Dynamo's names for a break: of what happened first, then of what came of handling it."""
+    kinds = [_kind(part) for part in _HANDLING.split(found.reason)]
+    if len(kinds) == 1 and found.gb_type:
+        return (found.gb_type,)
+    return tuple(filter(None, kinds)) or (found.gb_type,)
+
+
+def _kind(part: str) -> str:
+    lines = (line.strip(" *:") for line in part.splitlines())
+    named = (line for line in lines if line and not line.startswith(_INTRODUCTIONS))
+    return next(named, "")
+
+
+def skipped(recording: Recording) -> list[Skipped]:
+    """Frames that were given up, or never looked at, without a graph break; each reason once."""
+    found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
+    broken = {each.attempt for each in recording.graph_breaks()}
+    for item in compilations(recording):
+        if item.outcome is not Outcome.SKIPPED:
+            continue
+        attempts = recording.attempts(item.id)
+        if any(attempt.id in broken for attempt in attempts):
+            continue
+        reason = one_line(item.reason.partition("\n")[0])
+        key = (item.name, f"{item.filename}:{item.line}", reason)
+        found.setdefault(key, []).append((item.first_moment, item.instructions))
+    for event in recording.events(kinds=(EventKind.SKIP,)):
+        match = _SKIPPED.fullmatch(event.text)
+        if event.ref is None and match is not None:
+            key = (match["name"], match["place"], one_line(match["why"]))
+            found.setdefault(key, []).append((event.moment, 0))
+    return [
+        Skipped(*key, times=len(each), wasted=sum(n for _, n in each), moment=each[0][0])
+        for key, each in found.items()
+    ]
+
+
+_Site = tuple[int, int]
+
+
+class _Reader:
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._resuming = [item for item in compilations(recording) if item.resume_of]
+        self._code_after = self._resume_codes()
+
+    def _resume_codes(self) -> dict[_Site, int]:
+        """The resume function that goes on after each instruction that breaks.
+
+        Its name says the function and the line, which can break more than once. It is called when
+        the frame that broke has run so far, so it belongs to the latest break there that has none.
+        """
+        recording = self._recording
+        found: dict[_Site, int] = {}
+        breaks = [
+            (recording.attempt(each.attempt).translation, each)
+            for each in recording.graph_breaks()
+            if each.resumes and each.user_stack
+        ]
+        for item in self._resuming:
+            match = _RESUMED_AT.search(item.name)
+            if match is None or item.code in found.values():
+                continue
+            for owner, each in reversed(breaks):
+                site = self._site(each)
+                if owner >= item.id or site is None or site in found:
+                    continue
+                broken = recording.translation(owner)
+                name = (broken.resume_of or broken.name).rpartition(".")[2]
+                wanted = item.resume_of.rpartition(".")[2]
+                if (name, str(each.user_stack[0].line)) == (wanted, match[1]):
+                    found[site] = item.code
+                    break
+        return found
+
+    def _site(self, found: GraphBreak) -> _Site | None:
+        """The code of the frame that breaks, and the index of its own instruction."""
+        recording = self._recording
+        if not recording.oldest <= found.moment <= recording.newest:
+            return None
+        moment = recording.moment(found.moment)
+        frame = recording.frame(moment.frame)
+        while frame.parent is not None and frame.call_moment is not None:
+            moment = recording.moment(frame.call_moment)
+            frame = recording.frame(frame.parent)
+        return frame.code, moment.ip
+
+    def place_of(self, found: GraphBreak) -> str:
+        """`file:line in function`: of the instruction, or the innermost frame of its stack."""
+        row = self._instruction(found)
+        if row is not None:
+            return row[1]
+        return _written(found.user_stack[-1:])
+
+    def _instruction(self, found: GraphBreak) -> tuple[Instruction, str, str] | None:
+        recording = self._recording
+        if not recording.oldest <= found.moment <= recording.newest:
+            return None
+        moment = recording.moment(found.moment)
+        code = recording.code(recording.frame(moment.frame).code)
+        row = code.instructions[moment.ip]
+        place = f"{code.filename}:{row.line} in {short_name(code.label)}"
+        return row, place, source_line(code, row.line)
+
+    def cause(self, group: list[GraphBreak]) -> Cause:
+        first = group[0]
+        kinds = kinds_of(first)
+        row = self._instruction(first)
+        explained = _EXPLANATION.search(first.reason) if len(kinds) > 1 else None
+        explanation = one_line(explained[1] if explained else first.explanation)
+        pages = _PAGE.findall(first.reason)
+        return Cause(
+            kind=kinds[0],
+            then=kinds[1] if len(kinds) > 1 else "",
+            explanation=explanation,
+            hints=_hints(first, kinds),
+            page=pages[0] if pages else "",
+            change=change_for(kinds[0], explanation),
+            place=self.place_of(first),
+            source=row[2] if row else "",
+            moment=first.moment,
+            instruction=row[0] if row else None,
+            occurrences=tuple(self._occurrence(each) for each in group),
+        )
+
+    def _occurrence(self, found: GraphBreak) -> Occurrence:
+        recording = self._recording
+        attempt = recording.attempt(found.attempt)
+        item = recording.translation(attempt.translation)
+        thrown_away = bool(attempt.restart_reason) or not found.resumes
+        resumed: Iterable[Translation] = ()
+        site = self._site(found)
+        code = self._code_after.get(site) if site is not None else None
+        if found.resumes and code is not None:
+            resumed = (each for each in self._resuming if each.code == code and each.id > item.id)
+        return Occurrence(found, item, self._length(attempt) if thrown_away else 0, tuple(resumed))
+
+    def _length(self, attempt: Attempt) -> int:
+        """How many instructions an attempt has; other threads may have interpreted meanwhile."""
+        recording = self._recording
+        frames = {frame.id for frame in recording.frames(attempt.id)}
+        last = recording.newest if attempt.last_moment is None else attempt.last_moment
+        return sum(
+            frame in frames
+            for run in recording.runs(attempt.first_moment, last)
+            for frame in run.frames
+        )
+
+
+def _hints(found: GraphBreak, kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """Dynamo's hints on what happened first; those on the rest are about the rest."""
+    if len(kinds) == 1:
+        return tuple(map(one_line, found.hints))
+    first = _HANDLING.split(found.reason)[0]
+    return tuple(
+        line.strip().removeprefix("Hint: ")
+        for line in first.splitlines()
+        if line.strip().startswith("Hint: ")
+    )
+
+
+def _written(stack: tuple[PythonFrame, ...]) -> str:
+    return "".join(f"{frame.filename}:{frame.line} in {frame.function}" for frame in stack)

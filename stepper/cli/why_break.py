@@ -1,0 +1,31 @@
+"""`stepper why-break`: why graphs broke and frames were skipped."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "why-break",
+        help="why graphs broke and frames were skipped",
+        description="Every cause of graph breaks in a recording, the most expensive first: "
+        "Dynamo's reason and hints, the instruction with its symbolic stack, the user's stack, "
+        "what it cost, and the nearest change that avoids it; then the frames that were skipped.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument(
+        "function", nargs="?", default="", metavar="FUNCTION", help="only in functions named so"
+    )
+    parser.set_defaults(handler=why_break)
+
+
+def why_break(options: argparse.Namespace) -> int:
+    """Print the answer."""
+    from stepper.analysis.break_lines import break_lines
+    from stepper.cli.asking import answer
+
+    return answer(options.file, lambda recording: break_lines(recording, options.function))

@@ -1,0 +1,165 @@
+"""Why graphs broke: what is said is what Dynamo logs, counted and ranked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch._dynamo
+
+from stepper.analysis.break_changes import CHANGES, change_for
+from stepper.analysis.break_lines import break_lines
+from stepper.analysis.breaks import Cause, causes, skipped
+from stepper.recording.reader import Recording
+from tests.analysis.conftest import Recorded
+from tests.analysis.dynamo_log import breaks_logged
+
+DEMO = "demos/graph_breaks.py"
+INLINED = "tests/corpus/break_inlined.py"
+PROGRAMS = [
+    DEMO,
+    INLINED,
+    "tests/corpus/break_data_dependent.py",
+    "tests/corpus/break_in_loop.py",
+    "tests/corpus/break_in_try.py",
+    "tests/corpus/break_in_with.py",
+    "tests/corpus/disabled.py",
+]
+NOT_IN_ALL = {
+    "Attempted to copy.deepcopy a tensor",
+    "Call to `torch.compiler.disable()`",
+    "Call to a time function",
+}
+"""Kinds that the oldest torch that is supported does not have."""
+
+
+def cause_in(recording: Recording, function: str) -> Cause:
+    (found,) = [each for each in causes(recording) if each.place.endswith(f" in {function}")]
+    return found
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_breaks_are_those_that_dynamo_logs(
+    program: str, recorded: Recorded, tmp_path: Path
+) -> None:
+    recording = recorded(program)
+    told = [
+        (each.translation.compile_id, cause.place.partition(" in ")[0])
+        for cause in causes(recording)
+        for each in cause.occurrences
+    ]
+    assert sorted(told) == sorted(breaks_logged(program, tmp_path))
+
+
+def test_one_cause_is_told_once_with_what_it_cost(recorded: Recorded) -> None:
+    recording = recorded(INLINED)
+    (cause,) = causes(recording)
+    assert cause.kind == "Call to `torch._dynamo.graph_break()`"
+    assert cause.source == "torch._dynamo.graph_break()"
+    assert (len(cause.occurrences), cause.splits, cause.given_up) == (4, 4, 0)
+    thrown_away = {attempt.id for attempt in recording.attempts() if attempt.restart_reason}
+    moments = recording.moments(recording.oldest, recording.newest)
+    assert cause.wasted == sum(
+        recording.frame(moment.frame).attempt in thrown_away for moment in moments
+    )
+    stacks = [[frame.function for frame in each.found.user_stack] for each in cause.occurrences]
+    assert stacks[0] == ["f", "middle", "inner"]
+
+
+def test_each_break_goes_on_in_its_own_resume_function(recorded: Recorded) -> None:
+    (cause,) = causes(recorded(INLINED))
+    after = {
+        each.translation.compile_id: [item.compile_id for item in each.resumed]
+        for each in cause.occurrences
+    }
+    # `f` breaks twice at the same line: in its first call, and in what resumes after that.
+    assert after == {"0/0": ["5/0"], "1/0": ["4/0"], "2/0": ["3/0"], "5/0": ["6/0"]}
+
+
+def test_a_frame_that_is_given_up(recorded: Recorded) -> None:
+    cause = cause_in(recorded(DEMO), "in_a_loop")
+    assert (cause.kind, cause.then) == ("Failed to trace builtin operator", "graph break in loop")
+    assert (cause.splits, cause.given_up) == (0, 1)
+    assert "print" in cause.explanation
+    assert any("reorderable_logging_functions" in hint for hint in cause.hints)
+    assert cause.page.endswith("gb0059.html")
+    assert not cause.resume_functions
+
+
+def test_causes_are_ranked_by_cost(recorded: Recorded) -> None:
+    found = causes(recorded(DEMO))
+    assert [each.cost for each in found] == sorted((each.cost for each in found), reverse=True)
+    assert len(found[0].occurrences) == 2
+
+
+def test_the_answer_shows_the_instruction_and_its_stack(recorded: Recorded) -> None:
+    recording = recorded(DEMO)
+    text = "\n".join(line.text for line in break_lines(recording, "to_number"))
+    assert text.startswith("1 graph break of 1 cause: 1 graph split\n")
+    assert "scale = x.max().item()" in text
+    assert "capture_scalar_outputs = True" in text
+    assert "[1] .item  GetAttrVariable" in text
+    assert "1 resume function made" in text
+    cause = cause_in(recording, "to_number")
+    lines = list(break_lines(recording, "to_number"))
+    assert {line.moment for line in lines if line.text.startswith("   at ")} == {cause.moment}
+
+
+def test_skipped_frames_without_a_break(recorded: Recorded) -> None:
+    found = {each.name: each for each in skipped(recorded("tests/corpus/skipped_frames.py"))}
+    assert "No ops traced" in found["f"].reason
+    assert found["f"].wasted > 0
+    assert found["plain"].place.endswith("skipped_frames.py:8")
+    text = "\n".join(line.text for line in break_lines(recorded("tests/corpus/skipped_frames.py")))
+    assert text.startswith("\nskipped without a graph break\n")
+
+
+REPEATED = """
+import torch
+
+@torch.compile(backend="eager", dynamic=False)
+def f(x):
+    y = x + 1
+    print("here")
+    return y * 2
+
+for size in (2, 3, 4):
+    f(torch.ones(size))
+"""
+
+
+def test_a_break_that_repeats_with_each_compilation(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    (cause,) = causes(recorded(program(REPEATED)))
+    assert [each.translation.compile_id for each in cause.occurrences] == ["0/0", "0/1", "0/2"]
+    assert [item.compile_id for item in cause.resume_functions] == ["1/0", "1/1", "1/2"]
+
+
+def test_nothing_to_tell(recorded: Recorded) -> None:
+    (line,) = break_lines(recorded("demos/recompilation.py"), "by_tensor")
+    assert (
+        line.text
+        == "no graph break and no skipped frame in a function with 'by_tensor' in its name"
+    )
+
+
+def test_the_kinds_in_the_table_are_dynamos() -> None:
+    path = Path(torch._dynamo.__file__).with_name("graph_break_registry.json")
+    registry = json.loads(path.read_text())
+    kinds = {entry[0]["Gb_type"] for entry in registry.values()}
+    assert set(CHANGES) - kinds <= NOT_IN_ALL
+
+
+@pytest.mark.parametrize(
+    ("explanation", "change"),
+    [
+        ("Dynamo does not know how to trace builtin operator `print` with", "print outside"),
+        ("Skip calling function `<function warn at 0x7f>`", "torch._dynamo.config.reorderable"),
+        ("Dynamo does not know how to trace the builtin `time.sleep.`", "wait outside"),
+    ],
+)
+def test_the_function_that_is_called_decides_the_change(explanation: str, change: str) -> None:
+    assert change_for("Failed to trace builtin operator", explanation).partition(change)[1]

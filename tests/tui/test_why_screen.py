@@ -1,0 +1,53 @@
+"""The screen that says why: two lists over the whole recording, whose rows lead to moments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from stepper.tui.app import StepperApp
+from stepper.tui.why_screen import WhyScreen
+from tests.tui.screen import plain, until
+from tests.tui.test_app import NARROW, SIZES, opened
+
+
+def text(app: StepperApp) -> str:
+    return " ".join(" ".join(line.strip(" │▌") for line in plain(app)).split())
+
+
+@SIZES
+async def test_both_lists_are_shown(sample_path: Path, size: Any) -> None:
+    async with opened(sample_path, size) as (app, pilot):
+        await pilot.press("W")
+        assert "why it was compiled again" in text(app)
+        assert "1 function compiled again, 1 recompilation" in text(app)
+        assert "size[0] of x: expected 2, actual 5" in text(app)
+        await pilot.press("v")
+        assert "why graphs broke" in text(app)
+        assert "1. Attempted to call function marked as skipped" in text(app)
+        assert "Move the print out of the compiled function." in text(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "source" in text(app)
+
+
+async def test_enter_goes_to_the_moment_of_a_row(sample_path: Path) -> None:
+    async with opened(sample_path, NARROW) as (app, pilot):
+        found = app.session.recording.graph_breaks()[0]  # type: ignore[union-attr]
+        await pilot.press("W", "v", "down", "down", "enter")
+        await until(pilot, lambda: not isinstance(app.screen, WhyScreen))
+        assert app.cursor.position == found.moment
+        await pilot.press("backspace")
+        assert app.cursor.position == 1
+
+
+async def test_a_row_that_leads_nowhere_stays(sample_path: Path) -> None:
+    async with opened(sample_path, NARROW) as (app, pilot):
+        await pilot.press("W", "enter")
+        assert isinstance(app.screen, WhyScreen)
+
+
+async def test_it_is_in_the_palette(sample_path: Path) -> None:
+    async with opened(sample_path, NARROW) as (app, _):
+        titles = [command.title for command in app.get_system_commands(app.screen)]
+        assert "Why" in titles
