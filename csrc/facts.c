@@ -26,12 +26,14 @@ typedef struct {
     PyObject *kinds;      /* class -> (recipe, class name, type name, text) */
     PyObject *mutability; /* class of a mutation type -> (words, whether attributes are stored) */
     PyObject *ids;        /* bytes -> id */
+    Buffer fresh;         /* descriptions that wait to be written, as MessagePack of bytes */
+    uint32_t fresh_first, fresh_count;
     PyObject *children;   /* id -> tuple of the children's numbers */
     PyObject *realized;   /* the engine's: not empty, some lazies are to be shown as before */
 } Facts;
 
 static PyObject *str_source, *str_mutation_type, *str_cache, *str_vt, *str_items, *str_index,
-    *str_name, *str_kind, *str_special, *str_mutability, *str_words, *str_attributes, *str_store,
+    *str_name, *str_kind, *str_special, *str_mutability, *str_words, *str_attributes,
     *str_source_text, *str_realized, *str_value, *str_key_text;
 
 static const struct {
@@ -44,9 +46,8 @@ static const struct {
     {&str_name, "name"},             {&str_kind, "kind"},
     {&str_special, "special"},       {&str_mutability, "mutability"},
     {&str_words, "words"},           {&str_attributes, "attributes"},
-    {&str_store, "store"},           {&str_source_text, "source_text"},
-    {&str_realized, "realized"},     {&str_value, "value"},
-    {&str_key_text, "key_text"},
+    {&str_source_text, "source_text"}, {&str_realized, "realized"},
+    {&str_value, "value"},           {&str_key_text, "key_text"},
 };
 
 /* Fields that may say what a tracker stands for. */
@@ -204,7 +205,7 @@ pack_children(Buffer *out, Children *children)
 
 /* --- the ids */
 
-/* The id of a description that was stored, or 0. */
+/* A description's id is its place among all, from 1. The id of one that was stored, or 0. */
 static uint32_t
 known_id(Facts *self, PyObject *body)
 {
@@ -217,15 +218,19 @@ static uint32_t
 store(Facts *self, PyObject *body, PyObject *children)
 {
     uint32_t id = (uint32_t)PyDict_GET_SIZE(self->ids) + 1;
-    PyObject *boxed = PyLong_FromUnsignedLong(id), *stored = NULL;
+    PyObject *boxed = PyLong_FromUnsignedLong(id);
+    int stored = 0;
     if (boxed != NULL && PyDict_SetItem(self->ids, body, boxed) == 0
         && (PyTuple_GET_SIZE(children) == 0
             || PyDict_SetItem(self->children, boxed, children) == 0)) {
-        stored = PyObject_CallMethodObjArgs(self->engine, str_store, boxed, body, NULL);
+        stored = pack_bytes(&self->fresh, PyBytes_AS_STRING(body), (size_t)PyBytes_GET_SIZE(body))
+                 == 0;
     }
     Py_XDECREF(boxed);
-    Py_XDECREF(stored);
-    return stored == NULL ? 0 : id;
+    if (stored && self->fresh_count++ == 0) {
+        self->fresh_first = id;
+    }
+    return stored ? id : 0;
 }
 
 static PyObject *
@@ -625,6 +630,27 @@ id_of_body(Facts *self, PyObject *args)
     return id == 0 ? NULL : PyLong_FromUnsignedLong(id);
 }
 
+static PyObject *
+take(Facts *self, PyObject *Py_UNUSED(ignored))
+{
+    if (self->fresh_count == 0) {
+        Py_RETURN_NONE;
+    }
+    Buffer out = {NULL, 0, 0};
+    PyObject *taken = NULL;
+    if (pack_array(&out, self->fresh_count) == 0
+        && pack_raw(&out, self->fresh.data, self->fresh.size) == 0) {
+        taken = Py_BuildValue("IIy#", self->fresh_first, self->fresh_count,
+                              (const char *)out.data, (Py_ssize_t)out.size);
+    }
+    buffer_free(&out);
+    if (taken != NULL) {
+        self->fresh_count = 0;
+        self->fresh.size = 0;
+    }
+    return taken;
+}
+
 static int
 facts_init(Facts *self, PyObject *args, PyObject *kwargs)
 {
@@ -682,12 +708,14 @@ facts_dealloc(Facts *self)
     Py_CLEAR(self->mutability);
     Py_CLEAR(self->ids);
     Py_CLEAR(self->children);
+    buffer_free(&self->fresh);
     Py_CLEAR(self->realized);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
 static PyMethodDef methods[] = {
     {"describe", (PyCFunction)describe, METH_VARARGS, PyDoc_STR("A tracker's description now.")},
+    {"take", (PyCFunction)take, METH_NOARGS, PyDoc_STR("The descriptions that wait.")},
     {"id_of", (PyCFunction)id_of_body, METH_VARARGS, PyDoc_STR("The id of an encoded Value.")},
     {NULL},
 };

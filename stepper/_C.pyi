@@ -408,6 +408,10 @@ class Facts:
     def id_of(self, body: bytes, children: tuple[int, ...], /) -> int:
         """The id of a description, an encoded Value, that names these children."""
 
+    def take(self) -> tuple[int, int, bytes] | None:
+        """The descriptions that are new since the last time, whose ids follow each other: the
+        first's id, how many there are, and a MessagePack list of them; None: there are none."""
+
 @final
 class Steps(Generic[_M]):
     """Notes steps and tells moments."""

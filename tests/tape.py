@@ -44,7 +44,7 @@ class Runs:
         self._batch = batch
         self._first = 0
         self._moments = Moments([], [], [])
-        writer.source = self._take
+        writer.moments = self._take
 
     def add(
         self,

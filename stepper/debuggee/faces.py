@@ -31,7 +31,8 @@ class AddEvent(Protocol):
 class Sink(Protocol):
     """What the recorder writes to; see `stepper.recording.writer.Writer`."""
 
-    source: Callable[[], tuple[int, int, bytes] | None] | None
+    moments: Callable[[], tuple[int, int, bytes] | None]
+    descriptions: Callable[[], tuple[int, int, bytes] | None]
 
     def keyframe(self, moment: int, state: bytes) -> None: ...
     def code(self, code: Code) -> None: ...
@@ -140,9 +141,6 @@ class Describer(Protocol):
 
     def source_text(self, source: object) -> str:
         """The expression of a source."""
-
-    def store(self, id: int, body: bytes) -> None:
-        """A description that was never seen, an encoded Value."""
 
     def take_shown_before(self) -> list[object]: ...
     def flavour(self, kind: type) -> Flavour: ...

@@ -60,7 +60,7 @@ class Recorder:
         """The frame of a walk that is at its newest moment now, while the judge is asked."""
         self.walks = Walks(self)
         self._stores: dict[int, bytes] = {}
-        self.describer: Describer = engine.make_describer(self.store_value)
+        self.describer: Describer = engine.make_describer()
         """The engine's knowledge of trackers."""
         self.steps: Steps[FrameMirror] = Steps(
             controller,
@@ -78,7 +78,8 @@ class Recorder:
         """The hot path. The engine sets its `top` and `graph_changed`."""
         self._user_lines: dict[tuple[int, int], str] = {}
         """What `_user_line` answered of an instruction, by code and index."""
-        writer.source = self.steps.take
+        writer.moments = self.steps.take
+        writer.descriptions = self.describer.facts.take
 
     def _next(self, what: str) -> int:
         return next(self._ids[what])
@@ -518,7 +519,7 @@ class Recorder:
         self._forget_all()
 
     def store_value(self, id: int, body: bytes) -> None:
-        """A description that was not seen before."""
+        """A description of a walk's that was not seen before."""
         self._writer.value(id, body)
 
     def store_code(self, code: Code) -> None:

@@ -25,13 +25,13 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 3
+VERSION = 4
 """In `PRAGMA user_version`. Files of versions before the first release cannot be read."""
 
-HISTORY = {3: "The first released."}
+HISTORY = {4: "The first released."}
 
 MOST_TOGETHER = 65_536
-"""No run of moments or events is longer, so that reading one takes milliseconds, whoever wrote
+"""No run is longer, so that reading one takes milliseconds, whoever wrote
 it."""
 
 SCHEMA = """
@@ -88,10 +88,11 @@ CREATE TABLE keyframe (
     state BLOB NOT NULL               -- msgpack of Keyframe
 );
 
--- Descriptions of VariableTrackers, each text once.
-CREATE TABLE value (
-    id INTEGER PRIMARY KEY,
-    body BLOB NOT NULL                -- msgpack of Value; default values at its end may be left out
+-- Descriptions of VariableTrackers and other values, each text once; in runs, as moments are.
+CREATE TABLE descriptions (
+    first INTEGER PRIMARY KEY,        -- number of the run's first; negative: of a walk's value
+    count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
+    body BLOB NOT NULL                -- msgpack list of bytes, each msgpack of Value (its last defaults left out)
 );
 
 -- Guards in the order in which they were installed.
@@ -187,7 +188,7 @@ class Delta(msgspec.Struct, frozen=True, array_like=True):
     """Locals that were set; 0: deleted."""
     values: tuple[tuple[ValueId, int], ...] = ()
     """Trackers described for the first time or anew, or seen again that the newest keyframe does
-    not hold: (tracker, id in table `value`)."""
+    not hold: (tracker, number in table `descriptions`)."""
     blocks: Any = None
     """The whole block stack as a list of Block, when it changed."""
     speculation: str | None = None
@@ -215,4 +216,4 @@ class Keyframe(msgspec.Struct, frozen=True, array_like=True):
 
     frames: tuple[FrameKey, ...]
     values: dict[ValueId, int]
-    """Tracker to id in table `value`."""
+    """Tracker to number in table `descriptions`."""

@@ -23,6 +23,7 @@ from stepper.model.trace import Attempt, Block, Frame, FrameState, Moment, State
 from stepper.model.value import Value
 from stepper.recording.catalog import Catalog, unpacked
 from stepper.recording.database import Database, damaged
+from stepper.recording.descriptions import Descriptions
 from stepper.recording.history import TrackerHistory
 from stepper.recording.moments import Moments, Step
 from stepper.recording.schema import Delta, Keyframe
@@ -63,6 +64,7 @@ class StateBuilder:
         self._moments = moments
         self._history = history
         self._states: OrderedDict[int, tuple[_Base, State]] = OrderedDict()
+        self._descriptions = Descriptions(database)
         self._values: dict[int, Value] = {}
         self._delta_decoder = msgspec.msgpack.Decoder(Delta)
         self._keyframe_decoder = msgspec.msgpack.Decoder(Keyframe)
@@ -251,12 +253,7 @@ class StateBuilder:
         if len(self._values) + len(missing) > _CACHED_VALUES:
             missing = list(set(bodies))
             self._values.clear()
-        for i in range(0, len(missing), 500):
-            part = missing[i : i + 500]
-            marks = ",".join("?" * len(part))
-            for id, body in self._database.query(
-                tuple[int, bytes], f"SELECT id, body FROM value WHERE id IN ({marks})", part
-            ):
-                self._values[id] = unpacked(self._database, self._value_decoder, body)
+        for id, body in self._descriptions.bodies(missing):
+            self._values[id] = unpacked(self._database, self._value_decoder, body)
         if missing and any(body not in self._values for body in missing):
             raise damaged(self._database.path, "a description is missing")

@@ -41,7 +41,7 @@ _PATIENCE = 10
 _MOMENTS = "INSERT INTO moments VALUES (?, ?, ?)"
 _KEYFRAME = "INSERT INTO keyframe VALUES (?, ?)"
 _CODE = "INSERT INTO code VALUES (?, ?)"
-_VALUE = "INSERT INTO value VALUES (?, ?)"
+_DESCRIPTIONS = "INSERT INTO descriptions VALUES (?, ?, ?)"
 _TRANSLATION = "INSERT OR REPLACE INTO translation VALUES (?, ?)"
 _ATTEMPT = "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?)"
 _FRAME = "INSERT INTO frame VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -59,9 +59,17 @@ _GUARD_WITHDRAWN = "UPDATE guard SET withdrawn = ? WHERE id = ?"
 _NODE_ERASED = "UPDATE node SET erased = ? WHERE id = ?"
 
 _STATEMENTS = (
-    _MOMENTS, _KEYFRAME, _CODE, _VALUE, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
+    _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
     _GRAPH_BREAK, _EVENTS, _FRAME_END, _GUARD_CODE, _GUARD_WITHDRAWN, _NODE_ERASED,
 )  # fmt: skip
+
+
+Source = Callable[[], tuple[int, int, bytes] | None]
+"""Gives a run of what waits elsewhere: the first's number, how many there are, and their body."""
+
+
+def _nothing() -> None:
+    return None
 
 
 class Writer:
@@ -85,9 +93,10 @@ class Writer:
         self._refused = 0
         # Values without tuples around them: a tuple for each row would wake the garbage collector.
         self._waiting: dict[str, list[object]] = {sql: [] for sql in _STATEMENTS}
-        self.source: Callable[[], tuple[int, int, bytes] | None] | None = None
-        """Asked at each commit for the moments since the last one: the first's number, how many,
-        and encoded Moments."""
+        self.moments: Source = _nothing
+        """Asked at each commit for the moments since the last one."""
+        self.descriptions: Source = _nothing
+        """The same for descriptions."""
         self._frame_ends: dict[int, int] = {}
         """Where in their waiting rows the frames have their last moment."""
         self._events = EventRun(self.flush, _QUIET)
@@ -99,8 +108,9 @@ class Writer:
         self.on_failure = None
 
     def value(self, id: int, body: bytes) -> None:
-        """A description, an encoded Value, under the number by which deltas refer to it."""
-        self._waiting[_VALUE] += (id, body)
+        """A description that does not come from `descriptions`: an encoded Value, under the number
+        by which deltas refer to it."""
+        self._waiting[_DESCRIPTIONS] += (id, 1, pack((body,)))
 
     def keyframe(self, moment: int, state: bytes) -> None:
         """The whole state at a moment, an encoded Keyframe."""
@@ -185,10 +195,9 @@ class Writer:
         if self._database is None or self.failed:
             self._forget()
             return
-        if self.source is not None and (run := self.source()) is not None:
-            self._waiting[_MOMENTS] += run
-        if (events := self._events.take()) is not None:
-            self._waiting[_EVENTS] += events
+        for sql, source in self._sources():
+            if (run := source()) is not None:
+                self._waiting[sql] += run
         if not any(self._waiting.values()):
             return
         try:
@@ -207,6 +216,12 @@ class Writer:
             self._fail(str(error))
         self._refused = 0
         self._forget()
+
+    def _sources(self) -> Iterable[tuple[str, Source]]:
+        # The moments first: to tell them makes descriptions.
+        return (
+            (_MOMENTS, self.moments), (_DESCRIPTIONS, self.descriptions), (_EVENTS, self._events.take)
+        )  # fmt: skip
 
     def _batches(self) -> list[tuple[str, Iterable[tuple[object, ...]]]]:
         return [
@@ -233,7 +248,8 @@ class Writer:
             self._database = None
 
     def _forget(self) -> None:
-        self._events.take()
+        for _, source in self._sources():
+            source()
         self._frame_ends.clear()
         for values in self._waiting.values():
             values.clear()

@@ -98,7 +98,7 @@ def test_newer_format_names_both_versions(path: Path) -> None:
 
 def test_a_format_from_before_the_first_release_says_what_to_do(path: Path) -> None:
     change(path, "PRAGMA user_version=1")
-    with pytest.raises(RecordingError, match=r"format 1; this one reads 3.*Record the program"):
+    with pytest.raises(RecordingError, match=r"format 1; this one reads 4.*Record the program"):
         Recording.open(str(path))
 
 
@@ -161,8 +161,8 @@ def test_table_replaced_by_a_view_is_refused(path: Path) -> None:
         "UPDATE frame SET attempt = 77",
         "UPDATE attempt SET translation = x'00'",
         "UPDATE keyframe SET state = x'92'",
-        "UPDATE value SET body = x'80'",
-        "DELETE FROM value",
+        "UPDATE descriptions SET body = x'80'",
+        "DELETE FROM descriptions",
         "UPDATE guard SET code = '{}'",
         "UPDATE guard SET moment = 'soon'",
         "UPDATE node SET rank = 'high'",
@@ -187,7 +187,8 @@ def test_hostile_content_is_an_error_that_ends_soon(path: Path, statement: str) 
 
 def test_deeply_nested_message_pack_is_refused(path: Path) -> None:
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE value SET body = ?", (b"\x81\xa5items" + b"\x91" * 1_000_000,))
+    nested = b"\x81\xa5items" + b"\x91" * 1_000_000
+    connection.execute("UPDATE descriptions SET body = ?", (pack((nested,)),))
     connection.commit()
     connection.close()
     with pytest.raises(RecordingError):
@@ -198,7 +199,7 @@ def test_values_that_hold_each_other_are_shown_once(tmp_path: Path) -> None:
     path = sample_recording(str(tmp_path / "r.stepper")).path
     loop = pack(Value("ListVariable", items=(Item("[0]", 1), Item("[1]", 2))))
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE value SET body = ?", (loop,))
+    connection.execute("UPDATE descriptions SET body = ?", (pack((loop,)),))
     connection.commit()
     connection.close()
     recording = Recording.open(path)

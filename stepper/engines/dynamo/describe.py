@@ -129,13 +129,9 @@ def callable_name(value: object) -> str:
 
 
 class Describer:
-    """Says what trackers are; each equal description is stored once, by `facts`.
+    """Says what trackers are; each equal description is stored once, by `facts`."""
 
-    `store(id, body)` gets every new description as msgpack of `Value`.
-    """
-
-    def __init__(self, store: Callable[[int, bytes], None]) -> None:
-        self.store = store
+    def __init__(self) -> None:
         self._lazy: dict[int, weakref.ref[Any]] = {}
         self.realized: dict[int, tuple[Any, tuple[str, str | None]]] = {}
         """By id: caches that the current instruction has realized, and what they said before."""

@@ -112,9 +112,9 @@ class DynamoEngine:
             self.uninstall()
             raise
 
-    def make_describer(self, store: Callable[[int, bytes], None]) -> Describer:
-        """What knows the trackers; `store(id, body)` gets every new description."""
-        self._describer = Describer(store)
+    def make_describer(self) -> Describer:
+        """What knows the trackers."""
+        self._describer = Describer()
         self._describer.attributes = self._pending_attributes
         return self._describer
 
