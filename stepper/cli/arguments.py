@@ -161,7 +161,7 @@ def add_program(parser: argparse.ArgumentParser, *, what: str = "the program to 
         default=None,
         help="record the transformed bytecode too, as it runs on real values",
     )
-    recording.add_argument("--engine", metavar="NAME", help="the compiler to watch: dynamo")
+    recording.add_argument("--engine", metavar="NAME", help="the compiler to watch: dynamo or native")
 
 
 def add_breakpoints(parser: argparse.ArgumentParser) -> None:

@@ -31,7 +31,7 @@ from stepper.recording.writer import Writer
 if TYPE_CHECKING:
     from stepper.debuggee.recorder import Recorder
 
-_TRIGGERS = {"dynamo": "torch._dynamo"}
+_TRIGGERS = {"dynamo": "torch._dynamo", "native": "stepper.engines.native.eval_frame"}
 """The module by whose import each engine's compiler arrives."""
 
 

@@ -124,15 +124,15 @@ def convert_frame(
             raise Unsupported(error.msg) from None
         return None
     except Unsupported as error:
+        translation.skipped(error.msg)
         if nopython:
             raise
-        translation.skipped(error.msg)
         return None
     except Exception as error:
+        translation.skipped(f"{type(error).__name__}: {error}")
         if config.raise_internal_errors:
             raise
         report_defect(code, error)
-        translation.skipped(f"{type(error).__name__}: {error}")
         return None
 
 

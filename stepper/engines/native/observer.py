@@ -38,6 +38,9 @@ class TranslationObserver:
     def guard_installed(self, guard: Guard) -> None:
         """A guard is new."""
 
+    def guard_withdrawn(self, guard: Guard) -> None:
+        """A guard was taken back."""
+
     def node_made(self, node: torch.fx.Node) -> None:
         """The graph has one more node."""
 

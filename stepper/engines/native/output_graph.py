@@ -119,7 +119,9 @@ class OutputGraph:
             kind = source.guard_source() if source is not None else kind
             guard = Guard(text, kind, create_fn, source, value)
             self._remember(self.guards, key, guard)
-            self.translation.observer.guard_installed(guard)
+            observer = self.translation.observer
+            self.trail.append(lambda: observer.guard_withdrawn(guard))
+            observer.guard_installed(guard)
         return frozenset((guard,))
 
     # --- the graph

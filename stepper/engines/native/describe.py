@@ -1,0 +1,237 @@
+"""What a tracker is, for the recording: its value, its source, and the guards it depends on.
+
+Trackers are ours, so this could call their methods; it only reads their fields all the same, since
+a method may make guards. Of user's objects only the names of classes and functions are read.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stepper._C import Facts
+from stepper.debuggee.faces import (
+    BY_ENGINE,
+    CONSTANT,
+    MAX_ITEMS,
+    NOTHING,
+    ORDINARY,
+    Flavour,
+    Recipe,
+)
+from stepper.engines.native.guards import Guard
+from stepper.engines.native.variables.base import (
+    LazyVariableTracker,
+    NullVariable,
+    VariableTracker,
+)
+from stepper.engines.native.variables.constant import CONSTANT_TYPES, ConstantVariable
+from stepper.engines.native.variables.dicts import ConstDictVariable
+from stepper.engines.native.variables.functions import CellVariable
+from stepper.engines.native.variables.tensor import TensorVariable
+from stepper.model.trace import Block
+from stepper.model.value import Item, TensorMeta, Value, ValueId
+from stepper.recording.packing import pack
+
+MAX_TEXT = 200
+"""Characters of a text."""
+MAX_GUARDS = 40
+"""Guards shown of one value."""
+
+_MUTABILITY = {
+    "ValueMutationNew": "new value",
+    "ValueMutationExisting": "existing value",
+    "AttributeMutationNew": "new object",
+    "AttributeMutationExisting": "existing object",
+}
+
+
+def plain_text(value: object) -> str:
+    """A bounded repr of constants; of anything else, a name or its type's."""
+    kind = type(value)
+    if kind is int and value.bit_length() > 4 * MAX_TEXT:  # type: ignore[attr-defined]
+        return f"<int of {value.bit_length()} bits>"  # type: ignore[attr-defined]
+    if kind in CONSTANT_TYPES or kind is range or kind is torch.Size:
+        text = repr(value)
+        return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
+    if kind is tuple or kind is list:
+        inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]
+        return f"({inner})" if kind is tuple else f"[{inner}]"
+    return name_of(value) or f"<{type.__dict__['__name__'].__get__(kind)}>"
+
+
+def name_of(value: object) -> str:
+    """The name of a function, class or module; empty for anything else."""
+    kind = type(value)
+    if kind is types.ModuleType:
+        return str(value.__dict__.get("__name__", ""))
+    if kind in (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType):
+        return str(value.__qualname__)  # type: ignore[attr-defined]
+    if issubclass(kind, type):
+        return str(type.__dict__["__name__"].__get__(value))
+    return ""
+
+
+def tensor_meta(value: object) -> TensorMeta | None:
+    """The properties of a fake tensor."""
+    if not isinstance(value, torch.Tensor):
+        return None
+    return TensorMeta(
+        dtype=str(value.dtype).removeprefix("torch."),
+        shape=tuple(map(str, value.shape)),
+        stride=tuple(map(str, value.stride())) if value.layout is torch.strided else None,
+        device=str(value.device),
+        requires_grad=value.requires_grad,
+        layout=str(value.layout).removeprefix("torch."),
+    )
+
+
+class NativeDescriber:
+    """See `stepper.debuggee.faces.Describer`."""
+
+    def __init__(self) -> None:
+        self.realized: dict[int, Any] = {}
+        self.pending: Callable[[VariableTracker], dict[str, VariableTracker]] = lambda _: {}
+        self.facts = Facts(self, VariableTracker)
+
+    def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
+        """See the protocol."""
+        return BY_ENGINE, kind.__name__, "", ""
+
+    def special(
+        self, tracker: Any, fields: dict[str, Any], number: Callable[[object], ValueId]
+    ) -> int | None:
+        """See the protocol."""
+        value = self._value(tracker, fields, number)
+        return self.facts.id_of(pack(value), tuple([item.value for item in value.items]))
+
+    def _value(self, tracker: Any, fields: dict[str, Any], number: Any) -> Value:
+        kind = type(tracker)
+        items, length = self._items(tracker, fields, number)
+        text, type_name, constant = _words(tracker, fields, length)
+        proxy = fields.get("proxy")
+        node = proxy.node if proxy is not None else None
+        meta = None
+        if kind is TensorVariable and node is not None:
+            meta = tensor_meta(node.meta.get("example_value"))
+            text = meta.brief if meta is not None else text
+        mutation = fields.get("mutation_type")
+        source = fields.get("source")
+        return Value(
+            cls=kind.__name__,
+            type=type_name,
+            text=text,
+            source="" if source is None else source.name(),
+            mutability="immutable" if mutation is None else _MUTABILITY[type(mutation).__name__],
+            items=items,
+            length=length,
+            attributes=_guards(fields.get("guards", ())),
+            constant=constant,
+            tensor=meta,
+            node="" if node is None else node.name,
+            lazy=kind is LazyVariableTracker,
+        )
+
+    def _items(
+        self, tracker: Any, fields: dict[str, Any], number: Any
+    ) -> tuple[tuple[Item, ...], int | None]:
+        found: list[tuple[str, Any]] = []
+        length = None
+        held = fields.get("items")
+        if isinstance(tracker, ConstDictVariable):
+            length = len(tracker.items)
+            found = [(f"[{plain_text(key)}]", item) for key, item in tracker.items.items()]
+        elif type(held) is list:
+            length = len(held)
+            found = [(f"[{index}]", item) for index, item in enumerate(held)]
+        elif isinstance(tracker, CellVariable):
+            stored = self.pending(tracker).get("cell_contents", tracker.pre_existing_contents)
+            found = [("cell_contents", stored)] if stored is not None else []
+        else:
+            names = ("base", "obj", "fn", "objvar")
+            found = [
+                (f".{name}", fields[name])
+                for name in names
+                if isinstance(fields.get(name), VariableTracker)
+            ]
+        if not isinstance(tracker, CellVariable) and tracker.mutation_type is not None:
+            found += [(f".{name}", item) for name, item in self.pending(tracker).items()]
+        return tuple(Item(label, number(item)) for label, item in found[:MAX_ITEMS]), length
+
+    def words(self, fields: dict[str, Any]) -> tuple[str, str]:
+        """See the protocol; not asked, since every tracker is described here."""
+        return "", ""
+
+    def key_text(self, key: object) -> str:
+        """See the protocol."""
+        return plain_text(key)
+
+    def mutability(self, kind: type) -> tuple[str, bool]:
+        """See the protocol."""
+        return _MUTABILITY.get(kind.__name__, kind.__name__), False
+
+    def attributes(self, tracker: object) -> dict[str, object] | None:
+        """See the protocol; pending attributes are among the items."""
+        return None
+
+    def source_text(self, source: Any) -> str:
+        """See the protocol."""
+        return str(source.name())
+
+    def take_shown_before(self) -> list[object]:
+        """See the protocol; nothing is ever shown as it was."""
+        return []
+
+    def flavour(self, kind: type) -> Flavour:
+        """See the protocol."""
+        if kind is ConstantVariable:
+            return CONSTANT
+        return NOTHING if kind is NullVariable else ORDINARY
+
+    def block(self, translator: Any, block: Any) -> Block:
+        """See the protocol."""
+        index, exit_function = block
+        return Block(ip=index, target=None, stack_index=0, context=type(exit_function).__name__)
+
+    def speculation(self, speculation: Any) -> str:
+        """See the protocol; a break takes back one instruction, and needs no checkpoint."""
+        return ""
+
+
+def _words(tracker: Any, fields: dict[str, Any], length: int | None) -> tuple[str, str, str | None]:
+    """A tracker's text, the name of its type, and the text of a constant."""
+    kind = type(tracker)
+    if kind is NullVariable:
+        return "NULL", "NULL", None
+    if kind is ConstantVariable:
+        text = plain_text(tracker.value)
+        return text, type(tracker.value).__name__, text
+    value = fields.get("value", fields.get("fn"))
+    if kind is LazyVariableTracker:
+        name = type(value).__name__
+        return f"{name} (not looked at yet)", name, None
+    try:
+        type_name = tracker.python_type().__name__
+    except NotImplementedError:
+        type_name = ""
+    if isinstance(value, VariableTracker) or value is None:
+        value = fields.get("code", fields.get("local_name"))
+    text = value if type(value) is str else name_of(value) if value is not None else ""
+    if type(value) is types.CodeType:
+        text = value.co_qualname
+    if not text and length is not None:
+        text = f"{type_name} of {length}"
+    if not text and type(value) is range:
+        text = repr(value)
+    return text or type_name, type_name, None
+
+
+def _guards(guards: Any) -> tuple[tuple[str, str], ...]:
+    shown: list[Guard] = sorted(guards, key=lambda guard: (guard.name, guard.kind))
+    texts = [f"{guard.kind} {guard.name}".rstrip() for guard in shown[:MAX_GUARDS]]
+    if len(shown) > MAX_GUARDS:
+        texts.append(f"and {len(shown) - MAX_GUARDS} more")
+    return (("guards", "; ".join(texts)),) if texts else ()

@@ -1,0 +1,184 @@
+"""The native engine as the debugger sees it: see `stepper.debuggee.engine.Engine`."""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+from stepper import _C
+from stepper.debuggee.controller import thread_name
+from stepper.engines.native.cache_face import NativeCache
+from stepper.engines.native.code_book import CodeBook
+from stepper.engines.native.convert_frame import GuardedCode, is_library
+from stepper.engines.native.describe import NativeDescriber
+from stepper.engines.native.observer import OBSERVERS, TranslationObserver
+from stepper.engines.native.recording import RecordingObserver
+from stepper.engines.native.resume_execution import info_of
+from stepper.model.program import PythonFrame
+from stepper.model.trace import EventKind
+
+if TYPE_CHECKING:
+    from stepper.debuggee.recorder import Recorder
+    from stepper.engines.native.convert_frame import Translation
+
+MAX_PYTHON_FRAMES = 50
+
+
+class NativeEngine:
+    """Reports translations and what happens to entries."""
+
+    name = "native"
+
+    def __init__(self) -> None:
+        self.recorder: Recorder
+        self.codes: CodeBook
+        self.cache = NativeCache()
+        self._describer: NativeDescriber
+        self._observers: list[RecordingObserver] = []
+        self._numbers: dict[int, int] = {}
+        self._installed = False
+
+    def install(self, observer: Any) -> None:
+        """See `Engine.install`. `observer` is the recorder."""
+        self.recorder = observer
+        self.codes = CodeBook(observer.store_code)
+        self._installed = True
+        OBSERVERS.engine = self
+        _C.set_cache_listener(self._on_cache_event)
+
+    def uninstall(self) -> None:
+        """See `Engine.uninstall`."""
+        if self._installed:
+            self._installed = False
+            OBSERVERS.engine = None
+            _C.set_cache_listener(None)
+            self._observers.clear()
+
+    def wishes_changed(self) -> None:
+        """See `Engine.wishes_changed`."""
+
+    def make_describer(self) -> NativeDescriber:
+        """What knows the trackers."""
+        self._describer = NativeDescriber()
+        self._describer.pending = self._pending
+        return self._describer
+
+    def _pending(self, tracker: Any) -> dict[str, Any]:
+        txs = self._observers[-1].txs if self._observers else []
+        if not txs:
+            return {}
+        return dict(txs[0].output.side_effects.attributes.get(tracker.mutation_type, {}))
+
+    def told_late(self) -> frozenset[type]:
+        """Kinds of trackers whose changes are told when they are made already: none."""
+        return frozenset()
+
+    def report_graph(self) -> None:
+        """Nodes are reported when they are made."""
+        self.recorder.steps.graph_changed = False
+
+    def catch_up(self) -> None:
+        """The recorder wants everything from now on."""
+
+    def break_down(self, error: Exception) -> None:
+        """A defect of ours: watch no more."""
+        self.uninstall()
+        self.recorder.broke_down(error)
+
+    def namespace(self, frame: int | None) -> dict[str, object]:
+        """See `Engine.namespace`."""
+        mirror = self.recorder.current
+        while mirror is not None and frame is not None and mirror.id != frame:
+            mirror = mirror.parent
+        if mirror is None:
+            if frame is None:
+                return {}
+            raise LookupError(f"frame {frame} is not on the symbolic call stack now")
+        tx = mirror.key
+        return {
+            "tx": tx,
+            "stack": list(mirror.stack),
+            "locals": dict(tx.symbolic_locals),
+            "inst": tx.instructions[mirror.ip],
+            "graph": tx.output.graph,
+            "guards": list(tx.output.guards.values()),
+        }
+
+    def is_program(self, filename: str) -> bool:
+        """See `Engine.is_program`."""
+        return not is_library(filename)
+
+    # --- what translations report
+
+    def translation_begins(self, translation: Translation) -> TranslationObserver:
+        """A frame is going to be translated; who is to be told of it."""
+        code = translation.code
+        number = self._numbers.setdefault(id(code), len(self._numbers))
+        entries = len(_C.code_cache(code))
+        live = self.recorder.begin_translation(
+            compile_id=f"{number}/{entries}",
+            code=self.codes.plain(code),
+            cache_size=entries,
+            python_stack=_program_stack(sys._getframe(1)),
+            thread=thread_name(),
+            resume_of=info_of(code).function,
+            nested=bool(self._observers),
+        )
+        reason = self._why_recompiled(translation)
+        if reason:
+            self.recorder.recompiled(live, reason)
+        observer = RecordingObserver(self, live)
+        self._observers.append(observer)
+        return observer
+
+    def translation_ends(self, observer: RecordingObserver) -> None:
+        """It is over."""
+        self._observers.remove(observer)
+
+    def _why_recompiled(self, translation: Translation) -> str:
+        cache = _C.code_cache(translation.code)
+        reports = cache.explain(
+            translation.f_locals, translation.function.__globals__, translation.backend
+        )
+        reasons = [
+            str(part.guard)
+            for report in reports
+            for part in report.guards[-1:]
+            if not part.passed and part.guard is not None
+        ]
+        return "\n".join(reasons)
+
+    def cache_limit(self, code: CodeType, text: str) -> None:
+        """A code is given up."""
+        self.recorder.occurred(EventKind.CACHE_LIMIT, text, None)
+
+    def _on_cache_event(self, event: str, entry: Any, detail: Any) -> None:
+        if not isinstance(entry, GuardedCode):
+            return
+        original = entry.original
+        name = original.co_qualname if original is not None else entry.code.co_qualname
+        if event == "added":
+            self.recorder.occurred(EventKind.ENTRY, f"{name}: entry {entry.number}", None)
+        elif event == "invalidated":
+            text = f"{name}: entry {entry.number}: {detail}"
+            self.recorder.occurred(EventKind.INVALIDATE, text, None)
+        elif event in ("evicted", "removed"):
+            self.recorder.occurred(EventKind.EVICT, f"{name}: entry {entry.number}", None)
+
+
+def _program_stack(frame: FrameType | None) -> tuple[PythonFrame, ...]:
+    """The program's own frames at this call, outermost first."""
+    frames: list[PythonFrame] = []
+    while frame is not None and len(frames) < MAX_PYTHON_FRAMES:
+        code = frame.f_code
+        if not is_library(code.co_filename):
+            frames.append(PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
+        frame = frame.f_back
+    frames.reverse()
+    return tuple(frames)
+
+
+def create() -> NativeEngine:
+    """The engine, not yet installed."""
+    return NativeEngine()

@@ -1,0 +1,163 @@
+"""Tells the recorder what one translation does.
+
+The translator calls this at each instruction, guard and node; there is nothing to hook. What is
+called from here must not be captured: the translator runs without a frame callback, and so does
+this.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch.fx
+
+from stepper.engines.native.describe import name_of, plain_text, tensor_meta
+from stepper.engines.native.observer import TranslationObserver
+from stepper.engines.native.opcodes import Instruction
+from stepper.model import trace
+from stepper.model.trace import Outcome
+
+if TYPE_CHECKING:
+    from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
+    from stepper.engines.native.convert_frame import GuardedCode
+    from stepper.engines.native.engine import NativeEngine
+    from stepper.engines.native.guards import Guard
+
+_STEP = 1024.0
+"""Between the ranks of two nodes."""
+_INPUTS = -(2.0**40)
+"""The rank of the first input: inputs come before all others, in the order in which they came."""
+
+
+class RecordingObserver(TranslationObserver):
+    """Tells of one translation."""
+
+    def __init__(self, engine: NativeEngine, translation: LiveTranslation) -> None:
+        self._engine = engine
+        self._recorder = engine.recorder
+        self._translation = translation
+        self._attempt: LiveAttempt
+        self._frames: list[FrameMirror] = []
+        self._guards: dict[Guard, int] = {}
+        self._nodes: dict[torch.fx.Node, int] = {}
+        self._count = 0
+        self._changed = False
+        self.txs: list[Any] = []
+
+    def attempt_begins(self) -> None:
+        self._attempt = self._recorder.begin_attempt(self._translation)
+        self._guards.clear()
+        self._nodes.clear()
+
+    def restarts(self, reason: str) -> None:
+        self._recorder.settle()
+        self._recorder.restarts(self._attempt, reason)
+
+    def enter(self, tx: Any) -> None:
+        parent = self._frames[-1] if self._frames else None
+        frame = self._recorder.enter(self._attempt, tx, self._engine.codes.traced, parent)
+        self._frames.append(frame)
+        self.txs.append(tx)
+        self._recorder.steps.top = frame
+        if parent is None:
+            tx.output.side_effects.on_change = self._change
+
+    def leave(self, tx: Any) -> None:
+        frame = self._frames.pop()
+        self.txs.pop()
+        self._recorder.settle()
+        self._recorder.leave(frame)
+        self._recorder.steps.top = self._frames[-1] if self._frames else None
+
+    def step(self, tx: Any) -> None:
+        if self._changed:
+            self._changed = False
+            self._show_newest()
+        hook = self._recorder.step if self._recorder.everything else self._recorder.glance
+        hook(tx, 0)
+
+    def _show_newest(self) -> None:
+        """Put the newest trackers of what has changed into the frames: they are what is shown.
+
+        An operation on an older one finds the newest by itself."""
+        latest = self.txs[0].output.side_effects.latest
+        for tx in self.txs:
+            tx.stack[:] = [latest(value) for value in tx.stack]
+            for name, value in tx.symbolic_locals.items():
+                tx.symbolic_locals[name] = latest(value)
+
+    def guard_installed(self, guard: Guard) -> None:
+        number = self._guards[guard] = next(self._recorder.guard_ids)
+        source = guard.name if guard.origin is not None else ""
+        self._recorder.guard(self._attempt, number, guard, guard.kind, source, guard.source.value)
+
+    def guard_withdrawn(self, guard: Guard) -> None:
+        number = self._guards.pop(guard, None)
+        if number is not None:
+            self._recorder.guard_withdrawn(self._attempt, number)
+
+    def node_made(self, node: torch.fx.Node) -> None:
+        self._count += 1
+        number = self._nodes[node] = self._recorder.new_node_id()
+        meta = tensor_meta(node.meta.get("example_value"))
+        first = _INPUTS if node.op == "placeholder" else 0.0
+        record = trace.Node(
+            id=number,
+            attempt=self._attempt.id,
+            moment=self._recorder.moment,
+            graph="",
+            rank=first + self._count * _STEP,
+            name=node.name,
+            op=node.op,
+            target=node.target if isinstance(node.target, str) else name_of(node.target),
+            args=", ".join(map(_argument, node.args)),
+            inputs=tuple(dict.fromkeys(each.name for each in node.all_input_nodes)),
+            meta=meta,
+            meta_text="" if meta is not None else plain_text(node.meta.get("example_value")),
+        )
+        self._recorder.node(self._attempt, record, known=False)
+
+    def node_erased(self, node: torch.fx.Node) -> None:
+        number = self._nodes.pop(node, None)
+        if number is not None:
+            self._recorder.node_erased(number)
+
+    def _change(self, owner: Any, what: str, value: Any) -> None:
+        self._changed = True
+        if what == "next":
+            return
+        self._recorder.touched(owner)
+        name = owner.source.name() if owner.source is not None else type(owner).__name__
+        kind = "mutation" if value is None else "attribute"
+        text = f"{name}.{what}(…)" if value is None else f"{name}.{what} = …"
+        self._recorder.side_effect(self._attempt, kind, owner, text, value)
+
+    def graph_break(self, tx: Any, inst: Instruction, reason: str) -> None:
+        self._recorder.settle()
+        self._recorder.graph_break(
+            self._attempt,
+            trace.GraphBreak(id=0, attempt=0, moment=0, reason=reason, gb_type="Unsupported"),
+        )
+
+    def compiled(self, tx: Any, entry: GuardedCode) -> None:
+        self._recorder.settle()
+        self._end(Outcome.COMPILED, "", self._engine.codes.plain(entry.code))
+
+    def skipped(self, reason: str) -> None:
+        self._recorder.settle()
+        self._end(Outcome.SKIPPED, reason, None)
+
+    def _end(self, outcome: Outcome, reason: str, code: Any) -> None:
+        self._engine.translation_ends(self)
+        self._recorder.end_translation(self._translation, outcome, reason=reason, transformed=code)
+
+
+def _argument(argument: Any) -> str:
+    if isinstance(argument, torch.fx.Node):
+        return argument.name
+    if isinstance(argument, list | tuple):
+        return f"({', '.join(map(_argument, argument))})"
+    if type(argument) is slice:
+        parts = (argument.start, argument.stop, argument.step)
+        return f"slice({', '.join(map(_argument, parts))})"
+    return plain_text(argument)
