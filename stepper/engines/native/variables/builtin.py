@@ -6,6 +6,7 @@ import builtins
 import functools
 import math
 import operator
+import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -185,7 +186,26 @@ def binary_op(
         builtin_types = (lists.BaseListVariable, dicts.ConstDictVariable, ConstantVariable)
         if isinstance(a, builtin_types) and isinstance(b, builtin_types):
             return ConstantVariable(operation is operator.ne, **options)
+    if operation in (operator.eq, operator.ne):
+        known = [identity_of(each) for each in (a, b)]
+        if None not in known:
+            return ConstantVariable((known[0] is known[1]) is (operation is operator.eq), **options)
     raise unimplemented(f"operator {operation.__name__} of {a.describe()} and {b.describe()}")
+
+
+def identity_of(tracker: VariableTracker) -> Any:
+    """The object itself, for functions, classes and modules, which are equal to themselves only;
+    None for anything else. A constant is equal to none of them."""
+    if isinstance(tracker, ConstantVariable):
+        return _SOME_CONSTANT if tracker.value is None else None
+    found = getattr(tracker, "fn", None)
+    found = getattr(tracker, "value", None) if found is None else found
+    kind = type(found)
+    plain = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
+    return found if kind in plain else None
+
+
+_SOME_CONSTANT = object()
 
 
 _NUMBERS = (int, float, bool, complex)
