@@ -17,6 +17,7 @@ from stepper.client.cache_text import (
     guard_row_line,
     lifeline_line,
 )
+from stepper.client.decompiling import DecompilerError, decompile
 from stepper.client.text import bytecode_listing, short_path
 from stepper.console.commands import CommandError, command, positive_number
 from stepper.model.cache import (
@@ -25,6 +26,7 @@ from stepper.model.cache import (
     CacheEntry,
     CacheError,
     CacheListing,
+    EntryCode,
     EntryView,
     RunResult,
     Verdict,
@@ -33,6 +35,7 @@ from stepper.model.control import (
     CheckCache,
     CloneEntry,
     EditEntry,
+    FetchCode,
     InspectEntry,
     ListCache,
     RegisterEntry,
@@ -72,13 +75,17 @@ def cache(shell: Shell, argument: str) -> None:
             shell.screen.lines(f"      {text}" for text in _remarks(entry, cwd))
 
 
-@command("entry", usage="N [guards | code | graph | text [FILE]]", group="Cache")
+@command("entry", usage="N [guards | code | graph | python | text [FILE]]", group="Cache")
 def entry(shell: Shell, argument: str) -> None:
     """One entry: its guards in the order of checks, what it lives on; its code; its graph.
 
-    `entry N text` prints the bytecode in the form that `edit` takes, or writes it into FILE.
+    `entry N python` shows the code decompiled, where the extra `depyf` is installed. `entry N text`
+    prints the bytecode in the form that `edit` takes, or writes it into FILE.
     """
     number, _, part = argument.partition(" ")
+    if part.strip() == "python":
+        shell.screen.lines(_decompiled(shell, _entry(number)))
+        return
     view = _ask(shell, EntryView, lambda seq: InspectEntry(seq, _entry(number)))
     part, _, path = (part.strip() or "guards").partition(" ")
     if part == "guards":
@@ -94,7 +101,15 @@ def entry(shell: Shell, argument: str) -> None:
     elif part == "text":
         shell.screen.lines(view.bytecode.splitlines())
     else:
-        raise CommandError(f"{part!r}: guards, code, graph or text?")
+        raise CommandError(f"{part!r}: guards, code, graph, python or text?")
+
+
+def _decompiled(shell: Shell, number: int) -> list[str]:
+    code = _ask(shell, EntryCode, lambda seq: FetchCode(seq, number))
+    try:
+        return decompile(code).splitlines()
+    except DecompilerError as error:
+        raise CommandError(str(error)) from None
 
 
 def _write(shell: Shell, path: str, text: str) -> None:

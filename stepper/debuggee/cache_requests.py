@@ -17,6 +17,7 @@ from stepper.model.control import (
     CheckCache,
     CloneEntry,
     EditEntry,
+    FetchCode,
     InspectEntry,
     ListCache,
     RegisterEntry,
@@ -92,6 +93,8 @@ def _ask(cache: Cache, request: CacheRequest) -> CacheData | str:
             return cache.listing(function)
         case InspectEntry(entry=entry):
             return cache.view(entry)
+        case FetchCode(entry=entry):
+            return cache.code(entry)
         case CheckCache(code=code, arguments=text, backend=backend, compare=compare):
             return cache.check(code, text, backend, compare)
         case RunEntry(entry=entry, arguments=text, compare=compare):

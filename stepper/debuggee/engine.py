@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from stepper.model.breakpoint import BreakpointKind
-from stepper.model.cache import CacheCheck, CacheListing, EntryView, RunResult
+from stepper.model.cache import CacheCheck, CacheListing, EntryCode, EntryView, RunResult
 from stepper.model.trace import EventKind, MomentId
 
 
@@ -47,6 +47,9 @@ class Cache(Protocol):
 
     def view(self, entry: int) -> EntryView:
         """One entry, whole."""
+
+    def code(self, entry: int) -> EntryCode:
+        """The code that an entry runs, as bytes."""
 
     def check(self, code: int, arguments: str, backend: str, compare: bool) -> CacheCheck:
         """Run arguments against a code's entries; only at a stop."""

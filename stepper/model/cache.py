@@ -261,5 +261,17 @@ class RunResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="cache-run"
     comparison: Comparison | None = None
 
 
-CacheData = CacheListing | EntryView | CacheCheck | RunResult
+class EntryCode(msgspec.Struct, frozen=True, omit_defaults=True, tag="cache-code"):
+    """The code that an entry runs, for a process that can read it."""
+
+    entry: int
+    code: bytes
+    """Marshalled; objects that are no constants are told in words, as `⟨torch.float32⟩`."""
+    python: str = ""
+    """The interpreter whose bytecode it is; empty when that is not known."""
+    version: tuple[int, int] = (0, 0)
+    """Of that Python."""
+
+
+CacheData = CacheListing | EntryView | CacheCheck | RunResult | EntryCode
 """What a cache request is answered with."""

@@ -90,6 +90,13 @@ class InspectEntry(_Message, frozen=True, tag="inspect-entry"):
     entry: int
 
 
+class FetchCode(_Message, frozen=True, tag="fetch-code"):
+    """The transformed code of an entry, as bytes: an `EntryCode`. Also while the program runs."""
+
+    seq: int
+    entry: int
+
+
 class CheckCache(_Message, frozen=True, tag="check-cache"):
     """Run arguments against the entries of a code: a `CacheCheck`. At a stop only."""
 
@@ -165,6 +172,7 @@ class RemoveEntry(_Message, frozen=True, tag="remove-entry"):
 CacheRequest = (
     ListCache
     | InspectEntry
+    | FetchCode
     | CheckCache
     | CloneEntry
     | EditEntry

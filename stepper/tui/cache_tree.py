@@ -72,8 +72,12 @@ class Subject(NamedTuple):
 class CacheTree:
     """What is known of the cache, and the rows that show it."""
 
-    def __init__(self, ask_view: Callable[[int], None]) -> None:
-        """`ask_view`: asks the program for the view of an entry."""
+    def __init__(self, ask_view: Callable[[int], None], ask_source: Callable[[int], None]) -> None:
+        """
+        Args:
+            ask_view: asks the program for the view of an entry.
+            ask_source: has the code of an entry decompiled.
+        """
         self.codes: Sequence[CachedCode] = ()
         self.views: dict[int, EntryView] = {}
         self.stale: set[int] = set()
@@ -87,7 +91,12 @@ class CacheTree:
         self.note = ""
         """What is to be minded of it all, as the first row."""
         self.cwd = ""
+        self.sources: dict[int, str] = {}
+        """The decompiled code of entries."""
+        self.no_sources: dict[int, str] = {}
+        """Why there is none of an entry."""
         self._ask_view = ask_view
+        self._ask_source = ask_source
 
     def take(self, codes: Sequence[CachedCode], *, anew: bool = False) -> list[CacheEntry]:
         """Take a newer listing in. What was known of an entry that has changed is out of date, with
@@ -122,6 +131,9 @@ class CacheTree:
             view = msgspec.structs.replace(
                 old, entry=entry, code=view.code or old.code, graph=view.graph or old.graph
             )
+        if old is None or old.bytecode != view.bytecode:
+            self.sources.pop(entry.id, None)
+            self.no_sources.pop(entry.id, None)
         self.views[entry.id] = view
         self.stale.discard(entry.id)
 
@@ -207,6 +219,7 @@ class CacheTree:
         for name, text, children in (
             ("guards", guards, self._guards),
             ("code", "transformed code", self._code),
+            ("source", "transformed code, decompiled", self._source),
             ("graph", "graph", self._graph),
         ):
             row = partial(Row, ((text, "title"),))
@@ -255,14 +268,19 @@ class CacheTree:
         lines = [instruction_line(instruction) for instruction in view.code.instructions]
         return _texts("instruction", lines, "")
 
+    def _source(self, entry: CacheEntry, check: EntryCheck | None) -> list[Branch]:
+        if entry.id in self.no_sources:
+            return _texts("refused", [self.no_sources[entry.id]], "warning")
+        if entry.id not in self.sources:
+            self._ask_source(entry.id)
+            return [_leaf("asking", "decompiling …", "dim")]
+        return _python(self.sources[entry.id])
+
     def _graph(self, entry: CacheEntry, check: EntryCheck | None) -> list[Branch]:
         view = self._view(entry)
         if view is None:
             return self._instead(entry)
-        lines = view.graph.strip().splitlines()
-        return [
-            Branch(number, partial(Row, spans)) for number, spans in enumerate(python_spans(lines))
-        ] or [_leaf("none", "the backend kept no graph", "dim")]
+        return _python(view.graph.strip()) or [_leaf("none", "the backend kept no graph", "dim")]
 
 
 def _lasting(entry: CacheEntry) -> CacheEntry:
@@ -291,6 +309,11 @@ def _texts(key: str, texts: Sequence[str], role: str) -> list[Branch]:
     return [
         Branch((key, number), partial(Row, ((text, role),))) for number, text in enumerate(texts)
     ]
+
+
+def _python(text: str) -> list[Branch]:
+    spans = enumerate(python_spans(text.splitlines()))
+    return [Branch(number, partial(Row, line)) for number, line in spans]
 
 
 def _entry_row(entry: CacheEntry, check: EntryCheck | None, cwd: str) -> Row:

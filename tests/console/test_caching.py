@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from tests.client.depyf import fake_depyf
 from tests.console.test_programs import ROOT, commands, console
 
 DEMO = ROOT / "demos" / "entry_lifetime.py"
@@ -55,7 +58,17 @@ def test_entries_and_what_is_in_them(tmp_path: Path) -> None:
     assert "RETURN_VALUE" in code
     assert "def forward" in graph
     assert text.endswith("RETURN_VALUE\n")
-    assert "guards, code, graph or text?" in wrong
+    assert "guards, code, graph, python or text?" in wrong
+
+
+def test_code_is_shown_as_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_depyf(tmp_path, monkeypatch, "return f'def {code.co_name}(): ...'")
+    python, wrong = at_entry(tmp_path, "entry 1 python", "entry 99 python")
+    assert python == "def apply(): ...\n"
+    assert "no cache entry 99" in wrong
+    fake_depyf(tmp_path, monkeypatch, missing=True)
+    (python,) = at_entry(tmp_path, "entry 1 python")
+    assert "pip install 'torch-stepper[depyf]'" in python
 
 
 def test_the_object_is_deleted_and_the_entry_is_dead(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def environment(home: Path) -> dict[str, str]:
     return {
         **os.environ,
         "XDG_STATE_HOME": str(home),
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
         "TERM": "xterm",
         "NO_COLOR": "1",
     }

@@ -4,6 +4,8 @@ older of which depends on a class.
 
 from __future__ import annotations
 
+import marshal
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -18,6 +20,7 @@ from stepper.model.cache import (
     CacheListing,
     Comparison,
     EntryCheck,
+    EntryCode,
     EntryState,
     EntryView,
     GuardCheck,
@@ -31,6 +34,7 @@ from stepper.model.control import (
     CheckCache,
     CloneEntry,
     EditEntry,
+    FetchCode,
     InspectEntry,
     ListCache,
     RegisterEntry,
@@ -115,6 +119,10 @@ class CacheSession(PlayedSession):
                 return CacheListing((code,))
             case InspectEntry(entry=entry):
                 return self._view(entry)
+            case FetchCode(entry=entry):
+                version = (sys.version_info[0], sys.version_info[1])
+                code = marshal.dumps(compile("x * 2", "net.py", "eval"))
+                return EntryCode(entry, code, sys.executable, version)
             case CheckCache(arguments=arguments, compare=compare):
                 return _check(arguments, compare)
             case RunEntry(entry=entry):

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
@@ -14,6 +15,7 @@ from stepper.model.control import (
     CheckCache,
     CloneEntry,
     EditEntry,
+    FetchCode,
     InspectEntry,
     ListCache,
     RegisterEntry,
@@ -25,6 +27,7 @@ from stepper.model.control import (
 )
 from stepper.tui.app import StepperApp
 from stepper.tui.cache_dialogs import ActionsScreen, BytecodeScreen
+from tests.client.depyf import fake_depyf
 from tests.tui.cache_session import CacheSession
 from tests.tui.screen import plain, until
 from tests.tui.test_app import NARROW, WIDE, opened, status
@@ -86,6 +89,21 @@ async def test_an_opened_entry_shows_lives_guards_code_and_graph(sample_path: Pa
         assert "expected  Tensor float32[4]" in text(app)
         assert "because of  net.py:27 in apply" in text(app)
         assert len(session.asked_for(InspectEntry)) == 1
+
+
+async def test_code_is_decompiled_in_a_process_of_its_own(
+    sample_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_depyf(tmp_path, monkeypatch, "return 'def apply(x): ...'")
+    async with cached(sample_path) as (app, session, pilot):
+        await unfold(app, pilot, "1 0/0", "decompiled")
+        await until(pilot, lambda: "def apply(x): ..." in text(app))
+        fake_depyf(tmp_path, monkeypatch, "raise ValueError('what is this?')")
+        await unfold(app, pilot, "2 0/1")
+        await row(app, pilot, "2 0/1")
+        await pilot.press(*["down"] * 3, "right")
+        await until(pilot, lambda: "could not decompile it: ValueError: what is" in text(app))
+        assert len(session.asked_for(FetchCode)) == 2
 
 
 async def test_nothing_is_asked_while_nobody_sees_it(sample_path: Path) -> None:

@@ -6,20 +6,22 @@ is evaluated with the program's names, or the call at which the program stands.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 from stepper.debuggee.program_names import ProgramNames, program_frame
-from stepper.engines.dynamo import arguments, bytecode, cache_check, rebuilt
+from stepper.engines.dynamo import arguments, bytecode, cache_check, portable_code, rebuilt
 from stepper.engines.dynamo.arguments import call, copies, same_random_numbers, uncompiled
-from stepper.engines.dynamo.cache import BOOK
+from stepper.engines.dynamo.cache import BOOK, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.guard_tree import object_text
 from stepper.model.cache import (
     CacheCheck,
     CacheError,
     CacheListing,
+    EntryCode,
     EntryState,
     EntryView,
     RunResult,
@@ -49,6 +51,16 @@ class DynamoCache:
     def view(self, entry: int) -> EntryView:
         """See `Cache.view`."""
         return BOOK.view(entry)
+
+    def code(self, entry: int) -> EntryCode:
+        """See `Cache.code`."""
+        known = BOOK.entry(entry)
+        with locked():
+            _, transformed = BOOK.parts(known)
+        if transformed is None:
+            raise CacheError(f"the code of {known.label} is gone, or Dynamo does not give it away")
+        data = portable_code.to_bytes(transformed)
+        return EntryCode(entry, data, sys.executable or "", sys.version_info[:2])
 
     def check(self, code: int, arguments: str, backend: str, compare: bool) -> CacheCheck:
         """See `Cache.check`."""

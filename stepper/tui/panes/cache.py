@@ -9,14 +9,16 @@ the thread that reads the channel, and cross over as messages.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Hashable
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from stepper.client.cache_text import check_summary, comparison_lines, entry_name, entry_reason
+from stepper.client.decompiling import DecompilerError, decompile
 from stepper.client.session import Session
 from stepper.client.text import one_line
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
@@ -25,15 +27,16 @@ from stepper.model.cache import (
     CacheData,
     CacheError,
     CacheListing,
+    EntryCode,
     EntryState,
     EntryView,
-    Origin,
     RunResult,
 )
 from stepper.model.control import (
     CheckCache,
     CloneEntry,
     EditEntry,
+    FetchCode,
     InspectEntry,
     ListCache,
     RegisterEntry,
@@ -44,42 +47,13 @@ from stepper.model.control import (
     StepEntry,
 )
 from stepper.recording.recorded_call import recorded_call
+from stepper.tui.cache_actions import ACTIONS, NEEDED, Action, possible
 from stepper.tui.cache_tree import CacheTree, Subject
 from stepper.tui.lines import Lines
 from stepper.tui.pane import Pane
 from stepper.tui.prompt import Prompt
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.tree_lines import TreeLines
-
-
-class _Action(NamedTuple):
-    key: str
-    name: str
-    title: str
-    on: str
-    """What the row must be about: `code`, `entry`, `guard`, `draft`, `copy`."""
-
-
-ACTIONS = (
-    _Action("a", "check", "Run arguments against the cache", "code"),
-    _Action("A", "compare", "Run arguments, and compare the winner with eager", "code"),
-    _Action("h", "run", "Run the entry by hand, whatever its guards say", "entry"),
-    _Action("H", "step", "Step the entry's code here, and come back", "entry"),
-    _Action("b", "stop", "Stop where the program runs it next, to step its code", "code"),
-    _Action("d", "drop", "Copy the entry without this guard (or the selected ones)", "guard"),
-    _Action("w", "add", "Copy the entry with one more guard", "entry"),
-    _Action("E", "edit", "Copy the entry with other bytecode, edited as text", "entry"),
-    _Action("p", "register", "Put the draft into the cache", "draft"),
-    _Action("x", "remove", "Take a copy out of the cache; throw a draft away", "copy"),
-)
-"""What can be done with a row; the keys act in the pane at once, `m` shows them as a menu."""
-
-_NEEDED = {
-    "entry": "an entry",
-    "guard": "a guard of an entry",
-    "draft": "a draft (d, w and E make one)",
-    "copy": "a copy that was made here",
-}
 
 _WHERE = "; of N: of the call recorded at moment N; empty: of that at the stop"
 _OF = re.compile(r"of\s+(?P<moment>\d+)\s*(?:\((?P<given>.*)\))?")
@@ -127,9 +101,18 @@ class CachePane(Pane):
             self.then = then
             self.refused = refused
 
+    class Decompiled(Message):
+        """The decompiler is done with the code of an entry."""
+
+        def __init__(self, entry: int, source: str, trouble: str = "") -> None:
+            super().__init__()
+            self.entry = entry
+            self.source = source
+            self.trouble = trouble
+
     def __init__(self) -> None:
         super().__init__()
-        self._tree = CacheTree(self._ask_view)
+        self._tree = CacheTree(self._ask_view, self._ask_source)
         self._asked_for: Hashable = None
         """The state of the session for which the newest listing was asked."""
         self._evaluated = 0
@@ -138,6 +121,7 @@ class CachePane(Pane):
         self._trouble = ""
         """Why the program gave no listing."""
         self._viewing: set[int] = set()
+        self._decompiling: set[int] = set()
         self._opened: set[int] = set()
         """Codes that were on screen once, opened then."""
         self._arguments: dict[int, str] = {}
@@ -287,6 +271,41 @@ class CachePane(Pane):
 
         self._ask(lambda seq: InspectEntry(seq, entry), seen, refused)
 
+    def _ask_source(self, entry: int) -> None:
+        live = self.snapshot is not None and self.snapshot.status in _LIVE
+        if entry in self._decompiling or not live:
+            return
+        self._decompiling.add(entry)
+
+        def fetched(data: CacheData | None) -> None:
+            if isinstance(data, EntryCode):
+                # Of its own and not a worker: those are waited for when the screen is left.
+                threading.Thread(target=self._decompile, args=(data,), daemon=True).start()
+
+        self._ask(
+            lambda seq: FetchCode(seq, entry), fetched, lambda text: self._no_source(entry, text)
+        )
+
+    def _decompile(self, code: EntryCode) -> None:
+        try:
+            self.post_message(self.Decompiled(code.entry, decompile(code)))
+        except DecompilerError as error:
+            self.post_message(self.Decompiled(code.entry, "", str(error)))
+
+    def on_cache_pane_decompiled(self, message: Decompiled) -> None:
+        message.stop()
+        if message.trouble:
+            self._no_source(message.entry, message.trouble)
+            return
+        self._decompiling.discard(message.entry)
+        self._tree.sources[message.entry] = message.source
+        self._draw()
+
+    def _no_source(self, entry: int, text: str) -> None:
+        self._decompiling.discard(entry)
+        self._tree.no_sources[entry] = one_line(text)
+        self._draw()
+
     def _changed(self, data: CacheData | None) -> None:
         """An entry was made or changed: show it, and say what is to be minded."""
         if isinstance(data, EntryView):
@@ -318,16 +337,8 @@ class CachePane(Pane):
                 return branch.subject
         return None
 
-    def _possible(self, subject: Subject) -> list[_Action]:
-        entry = self._tree.entry(subject.entry)
-        about = {
-            "code": True,
-            "entry": entry is not None,
-            "guard": entry is not None and subject.guard is not None,
-            "draft": entry is not None and entry.state is EntryState.DRAFT,
-            "copy": entry is not None and entry.origin is Origin.MADE,
-        }
-        return [action for action in ACTIONS if about[action.on]]
+    def _possible(self, subject: Subject) -> list[Action]:
+        return possible(self._tree.entry(subject.entry), subject.guard)
 
     def action_menu(self) -> None:
         from stepper.tui.cache_dialogs import ActionsScreen
@@ -353,7 +364,7 @@ class CachePane(Pane):
         if subject is None or not any(each.name == name for each in self._possible(subject)):
             wanted = next(each for each in ACTIONS if each.name == name)
             what = f"{wanted.title[0].lower()}{wanted.title[1:]}"
-            self._say(f"put the cursor on {_NEEDED.get(wanted.on, 'a code')} to {what}")
+            self._say(f"put the cursor on {NEEDED.get(wanted.on, 'a code')} to {what}")
             return
         getattr(self, f"_do_{name}")(subject)
 
