@@ -58,10 +58,7 @@ class Auditor(Recorder):
         self.truths: dict[int, Truth] = {}
         self._calls: dict[int, tuple[list[Any], dict[str, Any]]] = {}
         self._bodies: dict[int, Value] = {}
-        self._fresh = Describer(self._keep)
-
-    def _keep(self, id: int, body: bytes) -> None:
-        self._bodies[id] = decode(body)
+        self._fresh = Describer()
 
     def step(self, *arguments: Any) -> None:
         """Record the moment, then look at everything."""
@@ -94,9 +91,14 @@ class Auditor(Recorder):
             held = {name: number(tracker) for name, tracker in locals.items()}
             frames.append(Held(tuple(number(tracker) for tracker in stack), held))
             mirror = mirror.parent
-        values = {}
+        described = {}
         for found, tracker in waiting:  # grows while children are numbered
-            values[found] = self._bodies[self._fresh.facts.describe(tracker, number)]
+            described[found] = self._fresh.facts.describe(tracker, number)
+        if (run := self._fresh.facts.take()) is not None:
+            first, _, body = run
+            bodies = msgspec.msgpack.decode(body, type=list[bytes])
+            self._bodies.update(enumerate(map(decode, bodies), first))
+        values = {found: self._bodies[id] for found, id in described.items()}
         frames.reverse()
         return Truth(tuple(frames), values, _guards(top.key.output), _graphs(top.key.output))
 
