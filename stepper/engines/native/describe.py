@@ -7,6 +7,7 @@ a method may make guards. Of user's objects only the names of classes and functi
 from __future__ import annotations
 
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -69,7 +70,12 @@ def name_of(value: object) -> str:
     if kind is types.ModuleType:
         return str(value.__dict__.get("__name__", ""))
     if kind in (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType):
-        return str(value.__qualname__)  # type: ignore[attr-defined]
+        name = str(value.__qualname__)  # type: ignore[attr-defined]
+        if name.startswith("_VariableFunctionsClass."):
+            return name.replace("_VariableFunctionsClass", "torch")
+        module = getattr(value, "__module__", None)
+        named = type(module) is str and module not in ("", "__main__", "builtins")
+        return f"{module.removeprefix('_')}.{name}" if named else name  # type: ignore[union-attr]
     if issubclass(kind, type):
         return str(type.__dict__["__name__"].__get__(value))
     return ""
@@ -94,8 +100,16 @@ class NativeDescriber:
 
     def __init__(self) -> None:
         self.realized: dict[int, Any] = {}
+        self.newest: Callable[[VariableTracker], VariableTracker] = lambda tracker: tracker
+        """What the object of a tracker is now."""
+        self._shown: weakref.WeakKeyDictionary[Any, weakref.WeakSet[Any]]
+        self._shown = weakref.WeakKeyDictionary()
         self.pending: Callable[[VariableTracker], dict[str, VariableTracker]] = lambda _: {}
         self.facts = Facts(self, VariableTracker)
+
+    def shown(self, tracker: VariableTracker) -> list[VariableTracker]:
+        """The trackers that have been described as this one's object."""
+        return [tracker, *self._shown.get(tracker.mutation_type, ())]
 
     def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
         """See the protocol."""
@@ -105,6 +119,10 @@ class NativeDescriber:
         self, tracker: Any, fields: dict[str, Any], number: Callable[[object], ValueId]
     ) -> int | None:
         """See the protocol."""
+        if tracker.mutation_type is not None:
+            self._shown.setdefault(tracker.mutation_type, weakref.WeakSet()).add(tracker)
+            tracker = self.newest(tracker)
+            fields = tracker.__dict__
         value = self._value(tracker, fields, number)
         return self.facts.id_of(pack(value), tuple([item.value for item in value.items]))
 

@@ -62,6 +62,7 @@ class NativeEngine:
         """What knows the trackers."""
         self._describer = NativeDescriber()
         self._describer.pending = self._pending
+        self._describer.newest = self._newest
         return self._describer
 
     def _pending(self, tracker: Any) -> dict[str, Any]:
@@ -69,6 +70,14 @@ class NativeEngine:
         if not txs:
             return {}
         return dict(txs[0].output.side_effects.attributes.get(tracker.mutation_type, {}))
+
+    def _newest(self, tracker: Any) -> Any:
+        txs = self._observers[-1].txs if self._observers else []
+        return txs[0].output.side_effects.latest(tracker) if txs else tracker
+
+    def shown(self, tracker: Any) -> list[Any]:
+        """The trackers that a recording shows as this one's object."""
+        return self._describer.shown(tracker)
 
     def told_late(self) -> frozenset[type]:
         """Kinds of trackers whose changes are told when they are made already: none."""

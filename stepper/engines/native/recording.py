@@ -41,7 +41,6 @@ class RecordingObserver(TranslationObserver):
         self._guards: dict[Guard, int] = {}
         self._nodes: dict[torch.fx.Node, int] = {}
         self._count = 0
-        self._changed = False
         self.txs: list[Any] = []
 
     def attempt_begins(self) -> None:
@@ -70,21 +69,8 @@ class RecordingObserver(TranslationObserver):
         self._recorder.steps.top = self._frames[-1] if self._frames else None
 
     def step(self, tx: Any) -> None:
-        if self._changed:
-            self._changed = False
-            self._show_newest()
         hook = self._recorder.step if self._recorder.everything else self._recorder.glance
         hook(tx, 0)
-
-    def _show_newest(self) -> None:
-        """Put the newest trackers of what has changed into the frames: they are what is shown.
-
-        An operation on an older one finds the newest by itself."""
-        latest = self.txs[0].output.side_effects.latest
-        for tx in self.txs:
-            tx.stack[:] = [latest(value) for value in tx.stack]
-            for name, value in tx.symbolic_locals.items():
-                tx.symbolic_locals[name] = latest(value)
 
     def guard_installed(self, guard: Guard) -> None:
         number = self._guards[guard] = next(self._recorder.guard_ids)
@@ -123,10 +109,10 @@ class RecordingObserver(TranslationObserver):
             self._recorder.node_erased(number)
 
     def _change(self, owner: Any, what: str, value: Any) -> None:
-        self._changed = True
+        for shown in self._engine.shown(owner):
+            self._recorder.touched(shown)
         if what == "next":
             return
-        self._recorder.touched(owner)
         name = owner.source.name() if owner.source is not None else type(owner).__name__
         kind = "mutation" if value is None else "attribute"
         text = f"{name}.{what}(…)" if value is None else f"{name}.{what} = …"
