@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from typing import Any
 
 import pytest
@@ -226,3 +227,34 @@ def test_what_cannot_be_done_is_explained() -> None:
     ):
         with pytest.raises(CacheError, match=reason):
             attempt()
+
+
+def overlapping(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+    a.add_(1)
+    return a.sum() + b.sum() + c.sum()
+
+
+def test_a_copy_knows_which_memory_overlaps() -> None:
+    made = torch.compile(overlapping, backend="aot_eager", dynamic=True)
+    base = torch.ones(40)
+    places = [(0, 4), (2, 7), (8, 12), (10, 13), (20, 24)]
+    calls = [
+        [base[start:stop] for start, stop in chosen] for chosen in itertools.permutations(places, 3)
+    ]
+    calls += [[base[0:8:2], base[1:9:2], base[9:12]], [base[:4], torch.ones(4), base[4:7]]]
+    for call in calls[:12]:
+        made(*call)
+    entries = cache.list(made)
+    with_guard = [entry for entry in entries if any("OVERLAP" in row.kind for row in entry.guards)]
+    assert len(with_guard) > 2
+    copies = {cache.clone(entry).id: entry.id for entry in with_guard}
+    seen = set()
+    for call in calls:
+        matches = {each.entry: each.matches for each in cache.check(overlapping, *call).entries}
+        for copy, entry in copies.items():
+            assert matches[copy] == matches[entry]
+            seen.add(matches[copy])
+    assert seen == {True, False}
+    # And it can be left out, which is said.
+    copy = cache.clone(with_guard[0], drop="STORAGE_OVERLAPPING*")
+    assert "STORAGE_OVERLAPPING" in copy.warnings[0]

@@ -80,7 +80,11 @@ class GuardTree:
         it knows by identity."""
         self._names = names or {}
         self.root = wrapper.root
-        self._scope: dict[str, Any] = {**wrapper.closure_vars, **wrapper.global_scope}
+        self._scope: dict[str, Any] = {
+            **wrapper.closure_vars,
+            **wrapper.global_scope,
+            "check_overlapping": _check_overlapping,
+        }
         self._seen: dict[int, Any] = {}
         self._unaliased: list[str] = [
             name if isinstance(name, str) else source_name(name)
@@ -171,17 +175,14 @@ class GuardTree:
                 else msgspec.structs.replace(check, verdict=Verdict.PASS, difference="")
                 for check in checks
             )
-        elif all(check.verdict in (Verdict.PASS, Verdict.UNKNOWN) for check in checks):
+        elif all(check.verdict is Verdict.PASS for check in checks):
             checks = tuple(self._blame(check, result.reason) for check in checks)
         return result, checks
 
     def _blame(self, check: GuardCheck, reason: str) -> GuardCheck:
-        """All that was asked passes, and yet Dynamo says no: the one that could not be asked, or
-        the dict whose size it names."""
+        """All that was asked passes, and yet Dynamo says no: the dict whose size it names."""
         row = self.checks[check.guard].row
-        if check.verdict is Verdict.UNKNOWN or (
-            row.kind == "DICT_MANAGER" and reason.startswith(f"len({row.source})")
-        ):
+        if row.kind == "DICT_MANAGER" and reason.startswith(f"len({row.source})"):
             return msgspec.structs.replace(check, verdict=Verdict.FAIL, difference=reason)
         return check
 
@@ -236,16 +237,19 @@ class GuardTree:
                         row.index, Verdict.FAIL, "", f"{source} is the same tensor as {other}"
                     )
             return GuardCheck(row.index, Verdict.PASS)
-        if row.kind == "STORAGE_OVERLAPPING":
-            return GuardCheck(row.index, Verdict.UNKNOWN)
         failing = [part for part in row.code if not eval(part, self._scope, scope)]
         verdict = Verdict.FAIL if failing else Verdict.PASS
         return GuardCheck(row.index, verdict, "", "; ".join(failing))
 
 
-def enforceable(row: GuardRow) -> bool:
-    """Whether the guard can be asked outside its tree."""
-    return row.kind != "STORAGE_OVERLAPPING"
+def _check_overlapping(
+    overlapping: list[torch.Tensor], non_overlapping: list[torch.Tensor]
+) -> bool:
+    """What `STORAGE_OVERLAPPING` guards say, in whose words a function of this name is called: that
+    the memory of just these tensors overlaps with that of others."""
+    tensors = [*overlapping, *non_overlapping]
+    found = C.compute_overlapping_tensors(tensors, symbolic=True)
+    return bool(found == set(range(len(overlapping))))
 
 
 def _below(manager: Any) -> Iterator[Any]:

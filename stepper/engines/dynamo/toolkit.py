@@ -32,7 +32,7 @@ from torch._dynamo.guards import GuardManagerWrapper
 
 from stepper.engines.dynamo import assembler, graphs
 from stepper.engines.dynamo.cache import CacheBook, KnownEntry, entries_of, locked
-from stepper.engines.dynamo.guard_tree import GuardTree, enforceable, identity_of
+from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
 from stepper.model.cache import (
     CacheEntry,
     CacheError,
@@ -245,11 +245,7 @@ class Toolkit:
             compile_guard(text)
         tree = old.tree if old is not None else self._book.tree(entry)
         numbers = old.kept if old is not None else list(range(len(rows)))
-        kept = [
-            number
-            for index, number in enumerate(numbers)
-            if index not in drop and enforceable(tree.checks[number].row)
-        ]
+        kept = [number for index, number in enumerate(numbers) if index not in drop]
         before = old.added if old is not None else ()
         added = tuple(text for index, text in enumerate(before, len(numbers)) if index not in drop)
         scope = old.scope if old is not None else dict(wrapper.global_scope)
@@ -257,11 +253,6 @@ class Toolkit:
         draft = Draft(code or transformed, base, tree, scope, kept, (*added, *add))
         warnings = [*entry.facts.warnings] if old is not None else []
         warnings += [_lost(rows[index]) for index in drop]
-        warnings += [
-            f"guard {row.kind} cannot be asked outside of its tree, and is lost"
-            for row in rows
-            if not enforceable(row)
-        ]
         edits = [*entry.facts.edits] if old is not None else []
         edits += [f"without {_short(rows[index])}" for index in drop]
         edits += [f"with {text}" for text in add]
