@@ -423,16 +423,16 @@ class PyCodegen:
 
     def write_own_cells(self, names: Iterable[str]) -> None:
         """Put into the frame's own cells what they hold now."""
+        written: list[str] = []
         for name in names:
             cell = self.tx.symbolic_locals.get(name)
             if not isinstance(cell, CellVariable) or cell.source is not None:
                 continue
             contents = self._cell_contents(cell)
-            if contents is None:
-                continue
-            if contents.source == LocalSource(name):
-                continue
-            self(contents)
+            if contents is not None and contents.source != LocalSource(name, free=True):
+                self(contents)
+                written.append(name)
+        for name in reversed(written):
             self.emit("STORE_DEREF", CellVar(name))
 
 
@@ -467,7 +467,7 @@ def _settle_cells(codegen: PyCodegen) -> None:
 def _prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
     changed = codegen.changed_values()
     codegen.count_uses([*roots, *changed])
-    if codegen.tx.output.side_effects.pending:
+    if codegen.tx.output.side_effects.pending or codegen.tx.f_code.co_cellvars:
         codegen.keep_sources([*roots, *changed])
 
 

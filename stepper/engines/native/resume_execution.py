@@ -185,11 +185,11 @@ def _restore(codegen: PyCodegen, names: list[str], base: int) -> None:
     for name in changed:
         codegen(tx.symbolic_locals[name])
         places.append(name)
-    for name in reversed(places):
-        codegen.store(name)
     codegen.write_changes()
     codegen.write_own_cells(tx.f_code.co_cellvars)
     codegen.fill_cells()
+    for name in reversed(places):
+        codegen.store(name)
     bound = set(tx.f_code.co_varnames[: _argument_count(tx.f_code)])
     live_now = set(tx.symbolic_locals)
     for name in sorted(bound - live_now):

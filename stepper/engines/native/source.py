@@ -56,7 +56,10 @@ class Source:
 
 @dataclass(frozen=True)
 class LocalSource(Source):
-    """An argument or free variable of the frame."""
+    """An argument or free variable of the frame.
+
+    free: it is in a cell, and may be set while the frame is left in order.
+    """
 
     local_name: str
     free: bool = False

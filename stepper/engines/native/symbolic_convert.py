@@ -256,7 +256,8 @@ class InstructionTranslator(InstructionTranslatorBase):
         arguments = set(code.co_varnames)
         for name, value in f_locals.items():
             if name in arguments:
-                symbolic_locals[name] = LazyVariableTracker(value, LocalSource(name))
+                source = LocalSource(name, free=name in code.co_cellvars)
+                symbolic_locals[name] = LazyVariableTracker(value, source)
         super().__init__(output, code, function.__globals__, symbolic_locals, None)
         self.f_builtins: dict[str, Any] = builtins_of(function)
         self.break_at = break_at

@@ -1,0 +1,32 @@
+"""Programs that nobody wrote do the same with and without the engine."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import torch
+from hypothesis import HealthCheck, given, settings
+
+from stepper.engines.native.convert_frame import reset
+from tests.engines.native.generated import arguments, compiled, sources
+from tests.engines.native.harness import check
+
+EXAMPLES = int(os.environ.get("STEPPER_GENERATED", "150"))
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=EXAMPLES <= 150,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+)
+@given(source=sources())
+def test_a_generated_program_does_the_same(source: str) -> None:
+    function = compiled(source)
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(function, *arguments(), times=2, namespace=function.__globals__)
+    reset()
