@@ -316,7 +316,9 @@ class _Reader:
 
 def origin_of(recording: Recording, guard: Guard) -> Origin:
     """The instruction that made the compiler install a guard, and the value that it protects."""
-    if not recording.oldest <= guard.moment <= recording.newest:
+    first = recording.attempt(guard.attempt).first_moment
+    if not first <= guard.moment <= recording.newest:
+        # It was there before the first instruction, as those on global state are.
         return Origin(guard.id, guard.source, guard.moment, line=guard.user_line)
     state = recording.state(guard.moment)
     code = recording.code(recording.frame(state.moment.frame).code)

@@ -121,12 +121,17 @@ def source_in(text: str) -> str:
     head, found, _ = text.partition("  ")
     if found:
         return head
-    try:
-        tree = ast.parse(text.partition("; ")[0], mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    sources = set(_sources(tree.body))
+    sources = expressions_in(text.partition("; ")[0])
     return sources.pop() if len(sources) == 1 else ""
+
+
+def expressions_in(condition: str) -> set[str]:
+    """The expressions that a condition of Dynamo's looks at; empty when it is not understood."""
+    try:
+        tree = ast.parse(condition, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    return set(_sources(tree.body))
 
 
 def _sources(node: ast.expr) -> Iterator[str]:

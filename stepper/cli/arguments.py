@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     """The parser of the whole command line, and those of the subcommands by name."""
-    from stepper.cli import console, open, query, record, run, why_break, why_recompile
+    from stepper.cli import console, open, query, record, run, why_break, why_guard, why_recompile
 
     parser = Parser(
         prog="stepper",
@@ -42,7 +42,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     )
     parser.add_argument("--version", action=_Version)
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
-    for module in (run, record, open, console, query, why_recompile, why_break):
+    for module in (run, record, open, console, query, why_recompile, why_break, why_guard):
         module.add_to(subparsers)
     return parser, subparsers.choices
 
@@ -161,7 +161,9 @@ def add_program(parser: argparse.ArgumentParser, *, what: str = "the program to 
         default=None,
         help="record the transformed bytecode too, as it runs on real values",
     )
-    recording.add_argument("--engine", metavar="NAME", help="the compiler to watch: dynamo or native")
+    recording.add_argument(
+        "--engine", metavar="NAME", help="the compiler to watch: dynamo or native"
+    )
 
 
 def add_breakpoints(parser: argparse.ArgumentParser) -> None:

@@ -71,6 +71,36 @@ def why_break(shell: Shell, argument: str) -> None:
     _say(shell, break_lines(shell.recording, argument))
 
 
+@command("why-guard", usage="GUARD [ENTRY]", group="Ask")
+def why_guard(shell: Shell, argument: str) -> None:
+    """Why a guard is there: what it protects against, where it came from, how often it fails.
+
+    GUARD is a number as `guards` shows it, a kind (TENSOR_MATCH), an expression (self.fc.weight) or
+    KIND:EXPRESSION, with * and ?; ENTRY, e.g. 0/1, leaves out the other entries. How often it ran
+    and failed, and its part of the time, come from recorded lookups (--lookups).
+    """
+    from stepper.analysis.guard_lines import guard_lines
+
+    words = argument.split()
+    if len(words) not in (1, 2):
+        raise CommandError("why-guard needs a guard, e.g. why-guard TENSOR_MATCH:x 0/0")
+    _say(shell, guard_lines(shell.recording, *words))
+
+
+@command("is-guarded", usage="EXPRESSION", group="Ask")
+def is_guarded(shell: Shell, argument: str) -> None:
+    """Whether an expression is guarded, entry by entry: is-guarded x.shape[0].
+
+    By what its value is guarded, or a tensor of which it is a property; or else what guards look
+    at: parts of it, or only what leads to it.
+    """
+    from stepper.analysis.guard_lines import guarded_lines
+
+    if not argument:
+        raise CommandError("is what guarded? is-guarded EXPRESSION, e.g. is-guarded x.shape[0]")
+    _say(shell, guarded_lines(shell.recording, argument))
+
+
 def _say(shell: Shell, lines: Iterable[Line]) -> None:
     """Print an answer; lines that lead to a moment say to which, for `goto`."""
     for line in lines:

@@ -61,9 +61,10 @@ def test_without_a_question_the_views_are_listed(sample: str) -> None:
     assert "guards(id, frame, attempt, moment, kind, " in "\n".join(lines)
 
 
-@pytest.mark.parametrize("name", ["query", "why-recompile", "why-break"])
+@pytest.mark.parametrize("name", ["query", "why-recompile", "why-break", "why-guard", "is-guarded"])
 def test_a_missing_file_is_one_line_and_code_2(name: str) -> None:
-    result = stepper(name, "missing.stepper")
+    more = ["x"] if name.endswith(("-guard", "-guarded")) else []
+    result = stepper(name, "missing.stepper", *more)
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
         f"stepper {name}: missing.stepper: there is no such file. Check the name."

@@ -199,5 +199,9 @@ def test_why_over_the_whole_run(talk: Talk) -> None:
     assert re.search(r"^1\. Attempted to call function marked as skipped .* @\d+$", broken, re.M)
     assert views.startswith("frames(id, phase, ")
     assert rows.split()[:3] == ["n", "─", "1"]
+    guard, expression, *_ = talk("why-guard TENSOR_MATCH:x 0/1", "is-guarded x.shape[0]")
+    assert guard.startswith("TENSOR_MATCH L['x']  of 0/1 Net.forward")
+    assert re.search(r"^0/1 Net\.forward: x\.shape\[0\] is free: it is the symbol s0  @\d+$",
+                     expression, re.M)  # fmt: skip
     (refused, *_) = talk("query DROP TABLE frames")
     assert refused.startswith("*** only SELECT is possible here")

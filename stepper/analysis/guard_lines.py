@@ -1,0 +1,163 @@
+"""Guards in words: why one is there, and whether an expression is guarded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepper.analysis.guard_kinds import leaves_of
+from stepper.analysis.guard_uses import GuardUse, checked, entries, matching
+from stepper.analysis.guarded import Guarded, asked
+from stepper.analysis.line import Line
+from stepper.client.text import (
+    clip,
+    instruction_text,
+    one_line,
+    plural,
+    short_name,
+    short_path,
+    value_line,
+)
+from stepper.model.trace import Guard
+from stepper.recording.reader import Recording
+
+_MOST = 20
+_TEXT = 200
+_FORMS = "a guard's number, a kind, an expression, or KIND:EXPRESSION, with * and ?"
+
+
+def guard_lines(recording: Recording, wanted: str, entry: str = "") -> Iterator[Line]:
+    """Why guards are there; see `stepper.analysis.guard_uses.matching` for how they are named."""
+    found = 0
+    for use in matching(recording, wanted, entry):
+        found += 1
+        if found > _MOST:
+            continue
+        if found > 1:
+            yield Line("")
+        yield from _use(recording, use)
+    if not found:
+        where = f" in {entry}" if entry else ""
+        yield Line(f"no guard of an entry{where} is {wanted!r}: give {_FORMS}")
+    elif found > _MOST:
+        more = plural(found - _MOST, "more guard")
+        yield Line("")
+        yield Line(f"… {more}: give KIND:EXPRESSION, or the entry, to see fewer", role="dim")
+
+
+def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
+    guard, item, cwd = use.guard, use.translation, recording.facts.cwd
+    moment = guard.moment
+    name = f"{item.compile_id} {short_name(item.name)}"
+    yield Line(f"{_named(guard)}  of {name}  (guard {guard.id})", moment, "title")
+    if use.kind is not None:
+        yield Line(f"  protects against {use.kind.protects}", moment)
+        yield Line(f"    ({use.kind.fact})", moment, "dim")
+    else:
+        yield Line("  what it protects against is not in stepper's table yet", moment, "dim")
+    for part in use.checks:
+        yield Line(f"  checks {clip(short_name(one_line(part)), _TEXT)}", moment)
+    origin = use.origin
+    if origin.instruction is not None:
+        value = f", for {value_line(origin.value)}" if origin.value is not None else ""
+        yield Line(f"  installed by {instruction_text(origin.instruction)}{value}", moment)
+    else:
+        yield Line("  installed before the first instruction", moment)
+    if origin.line:
+        path, colon, rest = origin.line.partition(":")
+        yield Line(f"  because of {short_path(path, cwd)}{colon}{rest}", moment)
+    yield Line(f"  {_runs(use)}", moment)
+    if use.implied is not None:
+        by = use.implied.by
+        yield Line(f"  implied by {_named(by)} (guard {by.id}): {use.implied.why}", by.moment)
+    else:
+        yield Line("  not implied by another guard of this entry, as far as kinds tell", role="dim")
+
+
+def _runs(use: GuardUse) -> str:
+    if not use.lookups:
+        return "no lookup of this entry is recorded: --lookups records how often it runs and fails"
+    if not leaves_of(use.guard.kind):
+        return "runs no check of its own"
+    if not use.runs:
+        return "not run in a recorded lookup: others failed before it, or it made no check"
+    text = f"run in {plural(use.runs, 'lookup')}, failed in {use.failures}"
+    if use.of_nanoseconds:
+        share = 100 * use.nanoseconds / use.of_nanoseconds
+        text += (
+            f"; {use.nanoseconds / use.runs / 1000:.1f} µs each, {share:.0f} % of the guards' time"
+            " (asked from Python)"
+        )
+    return text
+
+
+def guarded_lines(recording: Recording, expression: str, function: str = "") -> Iterator[Line]:
+    """Whether an expression is guarded, entry by entry.
+
+    Args:
+        recording: what is asked.
+        expression: what may be guarded, as a person writes it.
+        function: only in entries of functions with this in their name; empty: in all.
+    """
+    found = asked(recording, expression)
+    if found is None:
+        yield Line(
+            f"{expression!r} is nothing that could be guarded: give a name with attributes and "
+            "constant indices, e.g. self.fc.weight or x.shape[0]"
+        )
+        return
+    wanted = function.lower()
+    found = [each for each in found if wanted in each.translation.name.lower()]
+    if not found and function:
+        yield Line(f"no entry is of a function with {function!r} in its name")
+        return
+    if not entries(recording):
+        yield Line("nothing was compiled, so nothing is guarded")
+        return
+    known = [each for each in found if each.known]
+    for each in known:
+        yield from _guarded(recording, expression, each)
+    others = len(found) - len(known)
+    if not known:
+        yield Line(
+            f"{expression} is not guarded: no guard of {plural(others, 'entry')} looks at it, at "
+            "a part of it, or at what leads to it"
+        )
+    elif others:
+        yield Line(f"no guard of {plural(others, 'other entry')} comes near it", role="dim")
+
+
+def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[Line]:
+    item = found.translation
+    name = f"{item.compile_id} {short_name(item.name)}"
+    yield Line(f"{name}: {_verdict(expression, found)}", item.first_moment, "title")
+    for label, guards in (
+        ("", found.by), ("", found.through), ("a part: ", found.parts),
+        ("on the way: ", found.around),
+    ):  # fmt: skip
+        for guard in guards[:_MOST]:
+            checks = "; ".join(checked(recording, item, guard))
+            text = f"{_named(guard)}  {clip(short_name(one_line(checks)), _TEXT)}"
+            yield Line(f"  {label}{text}".rstrip(), guard.moment)
+        if len(guards) > _MOST:
+            yield Line(f"  … {plural(len(guards) - _MOST, 'more')}", role="dim")
+
+
+def _verdict(expression: str, found: Guarded) -> str:
+    taken = f"; its value is an input of the graph ({', '.join(found.inputs)})"
+    inputs = taken if found.inputs else ""
+    if found.through and found.free:
+        kept = " within the conditions on sizes" if found.by or found.parts else ""
+        return f"{expression} is free{kept}: it is the symbol {found.wants}"
+    if found.through:
+        return f"{expression} is guarded: it must be {found.wants or 'as it was'}"
+    if found.by:
+        return f"{expression} is guarded{inputs}"
+    if found.inputs:
+        return f"{expression} is not guarded{inputs}"
+    if found.parts:
+        return f"only parts of {expression} are guarded"
+    return f"{expression} is not guarded itself, only what leads to it: another value would pass"
+
+
+def _named(guard: Guard) -> str:
+    return f"{guard.kind} {short_name(guard.source)}".rstrip()

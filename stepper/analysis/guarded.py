@@ -1,0 +1,150 @@
+"""Is this guarded? Any expression over the inputs, a module or globals, asked of every entry.
+
+Three things can be said of an expression in an entry. A guard looks at its value, or at something
+that decides it (a tensor's size is looked at by the guard on the tensor). Or guards look at what
+leads to it, or at parts of it, only: then its own value can change unnoticed. Or it is an input of
+the graph, so that its value is free. What no guard comes near was not used in what was compiled, or
+cannot change.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from stepper.analysis.guard_uses import entries, guards_of
+from stepper.analysis.sources import Path, path_of, unscoped
+from stepper.analysis.walks import expressions_in
+from stepper.analysis.wanted import Wanted, symbolic, wanted_by
+from stepper.model.trace import Guard, Translation
+from stepper.recording.reader import Recording
+
+_SIZE = re.compile(r"size\((\d+)\)")
+_OF_TENSORS = {
+    ".dtype": "dtype",
+    ".device": "device",
+    ".requires_grad": "requires_grad",
+    ".ndim": "rank",
+    ".dim()": "rank",
+}
+"""Properties of tensors that TENSOR_MATCH compares, and how they are called in what is wanted."""
+
+
+class Guarded(msgspec.Struct, frozen=True):
+    """What an entry's guards know of an expression."""
+
+    translation: Translation
+    """That made the entry."""
+    by: tuple[Guard, ...] = ()
+    """Guards that look at its value."""
+    through: tuple[Guard, ...] = ()
+    """Guards that look at a tensor of which it is a property."""
+    wants: str = ""
+    """With `through`: what the property must be; a symbol is free within the guards on shapes."""
+    parts: tuple[Guard, ...] = ()
+    """Guards on parts of it only."""
+    around: tuple[Guard, ...] = ()
+    """Guards on what leads to it only."""
+    inputs: tuple[str, ...] = ()
+    """The graph's inputs that are its value, by name."""
+
+    free: bool = False
+    """It is a size, or sizes, of which one is a symbol at least."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the entry comes near it at all."""
+        return bool(self.by or self.through or self.parts or self.around or self.inputs)
+
+
+def asked(recording: Recording, expression: str) -> list[Guarded] | None:
+    """What each entry's guards know of an expression; None: it is none that could be guarded.
+
+    A person's spelling will do: `self.fc.weight`, `x.shape[0]`, `config['depth']`.
+    """
+    path = path_of(expression)
+    if path is None:
+        return None
+    return [_in_entry(recording, item, path) for item in entries(recording)]
+
+
+def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
+    by: list[Guard] = []
+    through: list[Guard] = []
+    parts: list[Guard] = []
+    around: list[Guard] = []
+    tensor, what = _property(path)
+    for guard in guards_of(recording, item):
+        about = [found for each in _sources(guard) if (found := path_of(each)) is not None]
+        if any(_same(path, each) for each in about):
+            by.append(guard)
+        elif tensor is not None and guard.kind == "TENSOR_MATCH" and _any_same(tensor, about):
+            through.append(guard)
+        elif any(path.leads_to(each) for each in about):
+            parts.append(guard)
+        elif any(each.leads_to(path) for each in about):
+            around.append(guard)
+    wants = _wanted(wanted_by(recording, item), tensor, what) if through else ""
+    free = what.startswith("size") and any(map(symbolic, re.findall(r"[^\[\], ]+", wants)))
+    return Guarded(
+        item, tuple(by), tuple(through), wants, tuple(parts), tuple(around),
+        tuple(_inputs(recording, item, path)), free,
+    )  # fmt: skip
+
+
+def _sources(guard: Guard) -> list[str]:
+    """What a guard looks at: its source, and for conditions on several values each of them."""
+    if guard.source:
+        return [guard.source]
+    return [each for part in guard.code for each in expressions_in(part)]
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.leads_to(other) and other.leads_to(one)
+
+
+def _any_same(path: Path, others: list[Path]) -> bool:
+    return any(_same(path, each) for each in others)
+
+
+def _property(path: Path) -> tuple[Path | None, str]:
+    """The tensor of which an expression is a property that its guard compares, and which one."""
+    if not path.steps:
+        return None, ""
+    tensor = Path(path.root, path.steps[:-1], path.globally)
+    last = path.steps[-1]
+    size = _SIZE.fullmatch(last)
+    if size is not None:
+        return tensor, f"size[{size[1]}]"
+    if last in _OF_TENSORS:
+        return tensor, _OF_TENSORS[last]
+    return (tensor, "sizes") if last in (".shape", ".size()") else (None, "")
+
+
+def _wanted(wants: Wanted, tensor: Path | None, what: str) -> str:
+    if tensor is None:
+        return ""
+    found = {
+        name: value
+        for (source, name), value in wants.items()
+        if (other := path_of(source)) is not None and _same(tensor, other)
+    }
+    if what == "sizes":
+        sizes = [value for name, value in found.items() if name.startswith("size[")]
+        return f"[{', '.join(sizes)}]"
+    return found.get(what, "")
+
+
+def _inputs(recording: Recording, item: Translation, path: Path) -> list[str]:
+    attempts = recording.attempts(item.id)
+    nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
+    return [
+        node.name
+        for node in nodes
+        if node.op == "placeholder"
+        and node.source
+        and not node.graph
+        and (other := path_of(unscoped(node.source))) is not None
+        and _same(path, other)
+    ]
