@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dis
 import linecache
-import weakref
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
 from stepper.engines.native.describe import plain_text
 from stepper.engines.native.opcodes import listing
+from stepper.engines.native.per_code import PerCode
 from stepper.model.program import Code, Instruction
 
 MAX_ARGUMENT = 120
@@ -22,15 +22,14 @@ class CodeBook:
 
     def __init__(self, store: Callable[[Code], None]) -> None:
         self._store = store
-        self._codes: dict[int, tuple[weakref.ref[CodeType], Code]] = {}
+        self._codes: PerCode[Code] = PerCode()
         self._count = 0
 
     def plain(self, code: CodeType) -> Code:
         """The code as CPython has it, which is how it is interpreted, too."""
-        key = id(code)
-        known = self._codes.get(key)
-        if known is not None and known[0]() is code:
-            return known[1]
+        known = self._codes.get(code)
+        if known is not None:
+            return known
         self._count += 1
         first, source = _source(code)
         made = Code(
@@ -43,9 +42,8 @@ class CodeBook:
             source_first_line=first,
             source=source,
         )
-        self._codes[key] = (weakref.ref(code), made)
         self._store(made)
-        return made
+        return self._codes.set(code, made)
 
     def traced(self, tx: Any) -> Code:
         """The code that a translator interprets."""

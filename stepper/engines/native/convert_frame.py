@@ -18,7 +18,6 @@ import random
 import sys
 import traceback
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +33,7 @@ from stepper.engines.native.guards import CheckFunctionManager, GlobalState, fun
 from stepper.engines.native.observer import OBSERVERS, TranslationObserver
 from stepper.engines.native.opcodes import Instruction
 from stepper.engines.native.output_graph import OutputGraph
+from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.symbolic_convert import InstructionTranslator
 from stepper.engines.native.variables.torch import graph_break
 
@@ -49,8 +49,8 @@ _LOCALS_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe
 
 _graph_numbers = itertools.count()
 _entry_numbers = itertools.count()
-_fruitless: dict[int, tuple[weakref.ref[types.CodeType], int]] = {}
-"""By the id of a code: how often its translation has led to nothing."""
+_fruitless: PerCode[int] = PerCode()
+"""How often the translation of a code has led to nothing."""
 _bytecode_hooks: list[Callable[[types.CodeType, types.CodeType], types.CodeType | None]] = []
 
 
@@ -376,10 +376,7 @@ class Translation:
 
     def skipped(self, reason: str) -> None:
         """The frame runs as it is; after a few times, all calls of its code do."""
-        key, known = id(self.code), _fruitless.get(id(self.code))
-        count = 1 + (known[1] if known is not None and known[0]() is self.code else 0)
-        watched = weakref.ref(self.code, lambda _: _fruitless.pop(key, None))
-        _fruitless[key] = (watched, count)
+        count = _fruitless.set(self.code, 1 + (_fruitless.get(self.code) or 0))
         if count >= config.fruitless_limit:
             _C.set_skip(self.code, "capture")
         if config.verbose:
@@ -402,9 +399,8 @@ def named(compiled: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def reset() -> None:
     """Forget all that was captured, and what is not to be captured any more."""
-    for watched, _ in list(_fruitless.values()):
-        given_up = watched()
-        if given_up is not None and _C.get_skip(given_up) == "capture":
+    for given_up in _fruitless.codes():
+        if _C.get_skip(given_up) == "capture":
             _C.set_skip(given_up, None)
     _fruitless.clear()
     for cache in _C.code_caches():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from stepper.engines.native.code_book import CodeBook
 from stepper.engines.native.convert_frame import GuardedCode, is_library
 from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.observer import OBSERVERS, TranslationObserver
+from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.recording import RecordingObserver
 from stepper.engines.native.resume_execution import info_of
 from stepper.model.program import PythonFrame
@@ -36,7 +38,8 @@ class NativeEngine:
         self.cache = NativeCache()
         self._describer: NativeDescriber
         self._observers: list[RecordingObserver] = []
-        self._numbers: dict[int, int] = {}
+        self._numbers: PerCode[int] = PerCode()
+        self._count = itertools.count()
         self._installed = False
 
     def install(self, observer: Any) -> None:
@@ -123,7 +126,9 @@ class NativeEngine:
     def translation_begins(self, translation: Translation) -> TranslationObserver:
         """A frame is going to be translated; who is to be told of it."""
         code = translation.code
-        number = self._numbers.setdefault(id(code), len(self._numbers))
+        number = self._numbers.get(code)
+        if number is None:
+            number = self._numbers.set(code, next(self._count))
         entries = len(_C.code_cache(code))
         live = self.recorder.begin_translation(
             compile_id=f"{number}/{entries}",

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from stepper.engines.native.guards import SCOPE, GlobalState, Guard, is_immortal
+from stepper.engines.native.source import instance_dict
 
 
 def float_bits(value: float) -> bytes:
@@ -165,7 +166,8 @@ class GuardBuilder:
     def HASATTR(self, guard: Guard) -> None:
         """`guard.value` is (name, whether): its own dictionary has an entry of that name."""
         name, present = guard.value
-        self.add(f"({name!r} in {guard.name}.__dict__) == {present}")
+        self.scope["___instance_dict"] = instance_dict
+        self.add(f"({name!r} in ___instance_dict({guard.name})) == {present}")
 
     def EXPRESSION(self, guard: Guard) -> None:
         """The name of the guard is the condition itself."""

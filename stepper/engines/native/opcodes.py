@@ -15,11 +15,12 @@ import dis
 import opcode
 import operator
 import sys
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
+
+from stepper.engines.native.per_code import PerCode
 
 PYTHON = sys.version_info[:2]
 
@@ -110,18 +111,12 @@ class Listing:
     index_of_offset: dict[int, int]
 
 
-_listings: dict[int, tuple[weakref.ref[CodeType], Listing]] = {}
+_listings: PerCode[Listing] = PerCode()
 
 
 def listing(code: CodeType) -> Listing:
     """The code's instructions; the same objects each time."""
-    key = id(code)
-    found = _listings.get(key)
-    if found is not None and found[0]() is code:
-        return found[1]
-    made = _read(code)
-    _listings[key] = (weakref.ref(code, lambda _: _listings.pop(key, None)), made)
-    return made
+    return _listings.get(code) or _listings.set(code, _read(code))
 
 
 def _read(code: CodeType) -> Listing:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import dis
 import itertools
-import weakref
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -39,6 +38,7 @@ from stepper.engines.native.codegen import (
 )
 from stepper.engines.native.exc import SkipFrame, unimplemented
 from stepper.engines.native.opcodes import Instruction
+from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.source import LocalSource
 from stepper.engines.native.variables.base import NullVariable
 from stepper.engines.native.variables.functions import CellVariable
@@ -71,24 +71,18 @@ class ResumeInfo:
     made: dict[Any, CodeType] = field(default_factory=dict)
 
 
-_infos: dict[int, tuple[weakref.ref[CodeType], ResumeInfo]] = {}
+_infos: PerCode[ResumeInfo] = PerCode()
 
 
 def info_of(code: CodeType) -> ResumeInfo:
     """The code's entry; one that is written, not resumed, gets it when it is first asked for."""
-    known = _infos.get(id(code))
-    if known is not None and known[0]() is code:
-        return known[1]
+    known = _infos.get(code)
+    if known is not None:
+        return known
     instructions = opcodes.listing(code).instructions
     resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
     offsets = [each.offset for each in instructions[resume + 1 :] if each.opname != "EXTENDED_ARG"]
-    return _remember(code, ResumeInfo(offsets))
-
-
-def _remember(code: CodeType, info: ResumeInfo) -> ResumeInfo:
-    key = id(code)
-    _infos[key] = (weakref.ref(code, lambda _: _infos.pop(key, None)), info)
-    return info
+    return _infos.set(code, ResumeInfo(offsets))
 
 
 def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
@@ -382,7 +376,7 @@ def resume_code(
         raise unimplemented(f"a resume function: {error}") from error
     # In the new code, what comes after RESUME begins with the values and the jump.
     offsets = [offset] * (len(kinds) + 1) + info.offsets
-    _remember(
+    _infos.set(
         result,
         ResumeInfo(
             offsets,

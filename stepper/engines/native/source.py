@@ -158,6 +158,32 @@ class AttrSource(ChainedSource):
         codegen.load_attr(self.member)
 
 
+def instance_dict(value: Any) -> dict[str, Any]:
+    """An object's own attributes, without running code of its class."""
+    found: dict[str, Any] = object.__getattribute__(value, "__dict__")
+    return found
+
+
+@dataclass(frozen=True)
+class InstanceAttrSource(ChainedSource):
+    """An attribute in the object's own dictionary, whatever its class does to attributes."""
+
+    member: str
+
+    def name(self) -> str:
+        return f"___instance_dict({self.base.name()})[{self.member!r}]"
+
+    def scope(self) -> dict[str, Any]:
+        return {**self.base.scope(), "___instance_dict": instance_dict}
+
+    def reconstruct(self, codegen: PyCodegen) -> None:
+        codegen.load_callable(instance_dict)
+        codegen(self.base)
+        codegen.call(1)
+        codegen.load_const(self.member)
+        codegen.subscript()
+
+
 @dataclass(frozen=True)
 class GetItemSource(ChainedSource):
     """An item of a tuple or list, or the value of a constant key."""

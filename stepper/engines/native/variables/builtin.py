@@ -445,6 +445,24 @@ def _setattr(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTrack
     return ConstantVariable(None)
 
 
+@handles(super)
+def _super(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    from stepper.engines.native.variables.functions import CellVariable
+    from stepper.engines.native.variables.misc import SuperVariable
+
+    if not args:
+        cell = tx.symbolic_locals.get("__class__")
+        owner = tx.symbolic_locals.get(tx.f_code.co_varnames[0])
+        if not isinstance(cell, CellVariable) or owner is None:
+            return None
+        if isinstance(owner, CellVariable):
+            owner = owner.contents(tx)
+        args = [cell.contents(tx), tx.realize(owner)]
+    if len(args) != 2:
+        return None
+    return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
+
+
 @handles(callable)
 def _callable(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
     kind = args[0].python_type()

@@ -14,7 +14,7 @@ from stepper.engines.native.variables.base import (
     AttributeMutationNew,
     VariableTracker,
 )
-from stepper.engines.native.variables.constant import wrap_constant
+from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
 from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.lists import TupleVariable
 
@@ -121,6 +121,8 @@ class UserFunctionVariable(BaseUserFunctionVariable):
             return tx.build(AttrSource(self.source, name), getattr(self.fn, name)).with_guards(
                 self.guards
             )
+        if name == "__code__":  # guarded with the function
+            return ConstantVariable(self.fn.__code__, guards=self.guards)
         raise self.refuse(f"attribute {name}")
 
     def closure(self, tx: InstructionTranslatorBase) -> tuple[CellVariable, ...]:

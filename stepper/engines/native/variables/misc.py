@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.user_defined import lookup
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
@@ -73,5 +74,34 @@ class SuperVariable(VariableTracker):
         mro = self.objvar.python_type().__mro__
         if start not in mro:
             raise self.refuse(f"attribute {name}")
-        found: VariableTracker = find(tx, name, mro[mro.index(start) + 1 :])
+        rest = mro[mro.index(start) + 1 :]
+        if name == "__getattribute__" and lookup(rest, name) is object.__dict__[name]:
+            return GenericGetattrVariable(self.objvar, **self.propagate(self, self.objvar))
+        found: VariableTracker = find(tx, name, rest)
+        return found.with_guards(self.guards)
+
+
+class GenericGetattrVariable(VariableTracker):
+    """`object.__getattribute__` of an object.
+
+    obj: the object.
+    """
+
+    def __init__(self, obj: VariableTracker, **options: Any) -> None:
+        super().__init__(**options)
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return type(object().__str__)
+
+    def call_function(
+        self,
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        find = getattr(self.obj, "generic_getattr", None)
+        if find is None or len(args) != 1 or kwargs:
+            raise self.refuse("a call")
+        found: VariableTracker = find(tx, args[0].as_python_constant())
         return found.with_guards(self.guards)

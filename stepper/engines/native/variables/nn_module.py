@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.guards import has_hooks
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import VariableTracker
-from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable, lookup
+from stepper.engines.native.variables.user_defined import (
+    AttributeMissing,
+    UserDefinedObjectVariable,
+    lookup,
+)
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
@@ -39,7 +44,12 @@ class NNModuleVariable(UserDefinedObjectVariable):
         for where in ("_parameters", "_buffers", "_modules"):
             if name in fields[where]:
                 return tx.build(AttrSource(self._source(), name), fields[where][name])
-        return super().missing(tx, name)
+        if self.source is not None:
+            condition = f"not hasattr({self.source.name()}, {name!r})"
+            tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
+        raise AttributeMissing(
+            f"AttributeError: {type(self.value).__name__} has no attribute {name}"
+        )
 
     def var_setattr(self, tx: InstructionTranslatorBase, name: str, value: VariableTracker) -> None:
         raise self.refuse(f"assignment to attribute {name}")

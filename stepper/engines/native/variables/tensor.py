@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
 from stepper.engines.native.variables.lists import SizeVariable
@@ -129,6 +130,18 @@ class TensorVariable(VariableTracker):
         if name in _REFUSED or is_graph_method(name):
             return BoundBuiltinMethod(self, name, guards=self.guards)
         raise self.refuse(f"attribute {name}")
+
+    def has_attribute(self, tx: InstructionTranslatorBase, name: str) -> bool:
+        """Whether it has an attribute: its class's, or one that somebody stored on it."""
+        if name in dir(self.class_type):
+            return True
+        arg = tx.output.graphargs.get(self.proxy.node)
+        if arg is None:
+            return False
+        stored = name in arg.example.__dict__
+        condition = f"({name!r} in {arg.source.name()}.__dict__) == {stored}"
+        tx.output.install_guard(arg.source, GuardBuilder.EXPRESSION, name=condition)
+        return stored
 
     def call_method(
         self,

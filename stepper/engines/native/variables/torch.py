@@ -46,6 +46,7 @@ _STATE: dict[Any, Any] = {
     torch.get_default_dtype: lambda tx: torch.get_default_dtype(),
     torch.is_autocast_enabled: lambda tx: False,
     torch.compiler.is_compiling: lambda tx: True,
+    torch.compiler.is_exporting: lambda tx: False,
     torch.compiler.is_dynamo_compiling: lambda tx: False,
     _jit.is_scripting: lambda tx: False,
     _jit.is_tracing: lambda tx: False,

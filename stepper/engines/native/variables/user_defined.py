@@ -8,16 +8,21 @@ of the object, whether its dictionary has the name, and what the class has.
 
 from __future__ import annotations
 
+import collections
 import inspect
 import types
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from stepper.engines.native.exc import Unsupported, unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
-from stepper.engines.native.source import AttrSource, GetItemSource, TypeSource
+from stepper.engines.native.source import AttrSource, GetItemSource, InstanceAttrSource, TypeSource
 from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.functions import (
     BaseUserFunctionVariable,
+    BoundBuiltinMethod,
     UserMethodVariable,
 )
 
@@ -25,6 +30,12 @@ if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
 
 _MISSING: Any = object()
+
+_PLAIN_BASES = (
+    object, dict, list, tuple, set, frozenset, str, int, float, collections.OrderedDict,
+    collections.defaultdict, BaseException, torch.nn.Module,
+)  # fmt: skip
+"""Classes whose instances have their attributes in the ordinary way."""
 
 
 class UserDefinedVariable(VariableTracker):
@@ -98,11 +109,12 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             raise self.refuse("attributes")
         return self.source
 
-    def _check_plain(self, name: str) -> None:
-        kind = type(self.value)
-        for method in ("__getattribute__",):
-            if lookup(kind.__mro__, method) is not object.__dict__[method]:
-                raise self.refuse(f"attribute {name}")
+    def has_getattribute(self) -> bool:
+        """Whether its class has a method of its own for reading attributes."""
+        found = lookup(type(self.value).__mro__, "__getattribute__")
+        if type(found) is types.WrapperDescriptorType:
+            return found.__objclass__ not in _PLAIN_BASES
+        return True
 
     def instance_dict(self) -> dict[str, Any]:
         """The object's own attributes."""
@@ -125,20 +137,29 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         stored = tx.output.side_effects.load_attr(self, name)
         if stored is not None:
             return tx.realize(stored).with_guards(self.guards)
-        self._check_plain(name)
+        if self.has_getattribute():
+            arguments: list[VariableTracker] = [ConstantVariable(name)]
+            return self._special(tx, "__getattribute__", arguments)
+        return self.generic_getattr(tx, name)
+
+    def generic_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        """What `object.__getattribute__` gives."""
+        stored = tx.output.side_effects.load_attr(self, name)
+        if stored is not None:
+            return tx.realize(stored).with_guards(self.guards)
         kind = type(self.value)
         if name == "__class__":
             return tx.class_variable(self)
+        if name == "__dict__":
+            return InstanceDictVariable(self, **self.propagate(self))
         of_class = lookup(kind.__mro__, name)
         if of_class is not _MISSING and is_data_descriptor(of_class):
             return self.data_descriptor(tx, name, of_class)
         fields = self.instance_dict() if hasattr(kind, "__dict__") else {}
         source = self._source()
         if name in fields:
-            if name == "__dict__":
-                raise self.refuse("attribute __dict__")
-            found = tx.build(AttrSource(source, name), fields[name])
-            return found.with_guards(self.guards)
+            own = InstanceAttrSource if self.has_getattribute() else AttrSource
+            return tx.build(own(source, name), fields[name]).with_guards(self.guards)
         guards = tx.output.install_guard(
             source, GuardBuilder.HASATTR, (name, False), name=source.name()
         )
@@ -194,7 +215,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             if not isinstance(function, BaseUserFunctionVariable):
                 raise self.refuse(f"method {name}")
             options = self.propagate(self, function)
-            own = AttrSource(self._source(), name) if first is kind else None
+            plain = first is kind and not self.has_getattribute()
+            own = AttrSource(self._source(), name) if plain else None
             return UserMethodVariable(function, self, source=own, **options)
         if hasattr(type(found), "__get__"):
             raise self.refuse(f"attribute {name}")
@@ -247,12 +269,67 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     ) -> None:
         self._special(tx, "__setitem__", [key, value])
 
+    def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
+        return self._special(tx, "__contains__", [item]).truth(tx)
+
     def length(self, tx: InstructionTranslatorBase) -> VariableTracker:
         """`len(object)`."""
         return self._special(tx, "__len__", [])
 
     def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
         return self._special(tx, "__iter__", []).unpack(tx)
+
+
+class InstanceDictVariable(VariableTracker):
+    """`object.__dict__`, to look into.
+
+    obj: the object.
+    """
+
+    def __init__(self, obj: UserDefinedObjectVariable, **options: Any) -> None:
+        super().__init__(**options)
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return dict
+
+    def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
+        name = item.as_python_constant()
+        if tx.output.side_effects.load_attr(self.obj, name) is not None:
+            return True
+        present = name in self.obj.instance_dict()
+        source = self.obj.source
+        if source is None:
+            raise self.refuse("a membership test")
+        tx.output.install_guard(source, GuardBuilder.HASATTR, (name, present), name=source.name())
+        return present
+
+    def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
+        if not self.contains(tx, key):
+            raise unimplemented(f"KeyError: {key.as_python_constant()!r}")
+        return self.obj.generic_getattr(tx, key.as_python_constant()).with_guards(self.guards)
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        if name != "get":
+            raise self.refuse(f"attribute {name}")
+        return BoundBuiltinMethod(self, name, guards=self.guards)
+
+    def call_method(
+        self,
+        tx: InstructionTranslatorBase,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if name != "get" or kwargs:
+            raise self.refuse(f"method {name}")
+        if self.contains(tx, args[0]):
+            return self.getitem(tx, args[0])
+        return args[1] if len(args) == 2 else ConstantVariable(None, guards=self.guards)
+
+    def reconstruct(self, codegen: Any) -> None:
+        codegen(self.obj)
+        codegen.load_attr("__dict__")
 
 
 class AttributeMissing(Unsupported):
