@@ -7,6 +7,7 @@
 #include "module.h"
 
 #include "pack.h"
+#include "steps.h"
 
 #include <time.h>
 
@@ -83,6 +84,26 @@ run_add(EventRun *self, PyObject *const *args, Py_ssize_t count)
         Py_DECREF(answer);
     }
     return PyLong_FromLongLong(number);
+}
+
+/* What happened at the newest moment. */
+static PyObject *
+run_add_at(EventRun *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 4 || !PyObject_TypeCheck(args[0], &Steps_Type)) {
+        PyErr_SetString(PyExc_TypeError, "add_at(steps, kind, text, ref)");
+        return NULL;
+    }
+    Steps *steps = (Steps *)args[0];
+    Mirror *frame = steps->current == Py_None ? NULL : (Mirror *)steps->current;
+    PyObject *moment = PyLong_FromLongLong(steps->moment), *answer = NULL;
+    PyObject *id = frame == NULL ? Py_NewRef(Py_None) : PyLong_FromLongLong(frame->id);
+    if (moment != NULL && id != NULL) {
+        answer = run_add(self, (PyObject *[]){moment, args[1], args[2], args[3], id}, COLUMNS);
+    }
+    Py_XDECREF(moment);
+    Py_XDECREF(id);
+    return answer;
 }
 
 static void
@@ -165,6 +186,7 @@ run_dealloc(EventRun *self)
 
 static PyMethodDef methods[] = {
     {"add", (PyCFunction)(void (*)(void))run_add, METH_FASTCALL, NULL},
+    {"add_at", (PyCFunction)(void (*)(void))run_add_at, METH_FASTCALL, NULL},
     {"take", (PyCFunction)run_take, METH_NOARGS, NULL},
     {NULL},
 };

@@ -431,7 +431,7 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-static PyTypeObject Steps_Type = {
+PyTypeObject Steps_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "stepper._C.Steps",
     .tp_basicsize = sizeof(Steps),

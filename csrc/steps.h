@@ -44,6 +44,8 @@ typedef struct {
     size_t run_size;
 } Steps;
 
+extern PyTypeObject Steps_Type;
+
 /* What a translator has, as new references. */
 typedef struct {
     PyObject *stack, *locals, *blocks, *speculation;

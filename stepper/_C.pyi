@@ -109,6 +109,9 @@ class EventRun:
     ) -> int:
         """One more; returns its number, from 1."""
 
+    def add_at(self, steps: Steps[Any], kind: str, text: str, ref: int | None, /) -> int:
+        """The same at the newest moment of `steps`, in its frame."""
+
     def take(self) -> tuple[int, int, bytes] | None:
         """Those that wait: the first's number, how many, and an encoded
         `stepper.recording.schema.Events`; None: there are none."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Literal, Protocol
 
-from stepper._C import Facts
+from stepper._C import Facts, Steps
 from stepper.debuggee.engine import Subject
 from stepper.model import trace
 from stepper.model.program import Code
@@ -59,6 +59,8 @@ class Sink(Protocol):
     def graph_break(self, b: trace.GraphBreak) -> None: ...
     @property
     def event(self) -> AddEvent: ...
+    @property
+    def event_at(self) -> Callable[[Steps[Any], EventKind, str, int | None], int]: ...
     def flush(self) -> None: ...
 
 

@@ -49,6 +49,7 @@ class Recorder:
         self.judge = controller
         self._engine = engine
         self._event = writer.event
+        self._event_at = writer.event_at
         self.everything = detail == "all"
         self._ids = {
             what: itertools.count(1)
@@ -235,7 +236,7 @@ class Recorder:
         for number, guard in translation.guards.items():
             code = getattr(guard, "code_list", None)
             if code:
-                self._writer.guard_code(number, tuple(str(part) for part in code))
+                self._writer.guard_code(number, tuple(map(str, code)))
         last = translation.newest_attempt
         if last is not None and not last.restart_reason:
             self._writer.attempt(_attempt_record(last, self.moment))
@@ -393,8 +394,10 @@ class Recorder:
 
     def _tell(self, kind: EventKind, text: str, number: int) -> None:
         """What has no breakpoint; the text is one line."""
-        frame = self.stepping or self.steps.current
-        self._event(self.steps.moment, kind, text, number, None if frame is None else frame.id)
+        if self.stepping is None:
+            self._event_at(self.steps, kind, text, number)
+        else:
+            self._event(self.steps.moment, kind, text, number, self.stepping.id)
 
     def _occurred(
         self,

@@ -92,7 +92,7 @@ CREATE TABLE keyframe (
 CREATE TABLE descriptions (
     first INTEGER PRIMARY KEY,        -- number of the run's first; negative: of a walk's value
     count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
-    body BLOB NOT NULL                -- msgpack list of bytes, each msgpack of Value (its last defaults left out)
+    body BLOB NOT NULL                -- msgpack list of bytes, each msgpack of Value
 );
 
 -- Guards in the order in which they were installed.

@@ -59,8 +59,8 @@ _GUARD_WITHDRAWN = "UPDATE guard SET withdrawn = ? WHERE id = ?"
 _NODE_ERASED = "UPDATE node SET erased = ? WHERE id = ?"
 
 _STATEMENTS = (
-    _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE, _SIDE_EFFECT,
-    _GRAPH_BREAK, _EVENTS, _FRAME_END, _GUARD_CODE, _GUARD_WITHDRAWN, _NODE_ERASED,
+    _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE,
+    _SIDE_EFFECT, _GRAPH_BREAK, _EVENTS, _FRAME_END, _GUARD_CODE, _GUARD_WITHDRAWN, _NODE_ERASED,
 )  # fmt: skip
 
 
@@ -103,6 +103,8 @@ class Writer:
         self.event = self._events.add
         """`event(moment, kind, text, ref=None, frame=None)`: something that happened, in the order
         of moments; returns the event's id."""
+        self.event_at = self._events.add_at
+        """The same of the newest moment of a `stepper._C.Steps`: `(steps, kind, text, ref)`."""
         self.path = path
         self.failed = ""
         self.on_failure = None
@@ -220,8 +222,10 @@ class Writer:
     def _sources(self) -> Iterable[tuple[str, Source]]:
         # The moments first: to tell them makes descriptions.
         return (
-            (_MOMENTS, self.moments), (_DESCRIPTIONS, self.descriptions), (_EVENTS, self._events.take)
-        )  # fmt: skip
+            (_MOMENTS, self.moments),
+            (_DESCRIPTIONS, self.descriptions),
+            (_EVENTS, self._events.take),
+        )
 
     def _batches(self) -> list[tuple[str, Iterable[tuple[object, ...]]]]:
         return [
@@ -270,4 +274,7 @@ class Writer:
 
 
 def _code_text(code: Sequence[str]) -> str:
-    return clean(msgspec.json.encode([clean(part) for part in code]).decode())
+    try:
+        return msgspec.json.encode(code).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode([clean(part) for part in code]).decode()

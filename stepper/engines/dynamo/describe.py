@@ -15,6 +15,7 @@ descriptions are stored once.
 from __future__ import annotations
 
 import collections
+import operator
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -81,6 +82,9 @@ Number = Callable[[object], ValueId]
 Special = Callable[["Describer", type, dict[str, Any], Number], Value | None]
 
 
+_number_of = operator.attrgetter("value")
+
+
 def is_plain(kind: type) -> bool:
     """Whether values of a type can be shown by their own repr."""
     return type(kind) is type and kind in _PLAIN_TYPES
@@ -93,9 +97,10 @@ def plain_text(value: object) -> str:
         if len(value) > MAX_TEXT:  # type: ignore[arg-type]
             return f"{value[:MAX_TEXT]!r}…"  # type: ignore[index]
         return repr(value)
-    if kind is int and value.bit_length() > 4 * MAX_TEXT:  # type: ignore[attr-defined]
-        return f"<int of {value.bit_length()} bits>"  # type: ignore[attr-defined]
-    if is_plain(kind):
+    if kind is int:
+        bits = value.bit_length()  # type: ignore[attr-defined]
+        return repr(value) if bits <= 4 * MAX_TEXT else f"<int of {bits} bits>"
+    if value is None or kind is bool or is_plain(kind):
         return repr(value)
     if kind is tuple or kind is list or kind is frozenset:
         inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]
@@ -191,8 +196,11 @@ class Describer:
             if field in fields and (name := callable_name(fields[field])):
                 break
         # Not by `or`: a class can have a truth value of its own.
-        types_known = (fields.get(field) for field in ("value_type", "module_type", "user_cls"))
-        value_type = next((found for found in types_known if found is not None), None)
+        value_type = fields.get("value_type")
+        if value_type is None:
+            value_type = fields.get("module_type")
+        if value_type is None:
+            value_type = fields.get("user_cls")
         if value_type is not None and _is_subclass(type, type(value_type)):
             return _type_name(value_type), name
         return _type_name(type(fields["value"])) if "value" in fields else "", name
@@ -264,8 +272,7 @@ class Describer:
         return shown
 
     def _told(self, value: Value) -> int:
-        children = tuple([item.value for item in value.items])
-        return self.facts.id_of(pack(value), children)
+        return self.facts.id_of(pack(value), tuple(map(_number_of, value.items)))
 
 
 def _described(

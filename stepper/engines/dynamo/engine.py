@@ -170,10 +170,11 @@ class DynamoEngine:
 
     def report_graph(self) -> None:
         """Report the guards and nodes that came, went or changed since the last step."""
-        if self._now is not None:
+        if self._now is not None and self._now.graph.changed:
             self._sync(self._now)
         self._steps.graph_changed = False
-        self._describer.begin_instruction()
+        if self._describer.realized:
+            self._describer.begin_instruction()
 
     def catch_up(self) -> None:
         """The recorder wants everything from now on, and what came before."""

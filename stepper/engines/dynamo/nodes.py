@@ -126,9 +126,9 @@ class GraphWatcher:
         yet waits."""
         if not self.changed:
             return
-        if recorder.wants(EventKind.GUARD):
+        if recorder.everything or EventKind.GUARD in recorder.judge.wanted:
             self.guards.sync(recorder, attempt)
-        if not recorder.wants(EventKind.NODE):
+        if not recorder.everything and EventKind.NODE not in recorder.judge.wanted:
             return
         if self._inserted or self._removed or self._moved or self._renamed:
             self._sync_nodes(recorder, attempt)
