@@ -1,0 +1,170 @@
+"""`stepper.native`, and the functions it offers."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from stepper import _C, native
+from tests.engines.native.harness import check, run_graph
+
+
+def entries(function: Any) -> int:
+    return len(_C.code_cache(function.__code__).entries)
+
+
+def test_optimize_is_a_context_too() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    with native.optimize(run_graph):
+        f(torch.ones(1))
+    assert entries(f) == 1
+
+
+def test_a_module_stays_a_module() -> None:
+    model = native.compile(nn.Linear(2, 3), backend="eager")
+    assert isinstance(model, nn.Module)
+    assert model.weight.shape == (3, 2)
+    assert model(torch.ones(1, 2)).shape == (1, 3)
+    model.extra = 5
+    assert model._orig_mod.extra == 5
+
+
+def test_fullgraph_says_where_the_graph_breaks() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        print("here")
+        return y
+
+    with pytest.raises(native.Unsupported, match=r"a call of builtin print\n.*test_faces.py:\d+"):
+        native.compile(f, backend="eager", fullgraph=True)(torch.ones(1))
+
+
+def test_disable_and_skip() -> None:
+    @native.disable
+    def whole(x: torch.Tensor) -> torch.Tensor:
+        return inner(x) + 1
+
+    def inner(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @native.skip
+    def itself(x: torch.Tensor) -> torch.Tensor:
+        return inner(x) + 1
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return whole(x) * 2
+
+    def g(x: torch.Tensor) -> torch.Tensor:
+        return itself(x) * 2
+
+    check(f, torch.ones(2))
+    assert entries(inner) == 0
+    check(g, torch.ones(2))
+    assert entries(inner) == 1
+    assert entries(itself) == 0
+
+
+def test_graph_break_allow_and_disallow() -> None:
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        native.graph_break()
+        return y * 2
+
+    explanation = check(broken, torch.ones(2))
+    assert [reason for _, _, reason in explanation.breaks] == ["graph_break() was called"]
+    assert explanation.graph_count == 2
+
+    def opaque(x: torch.Tensor) -> torch.Tensor:
+        return torch.tensor(x.tolist()) if x.device.type == "cpu" and type(x) is torch.Tensor else x
+
+    def calls(x: torch.Tensor) -> torch.Tensor:
+        return opaque(x) + 1
+
+    native.allow_in_graph(opaque)
+    assert check(calls, torch.ones(2)).graph_count == 1
+
+    def sine(x: torch.Tensor) -> torch.Tensor:
+        return (x + 1).sin() + torch.cos(x)
+
+    native.disallow_in_graph(torch.cos)
+    try:
+        assert check(sine, torch.ones(2)).breaks
+    finally:
+        native.allow_in_graph(torch.cos)
+        native.disallow_in_graph(torch.cos)
+        from stepper.engines.native.variables import torch as torch_functions
+
+        torch_functions._disallowed.discard(torch.cos)
+
+
+def test_a_traceback_points_at_the_programs_line() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        z = y.reshape(5)  # here
+        return z * 2
+
+    def g(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        z = y[i]  # here
+        return z * 2
+
+    for function, args in ((f, (torch.ones(2),)), (g, (torch.ones(2), torch.tensor([7])))):
+        with pytest.raises((RuntimeError, IndexError)) as caught:
+            native.optimize(run_graph)(function)(*args)
+        last = [
+            frame
+            for frame in traceback.extract_tb(caught.value.__traceback__)
+            if frame.filename == __file__
+        ][-1]
+        assert last.line is not None
+        assert last.line.endswith("# here")
+
+
+def test_a_defect_of_the_translator_is_reported_and_harmless(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(native.config, "raise_internal_errors", False)
+    monkeypatch.setattr(
+        "stepper.engines.native.symbolic_convert.InstructionTranslator.BINARY_OP",
+        lambda self, inst: 1 // 0,
+    )
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    assert native.optimize(run_graph)(f)(torch.ones(1)).item() == 2
+    assert "ZeroDivisionError" in caplog.text
+    assert entries(f) == 0
+
+
+def test_threads_share_what_was_captured() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 + 1
+
+    captured = native.optimize(run_graph)(f)
+    results: list[float] = []
+
+    def work() -> None:
+        results.extend(captured(torch.full((1,), float(n))).item() for n in range(50))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == sorted([2.0 * n + 1 for n in range(50)] * 4)
+
+
+def test_recursion() -> None:
+    def f(x: torch.Tensor, n: int) -> torch.Tensor:
+        return x if n == 0 else f(x + 1, n - 1)
+
+    check(f, torch.zeros(1), 5)
+    check(f, torch.zeros(1), 100)

@@ -1,0 +1,95 @@
+"""What the debugger sees of the native engine, through an ordinary recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from stepper import native
+from stepper.debuggee.controller import Controller
+from stepper.debuggee.recorder import Recorder
+from stepper.engines.native import create
+from stepper.model.trace import EventKind, Outcome, SessionFacts
+from stepper.recording.reader import Recording
+from stepper.recording.writer import Writer
+from tests.engines.native.harness import run_graph
+
+
+def record(path: Path, run: object) -> Recording:
+    writer = Writer(str(path), SessionFacts(detail="all", engine="native"))
+    engine = create()
+    controller = Controller(None)
+    recorder = Recorder(writer, controller, engine)
+    controller.attach(engine, recorder)
+    engine.install(recorder)
+    try:
+        run()  # type: ignore[operator]
+    finally:
+        recorder.detach()
+        engine.uninstall()
+        writer.close()
+    recording = Recording.open(str(path))
+    notes = recording.events(kinds={EventKind.NOTE})
+    assert not notes, notes[0].text
+    return recording
+
+
+def helper(v: torch.Tensor) -> torch.Tensor:
+    return v + 1
+
+
+def program(a: torch.Tensor, b: torch.Tensor) -> object:
+    out = [a.sin()]
+    out.append(helper(b))
+    print(end="")
+    return out, a * b
+
+
+def run() -> None:
+    native.optimize(run_graph)(program)(torch.ones(2), torch.ones(2))
+
+
+def test_a_translation_is_recorded_step_by_step(tmp_path: Path) -> None:
+    recording = record(tmp_path / "a.stepper", run)
+    first, second = recording.translations()[:2]
+    assert (first.name, first.outcome, first.graph_breaks) == ("program", Outcome.COMPILED, 1)
+    assert second.resume_of == "program"
+    assert first.nodes == 4
+    inlined = recording.events(kinds={EventKind.INLINE})
+    assert [event.text for event in inlined] == ["helper"]
+    breaks = recording.events(kinds={EventKind.GRAPH_BREAK})
+    assert breaks[0].text == "a call of builtin print"
+
+
+def test_a_value_shows_its_guards_and_a_list_its_items_as_they_are(tmp_path: Path) -> None:
+    recording = record(tmp_path / "a.stepper", run)
+    (broken,) = recording.events(kinds={EventKind.GRAPH_BREAK})[:1]
+    state = recording.state(broken.moment)
+    out = state.values[state.top.locals["out"]]
+    assert out.length == 2
+    assert out.mutability == "new value"
+    shown = dict(out.attributes)["guards"]
+    assert "TENSOR_MATCH L['a']" in shown
+    assert "TENSOR_MATCH L['b']" in shown
+    sine = state.values[out.items[0].value]
+    assert sine.node == "sin"
+    assert "L['b']" not in dict(sine.attributes)["guards"]
+    (append,) = recording.events(kinds={EventKind.SIDE_EFFECT})
+    before = recording.state(append.moment)
+    assert before.values[before.top.locals["out"]].length == 1
+
+
+def test_why_it_was_captured_again_is_recorded(tmp_path: Path) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    def both() -> None:
+        captured = native.optimize(run_graph)(f)
+        captured(torch.ones(2))
+        captured(torch.ones(3))
+
+    recording = record(tmp_path / "a.stepper", both)
+    again = recording.translations()[1]
+    assert "___check_tensors(L['x'])" in again.recompile_reason
+    assert len(recording.events(kinds={EventKind.ENTRY})) == 2
