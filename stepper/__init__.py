@@ -6,6 +6,9 @@ In a program:
     with stepper.record("a.stepper"):  record what is compiled inside
     stepper.debug(function)            stop when the function is compiled the next time
 
+`stepper.compile(function)` captures it with stepper's own engine; `import stepper.native` is for
+everything else about that.
+
 `import stepper.cache` is for looking at the cache of compiled code, and for changing it.
 
 Importing this costs nothing: what these need is imported when they are first used.
@@ -28,8 +31,9 @@ if PathFinder.find_spec("stepper._C", __path__) is None:
 
 if TYPE_CHECKING:
     from stepper.debuggee.api import SessionError, debug, record
+    from stepper.native import compile
 
-__all__ = ["SessionError", "breakpoint", "debug", "record"]
+__all__ = ["SessionError", "breakpoint", "compile", "debug", "record"]
 __version__ = "0.1.0"
 
 
@@ -56,6 +60,10 @@ breakpoint._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "compile":
+        from stepper import native
+
+        return native.compile
     if name in __all__:
         from stepper.debuggee import api
 

@@ -500,8 +500,11 @@ def finish(codegen: PyCodegen, enter_at: tuple[Label, int] | None) -> None:
         own.call(len(arguments))
         own.store("___graph_out")
         if output.mutates_inputs:
+            # What such a graph raises cannot be raised again by the program itself.
             if output.handled:
                 raise unimplemented("an operator that changes an input, under a handler")
+            if output.side_effects.pending:
+                raise unimplemented("an operator that changes an input, beside other changes")
             graph_code = own.output
         else:
             begin = TryBegin(again, push_lasti=False)

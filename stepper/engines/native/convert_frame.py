@@ -162,6 +162,8 @@ def why_skip(
         return "an exception is being handled", False
     if function_modes():
         return "a torch function mode is active", False
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        return "a transform of torch.func is active", False
     if torch.is_autocast_enabled() or torch.is_inference_mode_enabled():
         return "autocast or inference mode is active", False
     if not has_tensor_in_frame(code, function, f_locals):
