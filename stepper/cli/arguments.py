@@ -33,7 +33,17 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     """The parser of the whole command line, and those of the subcommands by name."""
-    from stepper.cli import console, open, query, record, run, why_break, why_guard, why_recompile
+    from stepper.cli import (
+        console,
+        diff,
+        open,
+        query,
+        record,
+        run,
+        why_break,
+        why_guard,
+        why_recompile,
+    )
 
     parser = Parser(
         prog="stepper",
@@ -42,7 +52,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     )
     parser.add_argument("--version", action=_Version)
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
-    for module in (run, record, open, console, query, why_recompile, why_break, why_guard):
+    for module in (run, record, open, console, query, why_recompile, why_break, why_guard, diff):
         module.add_to(subparsers)
     return parser, subparsers.choices
 

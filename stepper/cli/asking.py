@@ -40,10 +40,15 @@ def answer(path: str, lines_of: Callable[[Recording], Iterable[Line]]) -> int:
     Raises:
         UsageError: it cannot be opened, or it is damaged where it was read.
     """
+    with opened(path) as recording:
+        say(lines_of(recording))
+    return 0
+
+
+def say(lines: Iterable[Line]) -> None:
+    """Print the lines of an answer on stdout."""
     from stepper.console.screen import STYLES, Screen
 
     screen = Screen(sys.stdout)
-    with opened(path) as recording:
-        for line in lines_of(recording):
-            screen.say(line.text, STYLES.get(line.role, ""))
-    return 0
+    for line in lines:
+        screen.say(line.text, STYLES.get(line.role, ""))

@@ -13,6 +13,7 @@ from stepper.client.text import (
     source_line,
     value_line,
 )
+from stepper.console.commands import CommandError
 from stepper.console.picture import WIDTH
 from stepper.model.trace import Attempt
 from stepper.model.value import Value
@@ -88,3 +89,22 @@ def _at(recording: Recording, moment: int) -> str:
     return f"is at moment {moment}: {instruction_text(instruction)} in {short_name(code.label)}" + (
         f", line {instruction.line}: {source}" if source else ""
     )
+
+
+def frame_diff_lines(recording: Recording, compile_ids: list[str]) -> list[str]:
+    """Two frames by their compile ids, side by side.
+
+    Raises:
+        CommandError: there are not two, or one of them is not recorded.
+    """
+    from stepper.analysis.run_lines import entry_lines
+    from stepper.analysis.walks import compilations
+
+    by_id = {item.compile_id: item for item in compilations(recording)}
+    unknown = [each for each in compile_ids if each not in by_id]
+    if len(compile_ids) != 2 or unknown:
+        raise CommandError(
+            f"there is no frame {unknown[0]}: see frames" if unknown else "compare needs two frames"
+        )
+    one, other = (by_id[each] for each in compile_ids)
+    return [line.text for line in entry_lines(recording, one, recording, other, width=WIDTH)]

@@ -80,9 +80,15 @@ def attempts(shell: Shell, argument: str) -> None:
 
 @command("compare", usage="[A B]", group="Find")
 def compare(shell: Shell, argument: str) -> None:
-    """Two attempts of this translation, by number: where they part, what only one has."""
-    from stepper.console.comparing import attempt_diff_lines
+    """Two attempts of this translation, by number: where they part, what only one has.
 
+    Or two frames, by compile id: compare 0/0 0/1.
+    """
+    from stepper.console.comparing import attempt_diff_lines, frame_diff_lines
+
+    if "/" in argument:
+        shell.screen.lines(frame_diff_lines(shell.recording, argument.split()))
+        return
     known = shell.recording.attempts(shell.state.translation)
     if argument:
         numbers = [positive_number(word, "an attempt's number") for word in argument.split()]

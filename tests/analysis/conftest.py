@@ -17,18 +17,18 @@ Recorded = Callable[..., Recording]
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
-    """Records a program with some options and opens the recording."""
+    """Records a program with some options, and variables of the environment, and opens it."""
     folder = tmp_path_factory.mktemp("recorded")
-    known: dict[tuple[str, ...], Recording] = {}
+    known: dict[tuple[object, ...], Recording] = {}
 
-    def record(program: str, *options: str) -> Recording:
-        key = (program, *options)
+    def record(program: str, *options: str, **environment: str) -> Recording:
+        key = (program, *options, *environment.items())
         if key not in known:
             path = folder / f"{len(known)}.stepper"
             done = subprocess.run(
                 [sys.executable, "-m", "stepper", "record", *options, "-o", path, ROOT / program],
                 cwd=folder,
-                env=clean_environment(),
+                env=clean_environment() | environment,
                 capture_output=True,
                 text=True,
                 timeout=170,

@@ -15,7 +15,7 @@ import pexpect
 import pytest
 
 from tests.conftest import ROOT
-from tests.recordings import sample_recording
+from tests.recordings import big_recording, sample_recording
 
 FOR_EVER = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
 
@@ -137,3 +137,45 @@ def test_the_answers_lead_with_a_heading(sample: str, name: str) -> None:
     assert re.match(r"1 (function compiled again|graph break of 1 cause)", result.stdout)
     none = stepper(name, sample, "nowhere").stdout
     assert re.fullmatch(r"no .* with 'nowhere' in its name.*\n", none)
+
+
+def test_a_difference_is_exit_code_1(sample: str, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.stepper")
+    sample_recording(other)
+    same = stepper("diff", sample, other)
+    assert same.returncode == 0
+    assert "no difference" in same.stdout
+    big = str(tmp_path / "big.stepper")
+    big_recording(big, 500)
+    different = stepper("diff", sample, big)
+    assert different.returncode == 1
+    assert "first difference: only a compiles 0/0 Net.forward" in different.stdout
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        ("0/0 0/1", "0/0 Net.forward  |  0/1 Net.forward"),
+        ("0/0:1 0/0:2", "the same for "),
+        ("3 5", "Net.forward"),
+    ],
+)
+def test_two_things_of_one_recording(sample: str, of: str, said: str) -> None:
+    result = stepper("diff", sample, "--of", *of.split())
+    assert result.returncode == 0
+    assert result.stdout.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "which second recording?"),
+        (["--of", "7/7", "0/0"], "has no frame 7/7; it has 0/0, 1/0, 0/1"),
+        (["--of", "0/0:9", "0/0:1"], "0/0 has no attempt 9; it has 2"),
+        (["--of", "1", "99999"], "has no moment 99999"),
+    ],
+)
+def test_a_wrong_difference_is_one_line(sample: str, arguments: list[str], message: str) -> None:
+    result = stepper("diff", sample, *arguments)
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
+    assert message in result.stderr

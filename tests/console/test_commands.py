@@ -203,5 +203,8 @@ def test_why_over_the_whole_run(talk: Talk) -> None:
     assert guard.startswith("TENSOR_MATCH L['x']  of 0/1 Net.forward")
     assert re.search(r"^0/1 Net\.forward: x\.shape\[0\] is free: it is the symbol s0  @\d+$",
                      expression, re.M)  # fmt: skip
+    frames, unknown, *_ = talk("compare 0/0 0/1", "compare 0/0 9/9")
+    assert frames.startswith("0/0 Net.forward  |  0/1 Net.forward")
+    assert unknown.startswith("*** there is no frame 9/9")
     (refused, *_) = talk("query DROP TABLE frames")
     assert refused.startswith("*** only SELECT is possible here")

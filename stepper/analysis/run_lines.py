@@ -1,0 +1,127 @@
+"""Two recordings side by side, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from stepper.analysis.line import Line
+from stepper.analysis.runs import FrameDiff, Row, RunDiff, compare_frames
+from stepper.client.text import (
+    clip,
+    instruction_text,
+    plural,
+    short_name,
+    source_line,
+)
+from stepper.model.trace import Translation
+from stepper.recording.reader import Recording
+
+_MOST_ROWS = 20
+WIDTH = 118
+
+
+def run_lines(a: Recording, b: Recording, found: RunDiff, *, width: int = WIDTH) -> Iterator[Line]:
+    """The whole comparison: what both are, the first difference, then the others.
+
+    Args:
+        a: the first recording, on the left.
+        b: the second one, on the right.
+        found: in what they differ.
+        width: columns there are for two texts side by side.
+    """
+    yield from _sides(a, b)
+    both = len(found.pairs) - len(found.only_a) - len(found.only_b)
+    yield Line(
+        f"{plural(both, 'frame')} in both, {len(found.different)} of them different; "
+        f"{len(found.only_a)} only in a, {len(found.only_b)} only in b"
+    )
+    first = found.first
+    if first is None:
+        yield Line("no difference: the same frames, instructions, guards and graphs", role="title")
+        return
+    yield Line("")
+    if isinstance(first, FrameDiff):
+        yield Line("first difference", role="title")
+        yield from frame_lines(a, b, first, width=width)
+    else:
+        side = "a" if first in found.only_a else "b"
+        yield Line(f"first difference: only {side} compiles {_name(first)}", role="title")
+    for each in found.different:
+        if each is not first:
+            yield Line("")
+            yield from frame_lines(a, b, each, width=width)
+    for side, items in (("a", found.only_a), ("b", found.only_b)):
+        if items:
+            yield Line("")
+            yield Line(f"only in {side}", role="title")
+            yield from (Line(f"  {_name(item)}  {item.outcome}") for item in items)
+
+
+def _sides(a: Recording, b: Recording) -> Iterator[Line]:
+    for name, each in (("a", a), ("b", b)):
+        facts = each.facts
+        rank = f", rank {facts.rank}" if facts.rank is not None else ""
+        versions = f"torch {facts.torch}, python {facts.python}{rank}"
+        yield Line(f"{name}  {each.path}  {versions}  {' '.join(facts.argv)}".rstrip())
+    if a.facts.hash_seed != b.facts.hash_seed:
+        yield Line(
+            "they ran under different hash seeds (PYTHONHASHSEED): orders of sets can differ",
+            role="dim",
+        )
+
+
+def _name(item: Translation) -> str:
+    return f"{item.compile_id or '-'} {short_name(item.name)}"
+
+
+def frame_lines(
+    a: Recording, b: Recording, found: FrameDiff, *, width: int = WIDTH
+) -> Iterator[Line]:
+    """Two frames: what differs as a whole, where they part, guards and graphs side by side."""
+    left, right = _name(found.a), _name(found.b)
+    yield Line(left if left == right else f"{left}  |  {right}", role="title")
+    if not found:
+        yield Line("  no difference")
+    for name, mine, theirs in found.facts:
+        yield Line(f"  {name}: {clip(mine, width)} ≠ {clip(theirs, width)}")
+    if found.parted:
+        yield Line(f"  alike for {plural(found.common, 'instruction')}, then")
+        for name, recording, moment in (("a", a, found.at_a), ("b", b, found.at_b)):
+            yield Line(f"    {name} {_at(recording, moment)}", moment if name == "a" else None)
+    for title, rows in (("guards", found.guards), ("graph", found.nodes)):
+        if rows:
+            yield Line(f"  {title}: {plural(len(rows), 'difference')}")
+            yield from (Line(f"    {text}") for text in _columns(rows, width - 4))
+
+
+def _at(recording: Recording, moment: int | None) -> str:
+    if moment is None:
+        return "is over"
+    found = recording.moment(moment)
+    code = recording.code(recording.frame(found.frame).code)
+    instruction = code.instructions[found.ip]
+    text = source_line(code, instruction.line)
+    where = f"{short_name(code.label)}, line {instruction.line}" + (f": {text}" if text else "")
+    return f"is at moment {moment}: {instruction_text(instruction)} in {where}"
+
+
+def _columns(rows: Sequence[Row], width: int) -> Iterator[str]:
+    """Left and right with a sign between: `<` only left, `>` only right, `≠` different."""
+    half = max(20, (width - 3) // 2)
+    for left, right in rows[:_MOST_ROWS]:
+        sign = "≠" if left is not None and right is not None else "<" if right is None else ">"
+        if sign == "≠" and max(len(left or ""), len(right or "")) > half:
+            yield f"< {left}"
+            yield f"> {right}"
+        else:
+            text = clip(left or "", half) if sign == "≠" else left or ""
+            yield f"{text:<{half}} {sign} {right or ''}".rstrip()
+    if len(rows) > _MOST_ROWS:
+        yield f"… {plural(len(rows) - _MOST_ROWS, 'more difference')}"
+
+
+def entry_lines(
+    a: Recording, one: Translation, b: Recording, other: Translation, *, width: int = WIDTH
+) -> Iterator[Line]:
+    """Two frames that somebody chose, whatever they are of."""
+    yield from frame_lines(a, b, compare_frames(a, one, b, other), width=width)

@@ -1,0 +1,318 @@
+"""Two recordings side by side: where they part first, and in what each frame differs.
+
+Yesterday's run and today's, torch 2.x and 2.y, rank 0 and rank 1: the same program, compiled
+twice. The frames of both are aligned by what they are of (the function's name and file, in the
+order in which they were compiled), as a text comparison aligns lines; two frames that belong
+together are then compared instruction by instruction, guard by guard and node by node.
+
+Numbers and addresses differ between any two runs, so they are compared without: ids of objects,
+counters in names that Dynamo makes up. Lines move when a file is edited, so they do not count.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import NamedTuple
+
+import msgspec
+
+from stepper.analysis.guard_uses import checked
+from stepper.analysis.walks import compilations
+from stepper.client.text import node_line, one_line, short_name
+from stepper.model.trace import Guard, MomentId, Translation
+from stepper.recording.reader import Recording
+
+_VARYING = re.compile(
+    r"\b0x[0-9a-f]+|\b\d{9,}\b|(?<=__builtins_dict__)_\d+|(?<=__compiled_fn)_\d+"
+    r"|(?<=__resume_at)_\d+_\d+|(?<=torch_dynamo_resume_in)_\w+_at_\d+"
+)
+_MOST_MATCHED = 3000
+"""Nodes that are aligned; more of them, between the first and the last that differ, are only told
+to be on one side."""
+
+Row = tuple[str | None, str | None]
+"""What stands on the left and on the right; None: nothing."""
+
+
+class Named(NamedTuple):
+    """A line of one side."""
+
+    name: str
+    text: str
+
+    @property
+    def plain(self) -> str:
+        """The text without what differs between any two runs."""
+        return _plain(self.text)
+
+
+class FrameDiff(msgspec.Struct, frozen=True):
+    """Two compilations that belong together."""
+
+    a: Translation
+    b: Translation
+    facts: tuple[tuple[str, str, str], ...]
+    """In what they differ as a whole: name, `a`'s, `b`'s."""
+    common: int
+    """Instructions that were interpreted alike before the two parted."""
+    at_a: MomentId | None
+    """The first moment that is different; None: `a` was over, or they never parted."""
+    at_b: MomentId | None
+    guards: tuple[Row, ...]
+    """Guards of the entries that only one has, or that check something else."""
+    nodes: tuple[Row, ...]
+    """Nodes of the final graphs that differ."""
+
+    @property
+    def parted(self) -> bool:
+        """Whether they were interpreted differently."""
+        return self.at_a is not None or self.at_b is not None
+
+    def __bool__(self) -> bool:
+        return bool(self.facts or self.parted or self.guards or self.nodes)
+
+
+class RunDiff(msgspec.Struct, frozen=True):
+    """Two recordings, their compilations aligned."""
+
+    pairs: tuple[tuple[Translation | None, Translation | None], ...]
+    """In the order of both; None: only the other has it."""
+    different: tuple[FrameDiff, ...]
+    """Of those that belong together, the ones that differ."""
+
+    @property
+    def only_a(self) -> list[Translation]:
+        """Compilations that only the first recording has."""
+        return [a for a, b in self.pairs if a is not None and b is None]
+
+    @property
+    def only_b(self) -> list[Translation]:
+        """Compilations that only the second recording has."""
+        return [b for a, b in self.pairs if b is not None and a is None]
+
+    @property
+    def first(self) -> FrameDiff | Translation | None:
+        """The first difference: two frames, or one that only one recording has; None: none."""
+        by_a = {each.a.id: each for each in self.different}
+        for a, b in self.pairs:
+            if a is None or b is None:
+                return a or b
+            if a.id in by_a:
+                return by_a[a.id]
+        return None
+
+
+def compare_runs(a: Recording, b: Recording) -> RunDiff:
+    """Everything in which two recordings differ."""
+    pairs = list(_aligned_frames(compilations(a), compilations(b)))
+    words = Words()
+    found = (
+        compare_frames(a, one, b, other, words)
+        for one, other in pairs
+        if one is not None and other is not None
+    )
+    return RunDiff(tuple(pairs), tuple(each for each in found if each))
+
+
+def _aligned_frames(
+    a: list[Translation], b: list[Translation]
+) -> Iterator[tuple[Translation | None, Translation | None]]:
+    matcher = SequenceMatcher(None, [_whose(i) for i in a], [_whose(i) for i in b], autojunk=False)
+    for kind, a1, a2, b1, b2 in matcher.get_opcodes():
+        if kind == "equal":
+            yield from zip(a[a1:a2], b[b1:b2], strict=True)
+        else:
+            yield from ((item, None) for item in a[a1:a2])
+            yield from ((None, item) for item in b[b1:b2])
+
+
+def _whose(item: Translation) -> tuple[str, str]:
+    return _plain(item.name), os.path.basename(item.filename)
+
+
+def _plain(text: str) -> str:
+    return _VARYING.sub("", one_line(short_name(text)))
+
+
+class Words:
+    """Numbers for instructions, the same for those that belong together in both recordings.
+
+    An instruction is its place in its function, not its words alone: both sides of a branch may
+    begin with the same words. Where a function was edited, its instructions are aligned.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._codes: dict[tuple[str, int], list[int]] = {}
+        self._known: dict[tuple[str, str], list[_Numbered]] = {}
+
+    def of_code(self, recording: Recording, id: int) -> list[int]:
+        """The number of each instruction of a code object."""
+        found = self._codes.get((recording.path, id))
+        if found is None:
+            code = recording.code(id)
+            body = tuple(
+                f"{row.opname} {'' if row.target is not None else _plain(row.argrepr)}"
+                for row in code.instructions
+            )
+            name = (_plain(code.label), os.path.basename(code.filename))
+            found = self._numbered(recording.path, name, body)
+            self._codes[recording.path, id] = found
+        return found
+
+    def _numbered(self, path: str, name: tuple[str, str], body: tuple[str, ...]) -> list[int]:
+        known = self._known.setdefault(name, [])
+        for each in known:
+            if each.body == body:
+                return each.numbers
+        numbers = list(range(self._count, self._count + len(body)))
+        self._count += len(body)
+        other = next((each for each in known if each.path != path), None)
+        if other is not None:
+            matcher = SequenceMatcher(None, other.body, body, autojunk=False)
+            for start, at, size in matcher.get_matching_blocks():
+                numbers[at : at + size] = other.numbers[start : start + size]
+        known.append(_Numbered(path, body, numbers))
+        return numbers
+
+
+class _Numbered(NamedTuple):
+    """The instructions of a function in a recording, and their numbers."""
+
+    path: str
+    body: tuple[str, ...]
+    numbers: list[int]
+
+
+def compare_frames(
+    a: Recording, one: Translation, b: Recording, other: Translation, words: Words | None = None
+) -> FrameDiff:
+    """Two compilations, of two recordings or of one."""
+    words = words or Words()
+    common, at_a, at_b = _parting(_steps(a, one, words), _steps(b, other, words))
+    return FrameDiff(
+        one, other, tuple(_facts(one, other)), common, at_a, at_b,
+        tuple(_guards(a, one, b, other)), tuple(_graphs(a, one, b, other)),
+    )  # fmt: skip
+
+
+def _facts(one: Translation, other: Translation) -> Iterator[tuple[str, str, str]]:
+    for name, left, right in (
+        ("outcome", str(one.outcome), str(other.outcome)),
+        ("reason", one.reason.partition("\n")[0], other.reason.partition("\n")[0]),
+        ("attempts", str(one.attempts), str(other.attempts)),
+        ("graph breaks", str(one.graph_breaks), str(other.graph_breaks)),
+        ("compiled again because", _first_line(one), _first_line(other)),
+    ):
+        if _plain(left) != _plain(right):
+            yield name, one_line(left), one_line(right)
+
+
+def _first_line(item: Translation) -> str:
+    return item.recompile_reason.partition("\n")[0].partition("  #")[0]
+
+
+# Instructions
+
+
+def _steps(recording: Recording, item: Translation, words: Words) -> Iterator[tuple[MomentId, int]]:
+    """Each moment of a compilation, all attempts, as a number that says what it is of."""
+    for attempt in recording.attempts(item.id):
+        last = recording.newest if attempt.last_moment is None else attempt.last_moment
+        frames = {
+            frame.id: (words.of_code(recording, frame.code), frame.depth)
+            for frame in recording.frames(attempt.id)
+        }
+        for run in recording.runs(attempt.first_moment, last):
+            for moment, (frame, ip) in enumerate(zip(run.frames, run.ips, strict=True), run.first):
+                found = frames.get(frame)
+                if found is not None:
+                    row = found[0][ip] if 0 <= ip < len(found[0]) else -1
+                    yield moment, (row << 20) + (found[1] << 8) + attempt.number
+
+
+def _parting(
+    a: Iterator[tuple[MomentId, int]], b: Iterator[tuple[MomentId, int]]
+) -> tuple[int, MomentId | None, MomentId | None]:
+    common = 0
+    for left, right in zip_longest(a, b):
+        if left is None or right is None or left[1] != right[1]:
+            return common, left and left[0], right and right[0]
+        common += 1
+    return common, None, None
+
+
+# Guards and graphs
+
+
+def _guards(a: Recording, one: Translation, b: Recording, other: Translation) -> Iterator[Row]:
+    left, right = _by_key(a, one), _by_key(b, other)
+    for key in dict.fromkeys((*left, *right)):
+        mine, theirs = left.get(key), right.get(key)
+        if mine is None or theirs is None or _plain(mine) != _plain(theirs):
+            yield mine, theirs
+
+
+def _by_key(recording: Recording, item: Translation) -> dict[tuple[str, str, int], str]:
+    found: dict[tuple[str, str, int], str] = {}
+    last = _last_attempt(recording, item)
+    for guard in recording.guards(None, attempt=last) if last is not None else ():
+        key = (guard.kind, _plain(guard.source))
+        count = sum(known[:2] == key for known in found) if (*key, 0) in found else 0
+        found[(*key, count)] = _guard_text(recording, item, guard)
+    return found
+
+
+def _guard_text(recording: Recording, item: Translation, guard: Guard) -> str:
+    checks = "; ".join(checked(recording, item, guard))
+    return one_line(short_name(f"{guard.kind} {guard.source}  {checks}"))
+
+
+def _graphs(a: Recording, one: Translation, b: Recording, other: Translation) -> Iterator[Row]:
+    return side_by_side(_graph(a, one), _graph(b, other))
+
+
+def _graph(recording: Recording, item: Translation) -> list[Named]:
+    last = _last_attempt(recording, item)
+    nodes = recording.nodes(None, attempt=last) if last is not None else []
+    return [Named(f"{node.graph} {node.op} {node.name}", node_line(node)) for node in nodes]
+
+
+def _last_attempt(recording: Recording, item: Translation) -> int | None:
+    """The attempt that counted; None: it was given up before the first."""
+    attempts = recording.attempts(item.id)
+    return attempts[-1].id if attempts else None
+
+
+def side_by_side(left: Sequence[Named], right: Sequence[Named]) -> Iterator[Row]:
+    """The lines that differ, where they belong; what both have alike is left out. Lines of one name
+    belong together."""
+    start = _alike(left, right)
+    end = _alike(left[start:][::-1], right[start:][::-1])
+    left, right = left[start : len(left) - end], right[start : len(right) - end]
+    one, other = [line.name for line in left], [line.name for line in right]
+    if max(len(one), len(other)) > _MOST_MATCHED:
+        mine, theirs = set(one), set(other)
+        yield from ((line.text, None) for line in left if line.name not in theirs)
+        yield from ((None, line.text) for line in right if line.name not in mine)
+        return
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    for kind, a1, a2, b1, b2 in matcher.get_opcodes():
+        for own, others in zip_longest(left[a1:a2], right[b1:b2]):
+            if kind == "equal" and own.plain == others.plain:
+                continue
+            yield own and own.text, others and others.text
+
+
+def _alike(left: Sequence[Named], right: Sequence[Named]) -> int:
+    """How many lines at the beginning are the same."""
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one.plain != other.plain:
+            break
+        count += 1
+    return count
