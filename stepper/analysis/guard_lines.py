@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepper.analysis.guard_kinds import leaves_of
-from stepper.analysis.guard_uses import GuardUse, checked, entries, matching
+from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
 from stepper.analysis.guarded import Guarded, asked
 from stepper.analysis.line import Line
 from stepper.client.text import (
@@ -20,26 +20,24 @@ from stepper.client.text import (
 from stepper.model.trace import Guard
 from stepper.recording.reader import Recording
 
-_MOST = 20
+_MOST = 10
 _TEXT = 200
 _FORMS = "a guard's number, a kind, an expression, or KIND:EXPRESSION, with * and ?"
 
 
 def guard_lines(recording: Recording, wanted: str, entry: str = "") -> Iterator[Line]:
     """Why guards are there; see `stepper.analysis.guard_uses.matching` for how they are named."""
-    found = 0
-    for use in matching(recording, wanted, entry):
-        found += 1
-        if found > _MOST:
-            continue
-        if found > 1:
+    found = matching(recording, wanted, entry)
+    uses = Uses(recording)
+    for number, each in enumerate(found[:_MOST]):
+        if number:
             yield Line("")
-        yield from _use(recording, use)
+        yield from _use(recording, uses.of(each))
     if not found:
         where = f" in {entry}" if entry else ""
         yield Line(f"no guard of an entry{where} is {wanted!r}: give {_FORMS}")
-    elif found > _MOST:
-        more = plural(found - _MOST, "more guard")
+    elif len(found) > _MOST:
+        more = plural(len(found) - _MOST, "more guard")
         yield Line("")
         yield Line(f"… {more}: give KIND:EXPRESSION, or the entry, to see fewer", role="dim")
 
@@ -135,7 +133,7 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
         ("on the way: ", found.around),
     ):  # fmt: skip
         for guard in guards[:_MOST]:
-            checks = "; ".join(checked(recording, item, guard))
+            checks = "; ".join(checked(guard, found.entry_wants))
             text = f"{_named(guard)}  {clip(short_name(one_line(checks)), _TEXT)}"
             yield Line(f"  {label}{text}".rstrip(), guard.moment)
         if len(guards) > _MOST:

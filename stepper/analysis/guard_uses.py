@@ -12,7 +12,7 @@ an experiment could tell.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,7 +20,7 @@ from stepper.analysis.guard_kinds import KINDS, Kind, leaves_of
 from stepper.analysis.recompiles import Origin, origin_of
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.walks import Check, compilations, lookup_checks
-from stepper.analysis.wanted import wanted_by
+from stepper.analysis.wanted import Wanted, wanted_by
 from stepper.model.trace import Guard, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
@@ -37,6 +37,13 @@ class Implied(msgspec.Struct, frozen=True):
 
     by: Guard
     why: str
+
+
+class Matched(NamedTuple):
+    """A guard that was asked for, and the translation that made its entry."""
+
+    guard: Guard
+    translation: Translation
 
 
 class GuardUse(msgspec.Struct, frozen=True):
@@ -73,7 +80,7 @@ def guards_of(recording: Recording, entry: Translation) -> list[Guard]:
     return recording.guards(None, attempt=attempts[-1].id) if attempts else []
 
 
-def matching(recording: Recording, wanted: str, entry: str = "") -> Iterator[GuardUse]:
+def matching(recording: Recording, wanted: str, entry: str = "") -> list[Matched]:
     """The guards that somebody means.
 
     Args:
@@ -82,16 +89,13 @@ def matching(recording: Recording, wanted: str, entry: str = "") -> Iterator[Gua
             writes it; or `KIND:EXPRESSION`. A kind and an expression may have `*` and `?`.
         entry: compile id of the only entry to look at; empty: all.
     """
-    for item in entries(recording):
-        if entry and item.compile_id != entry:
-            continue
-        guards = guards_of(recording, item)
-        found = [guard for guard in guards if _means(wanted.strip(), guard)]
-        if not found:
-            continue
-        checks = _checks(recording, item)
-        for guard in found:
-            yield _use(recording, item, guard, guards, checks)
+    return [
+        Matched(guard, item)
+        for item in entries(recording)
+        if not entry or item.compile_id == entry
+        for guard in guards_of(recording, item)
+        if _means(wanted.strip(), guard)
+    ]
 
 
 def _means(wanted: str, guard: Guard) -> bool:
@@ -115,6 +119,46 @@ def _same_source(wanted: str, source: str) -> bool:
     return one is not None and other is not None and one.leads_to(other) and other.leads_to(one)
 
 
+class Uses:
+    """Finds out what is known of guards; what those of one entry have in common is read once."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._checks: dict[int, list[list[Check]]] = {}
+        self._wants: dict[int, Wanted] = {}
+
+    def of(self, matched: Matched) -> GuardUse:
+        """All that is known of a guard."""
+        guard, entry = matched
+        recording = self._recording
+        if entry.id not in self._checks:
+            self._checks[entry.id] = _checks(recording, entry)
+            self._wants[entry.id] = wanted_by(recording, entry)
+        checks = self._checks[entry.id]
+        runs = failures = spent = of = 0
+        for lookup in checks:
+            mine = [check for check in lookup if _is_of(check, guard)]
+            if not mine:
+                continue
+            runs += 1
+            failures += any(check.verdict == "FAIL" for check in mine)
+            spent += sum(check.nanoseconds or 0 for check in mine)
+            of += sum(check.nanoseconds or 0 for check in lookup)
+        return GuardUse(
+            guard=guard,
+            translation=entry,
+            kind=KINDS.get(guard.kind),
+            origin=origin_of(recording, guard),
+            implied=implied_by(guard, guards_of(recording, entry)),
+            checks=checked(guard, self._wants[entry.id]),
+            runs=runs,
+            failures=failures,
+            nanoseconds=spent,
+            of_nanoseconds=of,
+            lookups=bool(checks),
+        )
+
+
 def _checks(recording: Recording, entry: Translation) -> list[list[Check]]:
     """The checks of an entry, by lookup."""
     found: list[list[Check]] = []
@@ -132,44 +176,12 @@ def _checks(recording: Recording, entry: Translation) -> list[list[Check]]:
     return found
 
 
-def _use(
-    recording: Recording,
-    entry: Translation,
-    guard: Guard,
-    guards: list[Guard],
-    checks: list[list[Check]],
-) -> GuardUse:
-    runs = failures = spent = of = 0
-    for lookup in checks:
-        mine = [check for check in lookup if _is_of(check, guard)]
-        if not mine:
-            continue
-        runs += 1
-        failures += any(check.verdict == "FAIL" for check in mine)
-        spent += sum(check.nanoseconds or 0 for check in mine)
-        of += sum(check.nanoseconds or 0 for check in lookup)
-    return GuardUse(
-        guard=guard,
-        translation=entry,
-        kind=KINDS.get(guard.kind),
-        origin=origin_of(recording, guard),
-        implied=implied_by(guard, guards),
-        checks=checked(recording, entry, guard),
-        runs=runs,
-        failures=failures,
-        nanoseconds=spent,
-        of_nanoseconds=of,
-        lookups=bool(checks),
-    )
-
-
-def checked(recording: Recording, entry: Translation, guard: Guard) -> tuple[str, ...]:
-    """What a guard checks: its code; of one on a tensor also what the graph's input shows, and in
-    short that no dimension is marked."""
+def checked(guard: Guard, wants: Wanted) -> tuple[str, ...]:
+    """What a guard of an entry checks: its code; of one on a tensor also what the entry wants of
+    it, and in short that no dimension is marked."""
     marks = [part for part in guard.code if part.startswith("hasattr(") and "'_dynamo_" in part]
     others = [part for part in guard.code if part not in marks]
     if guard.kind == "TENSOR_MATCH":
-        wants = wanted_by(recording, entry)
         source = unscoped(guard.source)
         told = [
             f"{what} {value}" for (of, what), value in wants.items()

@@ -40,6 +40,8 @@ class Guarded(msgspec.Struct, frozen=True):
     """Guards that look at its value."""
     through: tuple[Guard, ...] = ()
     """Guards that look at a tensor of which it is a property."""
+    entry_wants: Wanted = {}
+    """What the entry wants of all its values."""
     wants: str = ""
     """With `through`: what the property must be; a symbol is free within the guards on shapes."""
     parts: tuple[Guard, ...] = ()
@@ -85,12 +87,20 @@ def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
             parts.append(guard)
         elif any(each.leads_to(path) for each in about):
             around.append(guard)
-    wants = _wanted(wanted_by(recording, item), tensor, what) if through else ""
+    every = wanted_by(recording, item)
+    wants = _wanted(every, tensor, what) if through else ""
     free = what.startswith("size") and any(map(symbolic, re.findall(r"[^\[\], ]+", wants)))
     return Guarded(
-        item, tuple(by), tuple(through), wants, tuple(parts), tuple(around),
-        tuple(_inputs(recording, item, path)), free,
-    )  # fmt: skip
+        translation=item,
+        by=tuple(by),
+        through=tuple(through),
+        entry_wants=every,
+        wants=wants,
+        parts=tuple(parts),
+        around=tuple(around),
+        inputs=tuple(_inputs(recording, item, path)),
+        free=free,
+    )
 
 
 def _sources(guard: Guard) -> list[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -22,17 +23,22 @@ import msgspec
 
 from stepper.analysis.guard_uses import checked
 from stepper.analysis.walks import compilations
+from stepper.analysis.wanted import wanted_by
 from stepper.client.text import node_line, one_line, short_name
-from stepper.model.trace import Guard, MomentId, Translation
+from stepper.model.trace import MomentId, Translation
 from stepper.recording.reader import Recording
 
-_VARYING = re.compile(
-    r"\b0x[0-9a-f]+|\b\d{9,}\b|(?<=__builtins_dict__)_\d+|(?<=__compiled_fn)_\d+"
-    r"|(?<=__resume_at)_\d+_\d+|(?<=torch_dynamo_resume_in)_\w+_at_\d+"
+_ADDRESS = re.compile(r"0x[0-9a-f]+|\d{9,}")
+_MADE_UP = re.compile(
+    r"(?<=__builtins_dict__)_\d+|(?<=__compiled_fn)_\d+|(?<=__resume_at)_\d+_\d+"
+    r"|(?<=torch_dynamo_resume_in)_\w+_at_\d+"
 )
 _MOST_MATCHED = 3000
 """Nodes that are aligned; more of them, between the first and the last that differ, are only told
 to be on one side."""
+
+_TOGETHER = 4096
+"""Instructions that are compared at once."""
 
 Row = tuple[str | None, str | None]
 """What stands on the left and on the right; None: nothing."""
@@ -43,11 +49,13 @@ class Named(NamedTuple):
 
     name: str
     text: str
+    plain: str
+    """The text without what differs between any two runs."""
 
-    @property
-    def plain(self) -> str:
-        """The text without what differs between any two runs."""
-        return _plain(self.text)
+    @classmethod
+    def of(cls, name: str, text: str) -> Named:
+        """A line by its name."""
+        return cls(name, text, _plain(text))
 
 
 class FrameDiff(msgspec.Struct, frozen=True):
@@ -135,7 +143,10 @@ def _whose(item: Translation) -> tuple[str, str]:
 
 
 def _plain(text: str) -> str:
-    return _VARYING.sub("", one_line(short_name(text)))
+    """A text without what differs between any two runs."""
+    if "_" in text and ("__" in text or "_resume_" in text):
+        text = _MADE_UP.sub("", short_name(text))
+    return _ADDRESS.sub("", one_line(text))
 
 
 class Words:
@@ -193,7 +204,7 @@ def compare_frames(
 ) -> FrameDiff:
     """Two compilations, of two recordings or of one."""
     words = words or Words()
-    common, at_a, at_b = _parting(_steps(a, one, words), _steps(b, other, words))
+    common, at_a, at_b = _parting(_Steps(a, one, words), _Steps(b, other, words))
     return FrameDiff(
         one, other, tuple(_facts(one, other)), common, at_a, at_b,
         tuple(_guards(a, one, b, other)), tuple(_graphs(a, one, b, other)),
@@ -219,31 +230,68 @@ def _first_line(item: Translation) -> str:
 # Instructions
 
 
-def _steps(recording: Recording, item: Translation, words: Words) -> Iterator[tuple[MomentId, int]]:
-    """Each moment of a compilation, all attempts, as a number that says what it is of."""
-    for attempt in recording.attempts(item.id):
-        last = recording.newest if attempt.last_moment is None else attempt.last_moment
-        frames = {
-            frame.id: (words.of_code(recording, frame.code), frame.depth)
-            for frame in recording.frames(attempt.id)
-        }
-        for run in recording.runs(attempt.first_moment, last):
-            for moment, (frame, ip) in enumerate(zip(run.frames, run.ips, strict=True), run.first):
-                found = frames.get(frame)
-                if found is not None:
-                    row = found[0][ip] if 0 <= ip < len(found[0]) else -1
-                    yield moment, (row << 20) + (found[1] << 8) + attempt.number
+_Column = tuple[list[int], int, int]
+"""What the instructions of a frame are called, its depth, its attempt."""
 
 
-def _parting(
-    a: Iterator[tuple[MomentId, int]], b: Iterator[tuple[MomentId, int]]
-) -> tuple[int, MomentId | None, MomentId | None]:
-    common = 0
-    for left, right in zip_longest(a, b):
-        if left is None or right is None or left[1] != right[1]:
-            return common, left and left[0], right and right[0]
-        common += 1
-    return common, None, None
+class _Steps:
+    """The instructions that a compilation interpreted, all attempts: for each its frame and its
+    index, and its moment."""
+
+    def __init__(self, recording: Recording, item: Translation, words: Words) -> None:
+        self.columns: dict[int, _Column] = {}
+        self.moments: list[int] = []
+        self.frames: list[int] = []
+        self.ips: list[int] = []
+        for attempt in recording.attempts(item.id):
+            last = recording.newest if attempt.last_moment is None else attempt.last_moment
+            own = {
+                frame.id: (words.of_code(recording, frame.code), frame.depth, attempt.number)
+                for frame in recording.frames(attempt.id)
+            }
+            self.columns.update(own)
+            for run in recording.runs(attempt.first_moment, last):
+                self._add(run.first, run.frames, run.ips, own)
+
+    def _add(self, first: int, frames: list[int], ips: list[int], own: dict[int, _Column]) -> None:
+        moments: Sequence[int] = range(first, first + len(frames))
+        if not own.keys() >= set(frames):  # another thread's, or another walk's, are in between
+            kept = [at for at, frame in enumerate(frames) if frame in own]
+            moments = [moments[at] for at in kept]
+            frames, ips = [frames[at] for at in kept], [ips[at] for at in kept]
+        self.moments.extend(moments)
+        self.frames.extend(frames)
+        self.ips.extend(ips)
+
+    def numbers(self, start: int, end: int) -> list[tuple[int, int, int]]:
+        """What a part of them is, so that it can be compared: number, depth, attempt."""
+        found = []
+        for frame, ip in zip(self.frames[start:end], self.ips[start:end], strict=True):
+            numbers, depth, attempt = self.columns[frame]
+            number = numbers[ip] if 0 <= ip < len(numbers) else -1
+            found.append((number, depth, attempt))
+        return found
+
+
+def _parting(a: _Steps, b: _Steps) -> tuple[int, MomentId | None, MomentId | None]:
+    """How many instructions are alike, and the first moments that are not."""
+    shorter = min(len(a.moments), len(b.moments))
+    common = shorter
+    # Mostly frames have the same numbers in both, and their columns need no second look.
+    same = {frame for frame, column in a.columns.items() if b.columns.get(frame) == column}
+    for start in range(0, shorter, _TOGETHER):
+        end = min(start + _TOGETHER, shorter)
+        frames, ips = a.frames[start:end], a.ips[start:end]
+        if frames == b.frames[start:end] and ips == b.ips[start:end] and same.issuperset(frames):
+            continue
+        left, right = a.numbers(start, end), b.numbers(start, end)
+        if left != right:
+            pairs = zip(left, right, strict=True)
+            common = start + next(at for at, (one, other) in enumerate(pairs) if one != other)
+            break
+    at_a = a.moments[common] if common < len(a.moments) else None
+    at_b = b.moments[common] if common < len(b.moments) else None
+    return common, at_a, at_b
 
 
 # Guards and graphs
@@ -253,23 +301,24 @@ def _guards(a: Recording, one: Translation, b: Recording, other: Translation) ->
     left, right = _by_key(a, one), _by_key(b, other)
     for key in dict.fromkeys((*left, *right)):
         mine, theirs = left.get(key), right.get(key)
+        if mine == theirs:
+            continue
         if mine is None or theirs is None or _plain(mine) != _plain(theirs):
             yield mine, theirs
 
 
 def _by_key(recording: Recording, item: Translation) -> dict[tuple[str, str, int], str]:
     found: dict[tuple[str, str, int], str] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    wants = wanted_by(recording, item)
     last = _last_attempt(recording, item)
     for guard in recording.guards(None, attempt=last) if last is not None else ():
         key = (guard.kind, _plain(guard.source))
-        count = sum(known[:2] == key for known in found) if (*key, 0) in found else 0
-        found[(*key, count)] = _guard_text(recording, item, guard)
+        checks = "; ".join(checked(guard, wants))
+        text = one_line(short_name(f"{guard.kind} {guard.source}  {checks}"))
+        found[(*key, counts[key])] = text
+        counts[key] += 1
     return found
-
-
-def _guard_text(recording: Recording, item: Translation, guard: Guard) -> str:
-    checks = "; ".join(checked(recording, item, guard))
-    return one_line(short_name(f"{guard.kind} {guard.source}  {checks}"))
 
 
 def _graphs(a: Recording, one: Translation, b: Recording, other: Translation) -> Iterator[Row]:
@@ -279,7 +328,7 @@ def _graphs(a: Recording, one: Translation, b: Recording, other: Translation) ->
 def _graph(recording: Recording, item: Translation) -> list[Named]:
     last = _last_attempt(recording, item)
     nodes = recording.nodes(None, attempt=last) if last is not None else []
-    return [Named(f"{node.graph} {node.op} {node.name}", node_line(node)) for node in nodes]
+    return [Named.of(f"{node.graph} {node.op} {node.name}", node_line(node)) for node in nodes]
 
 
 def _last_attempt(recording: Recording, item: Translation) -> int | None:

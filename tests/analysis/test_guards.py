@@ -17,6 +17,7 @@ from stepper.analysis.guard_kinds import KINDS, leaves_of
 from stepper.analysis.guard_lines import guard_lines, guarded_lines
 from stepper.analysis.guard_uses import (
     GuardUse,
+    Uses,
     entries,
     guards_of,
     implied_by,
@@ -185,7 +186,8 @@ def test_entries_are_chosen_by_their_functions_name(recorded: Recorded) -> None:
 
 
 def uses(recording: Recording, wanted: str, entry: str = "") -> list[GuardUse]:
-    return list(matching(recording, wanted, entry))
+    found = Uses(recording)
+    return [found.of(each) for each in matching(recording, wanted, entry)]
 
 
 def test_guards_are_named_in_several_ways(recorded: Recorded) -> None:

@@ -136,7 +136,7 @@ def test_two_entries_of_one_recording(recorded: Recorded) -> None:
 
 
 def lines(*words: str) -> list[Named]:
-    return [Named(word.partition("=")[0], word) for word in words]
+    return [Named.of(word.partition("=")[0], word) for word in words]
 
 
 @pytest.mark.parametrize(
