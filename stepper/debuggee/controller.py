@@ -118,6 +118,8 @@ class Controller:
         only the outermost ends the session."""
         self._ending = False
         """The user has ended the program."""
+        self._untold: Callable[[], None] | None = None
+        """To be called at the next moment."""
         self._mode = _thread.allocate_lock()
         """Guards the hand-over of requests."""
         self._standing: int | None = None
@@ -157,6 +159,9 @@ class Controller:
         Raises:
             KeyboardInterrupt: the user ended the program at the stop.
         """
+        if self._untold is not None:
+            tell, self._untold = self._untold, None
+            tell()
         if self._goal is None and not self._pause and self._expected is None:
             armed = self._breakpoints.armed.get(code.id)
             if armed is not None and ip not in armed and not self._leaving:
@@ -211,6 +216,12 @@ class Controller:
         if self.listens:
             self._pause = reason
             self._update_alert()
+
+    def at_next_moment(self, tell: Callable[[], None]) -> None:
+        """Call `tell` before the next instruction: it has to tell something that has happened where
+        the program cannot stand still."""
+        self._untold = tell
+        self._update_alert()
 
     def add_breakpoint(self, breakpoint: Breakpoint) -> None:
         """Set one more breakpoint from inside the program."""
@@ -360,7 +371,7 @@ class Controller:
         """As Ctrl-C would, wherever the program stands; never true."""
         if _thread.get_ident() == _main_thread():
             raise KeyboardInterrupt
-        _interrupt_program()
+        interrupt_program()
         return False
 
     # -- what is stepped by hand at a stop -------------------------------------------------------
@@ -450,7 +461,7 @@ class Controller:
             case Terminate(seq=seq):
                 self.let_go()
                 self._send(Response(seq))
-                _interrupt_program()
+                interrupt_program()
             case Detach(seq=seq):
                 # The recording is the program's thread's to close: at its next moment or its end.
                 self.let_go()
@@ -513,6 +524,7 @@ class Controller:
             or self._pause
             or self._leaving
             or self._expected is not None
+            or self._untold is not None
             or self._breakpoints.on_instructions
             or unread
         )
@@ -531,7 +543,7 @@ def thread_name() -> str:
     return next((thread.name for thread in threads if thread.ident == ident), f"thread {ident}")
 
 
-def _interrupt_program() -> None:
+def interrupt_program() -> None:
     """What Ctrl-C does; also when the main thread waits in a system call."""
     main = _main_thread()
     if main is None:

@@ -27,6 +27,7 @@ from stepper.model.control import (
     RemoveEntry,
     RunEntry,
     SetBreakpoints,
+    Terminate,
 )
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
@@ -64,8 +65,8 @@ print("end")
 def start(tmp_path: Path) -> Iterator[Any]:
     programs: list[Program] = []
 
-    def begin(*breakpoints: str) -> Program:
-        programs.append(Program(LIFETIME, tmp_path, breakpoints=breakpoints))
+    def begin(*breakpoints: str, source: str = LIFETIME) -> Program:
+        programs.append(Program(source, tmp_path, breakpoints=breakpoints))
         return programs[-1]
 
     yield begin
@@ -120,6 +121,76 @@ def test_the_dead_entry_is_dead_at_the_stop(start: Any) -> None:
     program = start("invalidate")
     program.stopped()
     assert EntryState.INVALID in states(program)["apply"]
+
+
+IN_THE_MIDST = """
+import gc
+import torch
+
+def make():
+    class Scaler:
+        factor = 2.0
+    return Scaler
+
+def apply(x, scaler):
+    return x * scaler.factor
+
+scalers = [make(), make()]
+compiled = torch.compile(apply, backend="eager", dynamic=False)
+for scaler in scalers:
+    compiled(torch.ones(3), scaler)
+del scaler
+
+@torch._dynamo.assume_constant_result
+def kill():
+    del scalers[0]
+    gc.collect()
+    return 1
+
+def backend(graph, inputs):
+    kill()
+    return graph.forward
+
+@torch.compile(backend=backend)
+def other(x):
+    x = x + kill()
+    x = x * 2
+    return x + 1
+
+print(other(torch.ones(2)).tolist())
+"""
+
+
+def test_a_death_during_a_compilation_is_told_at_once(start: Any) -> None:
+    program = start("invalidate:apply", source=IN_THE_MIDST)
+    stops = []
+    for _ in range(2):
+        stops.append(program.stopped())
+        program.resume()
+    assert program.finish() == (0, "[5.0, 5.0]\n", "")
+    interpreted, in_backend = stops
+    assert ":22 in kill" in interpreted.text
+    recording = Recording.open(program.recording)
+    other = next(each for each in recording.translations() if each.name == "other")
+    # At the call that it comes of, and while the backend was at work.
+    called = recording.state(interpreted.moment)
+    code = recording.code(recording.frame(called.moment.frame).code)
+    assert code.instructions[called.top.ip].opname == "CALL"
+    assert interpreted.moment < in_backend.moment == other.last_moment
+    *_, end = recording.events(kinds={EventKind.END})
+    told = recording.events(kinds={EventKind.INVALIDATE})
+    assert [event.id < end.id for event in told[:2]] == [True, True]
+    recording.close()
+
+
+def test_the_program_can_be_ended_where_an_object_dies(start: Any) -> None:
+    more = LIFETIME.replace("torch._dynamo.reset()", "import time; time.sleep(30)")
+    program = start("invalidate", source=more)
+    program.stopped()
+    assert program.ask(Terminate).ok
+    _, _, err = program.finish()
+    assert "KeyboardInterrupt" in err
+    assert "Exception ignored" not in err, err
 
 
 def test_deleting_the_object_in_the_console_kills_the_entry_at_once(start: Any) -> None:

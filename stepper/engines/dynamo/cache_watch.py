@@ -5,15 +5,16 @@ The difficulty is the death of objects. It is heard of in a finalizer, and a fin
 the last reference happens to go or the garbage collector happens to run: in the midst of a
 compilation, in the recorder's own work, in any thread. So what is heard is noted (names and places,
 no objects) with the moment at which it happened. It is told at once when that is safe: at a stop,
-where the user waits to see it, or when nothing is being recorded at all. Otherwise it is told at
-the next beginning or end of a translation. Only where it is told at once can the program stand
-still for it.
+where the user waits to see it; when nothing is being recorded; within a compilation while no
+instruction is interpreted, in the backend for the most part. While one is, it is told before the
+next one. What is left is told at the next beginning or end of a translation.
 """
 
 from __future__ import annotations
 
 import _thread
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 from torch._dynamo.guards import DeletedGuardManagerWrapper
 
 from stepper._C import frame_locals
+from stepper.debuggee.controller import interrupt_program
 from stepper.debuggee.engine import Subject
 from stepper.debuggee.program_names import program_frame
 from stepper.debuggee.recorder import Recorder
@@ -34,6 +36,7 @@ from stepper.model.cache import CacheError, EntryState
 from stepper.model.trace import EventKind, MomentId
 
 _OURS = "stepper."
+_GUARDS = "torch._dynamo.guards"
 _NAMED = 5
 """So many of the objects that an entry dies with are named in its event."""
 _STRATEGIES = {"SKIP": "skip", "RUN_ONLY": "run only"}
@@ -214,12 +217,18 @@ class CacheWatcher:
             self.tell()
             recorder.commit()
             return
-        if self._compiling() or _inside_of_us(sys._getframe(1)):
+        heard_in = _beneath_the_finalizer(sys._getframe(1))
+        if self._compiling() and not _between_instructions(heard_in):
+            recorder.judge.at_next_moment(self.tell)
+            return
+        if _inside_of_us(heard_in):
             return
         if recorder.walks.busy or not recorder.walks.turn.acquire(blocking=False):
             return
         try:
             self.tell()
+        except KeyboardInterrupt:  # no exception leaves a finalizer
+            _thread.start_new_thread(_interrupt_outside, (_thread.get_ident(),))
         finally:
             recorder.walks.turn.release()
 
@@ -233,10 +242,46 @@ def _compilations(frame: FrameType | None) -> Iterator[dict[str, Any]]:
         frame = frame.f_back
 
 
+def _beneath_the_finalizer(frame: FrameType | None) -> FrameType | None:
+    """Where the program was when a finalizer ran that called us."""
+    while frame is not None and (_is_ours(frame) or _finalizes(frame)):
+        frame = frame.f_back
+    return frame
+
+
+def _interrupt_outside(thread: int) -> None:
+    """End the program as Ctrl-C would, when no finalizer runs any more in a thread."""
+
+    while (frame := sys._current_frames().get(thread)) is not None:
+        while frame is not None and not _finalizes(frame) and not _is_ours(frame):
+            frame = frame.f_back
+        if frame is None:
+            interrupt_program()
+            return
+        del frame
+        time.sleep(0.001)
+
+
+def _finalizes(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return name == "weakref" or (name == _GUARDS and frame.f_code.co_name == "invalidate")
+
+
+def _between_instructions(frame: FrameType | None) -> bool:
+    """Whether this thread compiles, and interprets no instruction meanwhile."""
+    if frame is None or frame.f_globals.get("__name__", "") in versions.probed_modules():
+        return False  # possibly within a hook
+    while frame is not None and not versions.is_compile(frame.f_code):
+        if versions.is_interpreting(frame.f_code):
+            return False
+        if versions.is_backend(frame.f_code):
+            return True
+        frame = frame.f_back
+    return frame is not None
+
+
 def _inside_of_us(frame: FrameType | None) -> bool:
-    """Whether something of ours is at work in this thread, below what listens here."""
-    while frame is not None and _is_ours(frame):
-        frame = frame.f_back  # the hook itself
+    """Whether something of ours is at work in this thread."""
     while frame is not None:
         if _is_ours(frame):
             return True

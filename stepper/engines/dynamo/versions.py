@@ -7,6 +7,7 @@ to us. A version that lacks a function, or has it with other parameters, gets a 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import operator
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 import torch._dynamo.utils
-from torch._dynamo import convert_frame
+from torch._dynamo import convert_frame, output_graph, symbolic_convert
 from torch._dynamo.variables.base import VariableTracker
 
 from stepper._C import count_call
@@ -224,6 +225,22 @@ def guards_in(output: Any) -> dict[Any, None]:
     # Not the set itself: Dynamo replaces it, and each question to it is a call of Python code.
     found: dict[Any, None] = output.guards.inner._dict
     return found
+
+
+def is_interpreting(code: CodeType) -> bool:
+    """Whether a code object is that of the symbolic interpreter's step."""
+    return code.co_name == "step" and code.co_filename == symbolic_convert.__file__
+
+
+def is_backend(code: CodeType) -> bool:
+    """Whether a code object is that of what calls the backend with a graph."""
+    return code.co_name == "call_user_compiler" and code.co_filename == output_graph.__file__
+
+
+@functools.cache
+def probed_modules() -> frozenset[str]:
+    """The modules whose functions are watched."""
+    return frozenset(point.module for point in (*probe_points().values(), *change_points()))
 
 
 def told_late() -> frozenset[type]:
