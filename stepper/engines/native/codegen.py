@@ -177,6 +177,8 @@ class PyCodegen:
         tracker = self._newest(value)
         if isinstance(tracker, NullVariable):
             self.push_null()
+        elif isinstance(tracker, CellVariable):  # its source is that of its contents
+            self.load_cell(tracker)
         elif isinstance(tracker, ConstantVariable) and not (
             tracker.source is not None and tracker.source.stable
         ):

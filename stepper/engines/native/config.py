@@ -20,5 +20,8 @@ max_inline_depth = 40
 verbose = False
 """Log why frames are not captured and graphs are broken, through `logging`."""
 
+capture_everything = False
+"""For tests: also capture frames in which no tensor is in sight, Python's own among them."""
+
 raise_internal_errors = False
 """For tests: defects of the translator are raised, and not only reported."""

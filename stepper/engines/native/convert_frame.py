@@ -152,7 +152,8 @@ def why_skip(
     code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]
 ) -> tuple[str, bool]:
     """Why a frame is not looked at, empty: it is; and whether that holds for all its calls."""
-    if is_library(code.co_filename):
+    everything = config.capture_everything and not code.co_filename.startswith((_TORCH, _STEPPER))
+    if is_library(code.co_filename) and not everything:
         return "it is torch's, Python's or stepper's own", True
     if _LOCALS_READERS.intersection(code.co_names):
         return "it may read its own frame", True
@@ -166,7 +167,7 @@ def why_skip(
         return "a transform of torch.func is active", False
     if torch.is_autocast_enabled() or torch.is_inference_mode_enabled():
         return "autocast or inference mode is active", False
-    if not has_tensor_in_frame(code, function, f_locals):
+    if not everything and not has_tensor_in_frame(code, function, f_locals):
         return "no tensor is in sight", False
     return "", False
 
@@ -331,7 +332,8 @@ class Translation:
     def finished(self, tx: InstructionTranslator, code: types.CodeType) -> None:
         """The frame's code is written: make the entry."""
         output = self.output
-        if output.is_trivial and not output.side_effects.pending:
+        trivial = output.is_trivial and not output.side_effects.pending
+        if trivial and not config.capture_everything:
             raise SkipFrame("there is nothing in it for a graph")
         for hook in _bytecode_hooks:
             code = hook(self.code, code) or code

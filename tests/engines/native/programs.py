@@ -342,3 +342,45 @@ m2 = M()
 @prog(T(2, 3))
 def module(x):
     return m1(x), m2(x, torch.tensor([1, 2]))
+
+
+@prog(T(2))
+def class_made(x):
+    class Inner:
+        factor = 3
+
+    def scaled(v):
+        return v * Inner.factor
+
+    print(end="")
+    return scaled(x)
+
+
+class Parent:
+    def twice(self, x):
+        return x * 2
+
+
+class Child(Parent):
+    def twice(self, x):
+        y = x + 1
+        print(end="")
+        return super().twice(y)
+
+
+@prog(Child(), T(2))
+def parent_method(child, x):
+    return child.twice(x)
+
+
+@prog(T(2))
+def wrong_calls(x):
+    try:
+        list(sequence=[x])
+    except TypeError:
+        x = x + 1
+    try:
+        dict([(1, 2, 3)])
+    except ValueError:
+        x = x * 2
+    return x

@@ -112,7 +112,7 @@ class BuiltinVariable(VariableTracker):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         handler = _HANDLERS.get(self.fn)
-        if handler is not None:
+        if handler is not None and fits(self.fn, len(args), bool(kwargs)):
             found = handler(tx, args, kwargs)
             if found is not None:
                 return found
@@ -220,6 +220,21 @@ _NOT_IN_PLACE: dict[Any, Any] = {
 
 
 # --- functions
+
+_ARGUMENTS: dict[Any, tuple[int, int]] = {
+    len: (1, 1), builtins.iter: (1, 1), next: (1, 2), list: (0, 1), tuple: (0, 1), dict: (0, 1),
+    reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1), sum: (1, 2), isinstance: (2, 2),
+    issubclass: (2, 2), type: (1, 1), getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3),
+    callable: (1, 1), super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255),
+}  # fmt: skip
+"""How many arguments the functions that are handled here take."""
+
+
+def fits(function: Any, count: int, keywords: bool) -> bool:
+    """Whether a call can be handled here; one that cannot may be a TypeError."""
+    least, most = _ARGUMENTS[function]
+    return least <= count <= most and (not keywords or function in (zip, enumerate, dict))
+
 
 Handler = Callable[
     ["InstructionTranslatorBase", list[VariableTracker], dict[str, VariableTracker]],

@@ -205,8 +205,10 @@ def pairs_of(tx: InstructionTranslatorBase, other: VariableTracker) -> dict[Any,
         return other.items
     pairs: dict[Any, VariableTracker] = {}
     for pair in other.unpack(tx):
-        key, value = pair.unpack(tx)
-        pairs[key_of(key)] = value
+        items = pair.unpack(tx)
+        if len(items) != 2:
+            raise unimplemented("ValueError: an element that is no pair")
+        pairs[key_of(items[0])] = items[1]
     return pairs
 
 

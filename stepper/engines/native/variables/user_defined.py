@@ -18,7 +18,7 @@ import torch
 from stepper.engines.native.exc import Unsupported, unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import AttrSource, GetItemSource, InstanceAttrSource, TypeSource
-from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.functions import (
     BaseUserFunctionVariable,
@@ -150,19 +150,21 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         kind = type(self.value)
         if name == "__class__":
             return tx.class_variable(self)
-        if name == "__dict__":
+        if name == "__dict__" and kind.__dictoffset__:
             return InstanceDictVariable(self, **self.propagate(self))
         of_class = lookup(kind.__mro__, name)
         if of_class is not _MISSING and is_data_descriptor(of_class):
             return self.data_descriptor(tx, name, of_class)
-        fields = self.instance_dict() if hasattr(kind, "__dict__") else {}
+        fields = self.instance_dict() if kind.__dictoffset__ else {}
         source = self._source()
         if name in fields:
             own = InstanceAttrSource if self.has_getattribute() else AttrSource
             return tx.build(own(source, name), fields[name]).with_guards(self.guards)
-        guards = tx.output.install_guard(
-            source, GuardBuilder.HASATTR, (name, False), name=source.name()
-        )
+        guards: Guards = NO_GUARDS
+        if kind.__dictoffset__:
+            guards = tx.output.install_guard(
+                source, GuardBuilder.HASATTR, (name, False), name=source.name()
+            )
         if of_class is _MISSING:
             return self.missing(tx, name).with_guards(guards | self.guards)
         return self.attribute_of_class(tx, name, kind.__mro__).with_guards(guards)
@@ -228,7 +230,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if (
             lookup(kind.__mro__, "__setattr__") is not object.__dict__["__setattr__"]
             or (of_class is not _MISSING and is_data_descriptor(of_class))
-            or "__dict__" not in dir(kind)
+            or not kind.__dictoffset__
         ):
             raise self.refuse(f"assignment to attribute {name}")
         tx.output.side_effects.store_attr(self, name, value)
