@@ -48,7 +48,11 @@ def first_id(database: Database, table: str, column: str, bound: int) -> int:
 
     One more than the largest id when there is none.
     """
-    ends = database.query(tuple[int | None, int | None], f"SELECT min(id), max(id) FROM {table}")
+    # Asked for both at once, SQLite would go through the whole table.
+    ends = database.query(
+        tuple[int | None, int | None],
+        f"SELECT (SELECT min(id) FROM {table}), (SELECT max(id) FROM {table})",
+    )
     low, last = ends[0] if ends else (None, None)
     if low is None or last is None:
         return 0

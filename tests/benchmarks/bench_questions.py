@@ -1,0 +1,206 @@
+"""How fast questions are answered: `python -m tests.benchmarks.bench_questions`.
+
+The recording is synthetic, with 100,000 steps: functions that are compiled again and again, each
+time after a lookup that tries all their entries, up to the limit; graph breaks with resume
+functions; guards and nodes in proportion. Times are the processor's, of the best of three; each
+question opens the recording anew. The bound is 200 ms.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from stepper.analysis.break_lines import break_lines
+from stepper.analysis.guard_lines import guard_lines, guarded_lines
+from stepper.analysis.query import Query
+from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.runs import compare_runs
+from stepper.model.program import Code, Instruction, PythonFrame
+from stepper.model.trace import Outcome, Phase
+from stepper.model.value import Item, TensorMeta, Value
+from stepper.recording.reader import Recording
+from tests.tape import Tape
+
+MOST_SECONDS = 0.2
+ENTRIES = 8
+GUARDS = 30
+STEPS_OF_A_FRAME = 600
+
+QUERIES = (
+    "SELECT opname, count(*) FROM instructions GROUP BY opname",
+    "SELECT kind, count(*) FROM guards WHERE final GROUP BY kind",
+    "SELECT * FROM recompilations",
+    "SELECT type, line, count(*) FROM graph_breaks GROUP BY 1, 2",
+    "SELECT kind, count(*) FROM events GROUP BY kind",
+)
+
+
+def main(steps: int = 100_000) -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = str(Path(directory) / "busy.stepper")
+        busy_recording(path, steps)
+        for name, question in _questions(path).items():
+            seconds = min(_time(path, question) for _ in range(3))
+            verdict = "ok" if seconds < MOST_SECONDS else "TOO SLOW"
+            print(f"{name:<70} {seconds * 1e3:6.0f} ms  {verdict}")
+
+
+Question = Callable[[Recording], object]
+
+
+def _questions(path: str) -> dict[str, Question]:
+    def other(recording: Recording) -> object:
+        second = Recording.open(path)
+        try:
+            return compare_runs(recording, second)
+        finally:
+            second.close()
+
+    return {
+        "why-recompile": lambda recording: list(recompile_lines(recording)),
+        "why-break": lambda recording: list(break_lines(recording)),
+        "why-guard TENSOR_MATCH": lambda recording: list(guard_lines(recording, "TENSOR_MATCH")),
+        "is-guarded x.shape[0]": lambda recording: list(guarded_lines(recording, "x.shape[0]")),
+        "diff": other,
+        **{sql: _asking(sql) for sql in QUERIES},
+    }
+
+
+def _asking(sql: str) -> Question:
+    def ask(recording: Recording) -> object:
+        answer = Query(recording, sql)
+        try:
+            return list(answer.rows())
+        finally:
+            answer.close()
+
+    return ask
+
+
+def _time(path: str, question: Question) -> float:
+    begun = time.process_time()
+    recording = Recording.open(path)
+    question(recording)
+    recording.close()
+    return time.process_time() - begun
+
+
+# The recording
+
+
+def busy_recording(path: str, steps: int = 100_000) -> None:
+    """Write functions that are compiled up to the limit, one after the other, until there are so
+    many steps."""
+    tape = Tape(path)
+    number = 0
+    while tape.moment < steps:
+        _function(tape, number)
+        number += 1
+    tape.close()
+
+
+def _function(tape: Tape, number: int) -> None:
+    body = _code(f"f{number}", STEPS_OF_A_FRAME, "LOAD_FAST", number)
+    for size in range(ENTRIES):
+        reason = ""
+        if size:
+            _lookup(tape, number, size, body)
+            reason = (
+                f"{number}/{size - 1}: tensor 'x' size mismatch at index 0. "
+                f"expected {size + 1}, actual {size + 2}"
+            )
+        tape.begin(body, f"{number}/{size}", cache_size=size, recompile_reason=reason)
+        _attempt(tape, number, size, breaks=number % 4 == 0)
+        if number % 4 == 0:
+            tape.end_attempt("print cannot be traced")
+            _attempt(tape, number, size, breaks=False)
+        tape.end_attempt()
+        tape.end()
+
+
+def _attempt(tape: Tape, number: int, size: int, *, breaks: bool) -> None:
+    tape.start_attempt()
+    meta = TensorMeta("float32", (str(size + 2), "3"), ("3", "1"))
+    x = tape.describe(Value("TensorVariable", "Tensor", meta.brief, "L['x']", tensor=meta))
+    for at in range(STEPS_OF_A_FRAME // 10):
+        tape.step(at, stack=(x,) * (at % 5), locals={"x": x})
+        if at == 1:
+            tape.guard("TENSOR_MATCH", "L['x']", user_line=f"train.py:{at} in f{number}")
+            tape.node("x", "placeholder", "L_x_", source="L['x']", meta=meta)
+        elif at < GUARDS:
+            source = f"L['self'].p{at}"
+            tape.guard("CONSTANT_MATCH", source, code=(f"{source} == {at}",))
+            tape.node(f"add_{at}", "call_function", "operator.add", args="x, 1", meta=meta)
+    if breaks:
+        tape.graph_break(
+            "Failed to trace builtin operator",
+            gb_type="Failed to trace builtin operator",
+            explanation="Dynamo does not know how to trace builtin operator `print`",
+            user_stack=(PythonFrame("train.py", 10 + STEPS_OF_A_FRAME // 30, f"f{number}"),),
+        )
+
+
+def _lookup(tape: Tape, number: int, entries: int, body: Code) -> None:
+    """A lookup that tries all entries; the fifth guard of each fails."""
+    rows = [Instruction(at, "ENTRY", argrepr=f"{number}/{at}") for at in range(entries)]
+    rows.append(Instruction(entries, "MISS", argrepr="no entry matches"))
+    program = Code(0, body.name, body.qualname, body.filename, body.first_line, tuple(rows))
+    walk = tape.begin(program, "", phase=Phase.LOOKUP)
+    tape.start_attempt()
+    for at in range(entries):
+        entry = f"{number}/{at}"
+        tape.step(at, stack=(), locals=_told(tape, entry=entry, verdict="no match"))
+        guards = tape.code(_guards_of(entry, body.filename))
+        tape.enter(guards)
+        for place in range(5):
+            _check(tape, place, at, entries)
+        tape.leave()
+    tape.step(entries, stack=(), locals=_told(tape, because="size[0]"))
+    tape.end_attempt()
+    tape.end(Outcome.MISS, name=walk.name, reason="size[0]")
+
+
+def _check(tape: Tape, place: int, entry: int, entries: int) -> None:
+    fails = place == 4
+    names = _told(
+        tape,
+        expected=f"f32[{entry + 2}, 3]" if fails else str(place),
+        actual=f"f32[{entries + 2}, 3]" if fails else str(place),
+        verdict="FAIL" if fails else "pass",
+        time=f"{900 + place} ns",
+    )
+    if fails:
+        difference = f"{entry + 2} ≠ {entries + 2}"
+        child = tape.describe(Value("", text=difference))
+        differs = Value(
+            "", text=f"size[0] {difference}", items=(Item(".size[0]", child),), length=1
+        )
+        names["differs"] = tape.describe(differs)
+    tape.step(place, stack=(), locals=names)
+
+
+def _told(tape: Tape, **texts: str) -> dict[str, int]:
+    return {name: tape.describe(Value("", text=text)) for name, text in texts.items()}
+
+
+def _guards_of(entry: str, filename: str) -> Code:
+    rows = [
+        Instruction(at, "CONSTANT_MATCH", argrepr=f"L['self'].p{at}  {at}") for at in range(4)
+    ] + [Instruction(4, "TENSOR_MATCH", argrepr="L['x']  Tensor float32")]
+    name = f"guards of {entry}"
+    return Code(0, name, name, filename, 1, tuple(rows))
+
+
+def _code(name: str, length: int, opname: str, number: int) -> Code:
+    rows = tuple(Instruction(at, opname, 0, "x", 2 * at, 10 + at // 3) for at in range(length))
+    source: Iterable[str] = (f"    x = x + {at}" for at in range(length // 3))
+    return Code(0, name, name, "/home/ann/project/train.py", 10 + number, rows, 10, tuple(source))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
