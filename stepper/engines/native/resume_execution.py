@@ -62,12 +62,14 @@ class ResumeInfo:
     offsets: for each instruction after RESUME, its offset in the function as it was written.
     began: offsets at which resume functions began that led to this code.
     function: the name of the function as it was written; empty for that itself.
+    own_cells: its free variables that are the function's own, as it was written.
     made: resume functions that were made for this code.
     """
 
     offsets: list[int]
     began: frozenset[int] = frozenset()
     function: str = ""
+    own_cells: frozenset[str] = frozenset()
     made: dict[Any, CodeType] = field(default_factory=dict)
 
 
@@ -131,7 +133,15 @@ def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
         return False
     instructions = opcodes.listing(code).instructions
     resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
-    return not any(each.opname == "MAKE_CELL" for each in instructions[resume:])
+    if any(each.opname in ("MAKE_CELL", "DELETE_DEREF") for each in instructions[resume:]):
+        return False
+    # A resume function's cells are free variables: read while empty, they raise another error.
+    empty = {
+        name
+        for name in (*code.co_cellvars, *info.own_cells)
+        if isinstance(cell := tx.symbolic_locals.get(name), CellVariable) and cell.is_empty(tx)
+    }
+    return not any(each.opname == "LOAD_DEREF" and each.argval in empty for each in instructions)
 
 
 def _is_plain_local(tx: InstructionTranslator, name: str) -> bool:
@@ -378,13 +388,8 @@ def resume_code(
         raise unimplemented(f"a resume function: {error}") from error
     # In the new code, what comes after RESUME begins with the values and the jump.
     offsets = [offset] * (len(kinds) + 1) + info.offsets
-    _infos.set(
-        result,
-        ResumeInfo(
-            offsets,
-            info.began | {info.offsets[rank_of(code, broke)]},
-            info.function or code.co_name,
-        ),
-    )
+    began = info.began | {info.offsets[rank_of(code, broke)]}
+    own_cells = info.own_cells | set(code.co_cellvars)
+    _infos.set(result, ResumeInfo(offsets, began, info.function or code.co_name, own_cells))
     info.made[key] = result
     return result

@@ -51,6 +51,11 @@ class CellVariable(VariableTracker):
     def python_type(self) -> type:
         return types.CellType
 
+    def is_empty(self, tx: InstructionTranslatorBase) -> bool:
+        """Whether it holds nothing now."""
+        found = tx.output.side_effects.load_attr(self, "cell_contents")
+        return found is None and self.pre_existing_contents is None
+
     def contents(self, tx: InstructionTranslatorBase) -> VariableTracker:
         """What it holds now."""
         found = tx.output.side_effects.load_attr(self, "cell_contents")
