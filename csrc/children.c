@@ -1,0 +1,243 @@
+/* The trackers inside of a tracker: found, labelled, numbered, packed. */
+
+#include "describing.h"
+
+#include "fields.h"
+
+PyObject *str_source, *str_mutation_type, *str_cache, *str_vt, *str_items, *str_index,
+    *str_name, *str_kind, *str_special, *str_mutability, *str_words, *str_attributes,
+    *str_source_text, *str_realized, *str_value, *str_key_text;
+
+static const struct {
+    PyObject **place;
+    const char *text;
+} names[] = {
+    {&str_source, "source"},         {&str_mutation_type, "mutation_type"},
+    {&str_cache, "_cache"},          {&str_vt, "vt"},
+    {&str_items, "items"},           {&str_index, "index"},
+    {&str_name, "name"},             {&str_kind, "kind"},
+    {&str_special, "special"},       {&str_mutability, "mutability"},
+    {&str_words, "words"},           {&str_attributes, "attributes"},
+    {&str_source_text, "source_text"}, {&str_realized, "realized"},
+    {&str_value, "value"},           {&str_key_text, "key_text"},
+};
+
+/* Fields that may say what a tracker stands for. */
+PyObject *telling[TELLING];
+static const char *const telling_names[] = {
+    "value", "fn", "obj_type", "value_type", "exc_type", "code", "module_type", "user_cls",
+};
+/* Fields in which a tracker keeps another that says nothing more of it: it is made when it is first
+   needed. */
+static PyObject *kept[2];
+static const char *const kept_names[] = {"annotations", "dict_vt"};
+
+/* --- small parts */
+
+PyObject *
+field(PyObject *fields, PyObject *name)
+{
+    PyObject *found = PyDict_GetItemWithError(fields, name);
+    return found == Py_None ? NULL : found;
+}
+
+PyObject *
+answer_of(Facts *self, PyObject *known, PyObject *question, PyTypeObject *type)
+{
+    PyObject *found = PyDict_GetItemWithError(known, (PyObject *)type);
+    if (found != NULL || PyErr_Occurred()) {
+        return found;
+    }
+    PyObject *answer = PyObject_CallMethodOneArg(self->engine, question, (PyObject *)type);
+    if (answer == NULL || PyDict_SetItem(known, (PyObject *)type, answer) < 0) {
+        Py_XDECREF(answer);
+        return NULL;
+    }
+    Py_DECREF(answer);
+    return answer;
+}
+
+int
+pack_source(Facts *self, Buffer *out, PyObject *fields)
+{
+    PyObject *source = field(fields, str_source);
+    if (source == NULL) {
+        return pack_head(out, 0xa0, 0, 0);
+    }
+    Py_INCREF(source);
+    PyObject *text = PyObject_GetAttr(source, str_name); /* most keep it once they were asked */
+    if (text == NULL || !PyUnicode_Check(text)) {
+        PyErr_Clear();
+        Py_XSETREF(text, PyObject_CallMethodOneArg(self->engine, str_source_text, source));
+    }
+    Py_DECREF(source);
+    int done = text == NULL ? -1 : pack_text(out, text);
+    Py_XDECREF(text);
+    return done;
+}
+
+/* --- children */
+
+void
+add_child(Children *children, PyObject *label, Py_ssize_t index, PyObject *tracker)
+{
+    if (children->count < 2 * MAX_ITEMS) {
+        children->items[children->count++] =
+            (Child){Py_XNewRef(label), Py_NewRef(tracker), index, 0, 0};
+    }
+}
+
+void
+release_children(Children *children)
+{
+    while (children->count > 0) {
+        Child *child = &children->items[--children->count];
+        Py_XDECREF(child->label);
+        Py_DECREF(child->tracker);
+    }
+}
+
+static int
+is_kept(PyObject *name)
+{
+    return PyUnicode_Compare(name, kept[0]) == 0 || PyUnicode_Compare(name, kept[1]) == 0;
+}
+
+void
+add_named(Facts *self, Children *children, PyObject *all, Py_ssize_t limit, int of_fields)
+{
+    PyObject *name, *value;
+    Py_ssize_t position = 0;
+    while (limit-- > 0 && PyDict_Next(all, &position, &name, &value)) {
+        if (PyType_IsSubtype(Py_TYPE(value), self->base)
+            && !(of_fields && is_kept(name))) {
+            add_child(children, name, 0, value);
+        }
+    }
+}
+
+int
+number_children(Children *children, Numbering numbering, void *context)
+{
+    for (Py_ssize_t i = 0; i < children->count; i++) {
+        if ((children->items[i].number = numbering(context, children->items[i].tracker)) == 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+pack_label(Buffer *out, Child *child)
+{
+    if (child->label == NULL) {
+        char text[32];
+        int size = snprintf(text, sizeof text, "[%zd]", child->index);
+        return pack_head(out, (unsigned char)(0xa0 | size), 0, 0) < 0
+                       || pack_raw(out, text, (size_t)size) < 0
+                   ? -1
+                   : 0;
+    }
+    PyObject *label =
+        child->whole ? Py_NewRef(child->label) : PyUnicode_FromFormat(".%U", child->label);
+    int done = label == NULL ? -1 : pack_text(out, label);
+    Py_XDECREF(label);
+    return done;
+}
+
+int
+pack_children(Buffer *out, Children *children)
+{
+    int done = pack_array(out, (size_t)children->count);
+    for (Py_ssize_t i = 0; done == 0 && i < children->count; i++) {
+        Child *child = &children->items[i];
+        done = pack_array(out, 2) < 0 || pack_label(out, child) < 0
+                       || pack_uint(out, child->number) < 0
+                   ? -1
+                   : 0;
+    }
+    return done;
+}
+
+/* --- mappings */
+
+/* The label of a mapping's key, `['name']`; most are short texts, the others are the engine's. */
+static PyObject *
+key_label(Facts *self, PyObject *key)
+{
+    PyObject *tracker = PyObject_GenericGetAttr(key, str_vt), *label = NULL;
+    if (tracker == NULL) {
+        PyErr_Clear();
+    }
+    else {
+        PyObject *kind = answer_of(self, self->kinds, str_kind, Py_TYPE(tracker));
+        if (kind != NULL && PyLong_AsLong(PyTuple_GET_ITEM(kind, 0)) == CONSTANT) {
+            PyObject *fields = stepper_fields(tracker);
+            PyObject *value = fields == NULL ? NULL : field(fields, str_value);
+            if (value != NULL && PyUnicode_CheckExact(value)
+                && PyUnicode_GET_LENGTH(value) <= MAX_TEXT) {
+                label = PyUnicode_FromFormat("[%R]", value);
+            }
+            Py_XDECREF(fields);
+        }
+        Py_DECREF(tracker);
+    }
+    if (label == NULL && !PyErr_Occurred()) {
+        PyObject *text = PyObject_CallMethodOneArg(self->engine, str_key_text, key);
+        label = text == NULL || !PyUnicode_Check(text) ? NULL : PyUnicode_FromFormat("[%U]", text);
+        Py_XDECREF(text);
+    }
+    return label;
+}
+
+int
+add_items(Facts *self, Children *children, PyObject *items)
+{
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (children->count < MAX_ITEMS && PyDict_Next(items, &position, &key, &value)) {
+        if (PyType_IsSubtype(Py_TYPE(value), self->base)) {
+            add_child(children, key, 0, value);
+        }
+    }
+    for (Py_ssize_t i = 0; i < children->count; i++) {
+        Child *child = &children->items[i];
+        PyObject *label = key_label(self, child->label);
+        if (label == NULL) {
+            return -1;
+        }
+        Py_SETREF(child->label, label);
+        child->whole = 1;
+    }
+    return 0;
+}
+
+static int
+intern(PyObject **place, const char *text)
+{
+    if (*place == NULL) {
+        *place = PyUnicode_InternFromString(text);
+    }
+    return *place == NULL ? -1 : 0;
+}
+
+int
+describing_init(void)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (intern(names[i].place, names[i].text) < 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < TELLING; i++) {
+        if (intern(&telling[i], telling_names[i]) < 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        if (intern(&kept[i], kept_names[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,74 @@
+/* What the files that describe trackers share; the idea is in facts.c. */
+
+#ifndef STEPPER_DESCRIBING_H
+#define STEPPER_DESCRIBING_H
+
+#include "facts.h"
+#include "pack.h"
+
+/* stepper.debuggee.faces.Recipe */
+enum { SPECIAL = 0, NAMED = 1, SEQUENCE = 2, LAZY = 3, CONSTANT = 4, MAPPING = 5 };
+enum { MAX_ITEMS = 100 };   /* stepper.debuggee.faces.MAX_ITEMS */
+enum { MAX_TEXT = 200 };    /* stepper.engines.dynamo.describe.MAX_TEXT */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *engine;     /* the describer */
+    PyTypeObject *base;   /* of all trackers */
+    PyObject *kinds;      /* class -> (recipe, class name, type name, text) */
+    PyObject *mutability; /* class of a mutation type -> (words, whether attributes are stored) */
+    PyObject *ids;        /* bytes -> id */
+    Buffer fresh;         /* descriptions that wait to be written, as MessagePack of bytes */
+    uint32_t fresh_first, fresh_count;
+    PyObject *children;   /* id -> tuple of the children's numbers */
+    PyObject *realized;   /* the engine's: not empty, some lazies are to be shown as before */
+} Facts;
+
+typedef struct {
+    PyObject *label;   /* held: a name, or whole in brackets */
+    PyObject *tracker; /* held */
+    Py_ssize_t index;  /* where there is no label */
+    char whole;        /* the label is more than a name */
+    uint32_t number;
+} Child;
+
+typedef struct {
+    Child items[2 * MAX_ITEMS];
+    Py_ssize_t count;
+} Children;
+
+/* The names of fields and of the engine's functions, interned. */
+extern PyObject *str_source, *str_mutation_type, *str_cache, *str_vt, *str_items, *str_index,
+    *str_name, *str_kind, *str_special, *str_mutability, *str_words, *str_attributes,
+    *str_source_text, *str_realized, *str_value, *str_key_text;
+/* Fields that may say what a tracker stands for. */
+enum { TELLING = 8 };
+extern PyObject *telling[TELLING];
+
+/* children.c. */
+int describing_init(void);
+/* A borrowed field, or NULL where it is missing or None. The names are all exact strings. */
+PyObject *field(PyObject *fields, PyObject *name);
+/* What the engine answered about a class, asked once. Borrowed. */
+PyObject *answer_of(Facts *self, PyObject *known, PyObject *question, PyTypeObject *type);
+int pack_source(Facts *self, Buffer *out, PyObject *fields);
+void add_child(Children *children, PyObject *label, Py_ssize_t index, PyObject *tracker);
+void release_children(Children *children);
+/* The trackers among attributes or fields. */
+void add_named(Facts *self, Children *children, PyObject *all, Py_ssize_t limit, int of_fields);
+/* The trackers among the values of a mapping, under its keys. */
+int add_items(Facts *self, Children *children, PyObject *items);
+int number_children(Children *children, Numbering numbering, void *context);
+int pack_children(Buffer *out, Children *children);
+
+/* kinds.c. */
+uint32_t describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kind,
+                          int recipe, Numbering numbering, void *context);
+/* Whether it is a constant of a kind that is most of them, whose repr is short and runs nothing. */
+int is_common(PyObject *fields);
+uint32_t describe_constant(Facts *self, PyObject *fields, PyObject *kind);
+
+/* facts.c: the id of a description, which is stored when it is new. */
+uint32_t id_of_packed(Facts *self, const Buffer *out, Children *children);
+
+#endif

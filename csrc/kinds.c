@@ -1,0 +1,193 @@
+/* The kinds of trackers that are described here: by a name and the trackers among their fields,
+   sequences, mappings, common constants. */
+
+#include "describing.h"
+
+/* What the tracker stands for by name, and its type's name: new references. */
+static int
+words_of(Facts *self, PyObject *fields, PyObject *kind, PyObject **type, PyObject **text)
+{
+    int tells = 0;
+    for (size_t i = 0; i < TELLING && !tells; i++) {
+        tells = PyDict_GetItemWithError(fields, telling[i]) != NULL;
+    }
+    *type = *text = NULL;
+    if (tells) {
+        PyObject *words = PyObject_CallMethodOneArg(self->engine, str_words, fields);
+        if (words == NULL || !PyArg_ParseTuple(words, "UU:words", type, text)) {
+            Py_XDECREF(words);
+            return -1;
+        }
+        Py_INCREF(*type);
+        Py_INCREF(*text);
+        Py_DECREF(words);
+    }
+    if (*type == NULL || PyUnicode_GET_LENGTH(*type) == 0) {
+        Py_XSETREF(*type, Py_NewRef(PyTuple_GET_ITEM(kind, 2)));
+    }
+    PyObject *name = field(fields, str_name);
+    if ((*text == NULL || PyUnicode_GET_LENGTH(*text) == 0) && name != NULL
+        && PyUnicode_CheckExact(name)) {
+        Py_XSETREF(*text, PyUnicode_FromFormat(".%U", name));
+    }
+    else if (*text == NULL) {
+        *text = PyUnicode_FromString("");
+    }
+    if (*text != NULL && PyUnicode_GET_LENGTH(*text) == 0) {
+        Py_SETREF(*text, Py_NewRef(PyTuple_GET_ITEM(kind, 3)));
+    }
+    return *text == NULL ? -1 : 0;
+}
+
+/* The items of a sequence, borrowed, or NULL where they are none that can be looked at. */
+static PyObject *
+items_of(PyObject *fields)
+{
+    PyObject *items = field(fields, str_items);
+    return items != NULL && (PyList_CheckExact(items) || PyTuple_CheckExact(items)) ? items : NULL;
+}
+
+uint32_t
+describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kind, int recipe,
+                 Numbering numbering, void *context)
+{
+    Children children = {.count = 0};
+    Buffer out = {NULL, 0, 0};
+    PyObject *type = NULL, *text = NULL, *attributes = NULL;
+    uint32_t id = 0;
+    long long position = -1;
+    Py_ssize_t length = -1;
+    PyObject *items = recipe == SEQUENCE ? items_of(fields) : NULL;
+    if (items != NULL) {
+        length = PySequence_Fast_GET_SIZE(items);
+        for (Py_ssize_t i = 0; i < length && i < MAX_ITEMS; i++) {
+            add_child(&children, NULL, i, PySequence_Fast_GET_ITEM(items, i));
+        }
+        PyObject *index = field(fields, str_index);
+        if (index != NULL && PyLong_CheckExact(index)) {
+            position = PyLong_AsLongLong(index);
+        }
+        type = Py_NewRef(PyTuple_GET_ITEM(kind, 2));
+        text = PyUnicode_FromFormat(
+            "%U of %zd", PyUnicode_GET_LENGTH(type) ? type : PyTuple_GET_ITEM(kind, 1), length);
+        if (text == NULL) {
+            goto done;
+        }
+    }
+    else if (recipe == MAPPING && (items = field(fields, str_items)) != NULL
+             && PyDict_CheckExact(items)) {
+        length = PyDict_GET_SIZE(items);
+        if (add_items(self, &children, items) < 0) {
+            goto done;
+        }
+        type = Py_NewRef(PyTuple_GET_ITEM(kind, 2));
+        PyObject *builtin = PyTuple_GET_ITEM(kind, 3);
+        text = PyUnicode_GET_LENGTH(builtin)
+                   ? Py_NewRef(builtin)
+                   : PyUnicode_FromFormat("%U of %zd",
+                                          PyUnicode_GET_LENGTH(type) ? type
+                                                                     : PyTuple_GET_ITEM(kind, 1),
+                                          length);
+        if (text == NULL) {
+            goto done;
+        }
+    }
+    else {
+        add_named(self, &children, fields, PY_SSIZE_T_MAX, 1);
+        if (words_of(self, fields, kind, &type, &text) < 0) {
+            goto done;
+        }
+        if (PyUnicode_GET_LENGTH(text) == 0) {
+            Py_SETREF(text, Py_NewRef(PyUnicode_GET_LENGTH(type) ? type : PyTuple_GET_ITEM(kind, 1)));
+        }
+    }
+    PyObject *mutation = field(fields, str_mutation_type), *mutability = NULL;
+    if (mutation != NULL) {
+        mutability = answer_of(self, self->mutability, str_mutability, Py_TYPE(mutation));
+        if (mutability == NULL) {
+            goto done;
+        }
+        if (PyTuple_GET_ITEM(mutability, 1) == Py_True) {
+            attributes = PyObject_CallMethodOneArg(self->engine, str_attributes, tracker);
+            if (attributes == NULL) {
+                goto done;
+            }
+            if (PyDict_Check(attributes)) {
+                add_named(self, &children, attributes, MAX_ITEMS, 0);
+            }
+        }
+    }
+    if (number_children(&children, numbering, context) < 0) {
+        goto done;
+    }
+    /* The fields of Value in order; those at the end that have their default are left out. */
+    int count = position >= 0 ? 8 : length >= 0 ? 7 : children.count > 0 ? 6 : 5;
+    int done = pack_array(&out, (size_t)count) < 0
+                       || pack_text(&out, PyTuple_GET_ITEM(kind, 1)) < 0
+                       || pack_text(&out, type) < 0 || pack_text(&out, text) < 0
+                       || pack_source(self, &out, fields) < 0
+                   ? -1
+                   : 0;
+    if (done == 0) {
+        done = mutation == NULL ? pack_raw(&out, "\xa9" "immutable", 10)
+                                : pack_text(&out, PyTuple_GET_ITEM(mutability, 0));
+    }
+    if (done == 0 && count > 5) {
+        done = pack_children(&out, &children);
+    }
+    if (done == 0 && count > 6) {
+        done = pack_uint(&out, (uint64_t)length);
+    }
+    if (done == 0 && count > 7) {
+        char digits[24];
+        int size = snprintf(digits, sizeof digits, "%lld", position);
+        done = pack_raw(&out, "\x91\x92\xa5" "index", 8) < 0
+                       || pack_head(&out, (unsigned char)(0xa0 | size), 0, 0) < 0
+                       || pack_raw(&out, digits, (size_t)size) < 0
+                   ? -1
+                   : 0;
+    }
+    id = done < 0 ? 0 : id_of_packed(self, &out, &children);
+done:
+    release_children(&children);
+    buffer_free(&out);
+    Py_XDECREF(type);
+    Py_XDECREF(text);
+    Py_XDECREF(attributes);
+    return id;
+}
+
+int
+is_common(PyObject *fields)
+{
+    PyObject *value = PyDict_GetItemWithError(fields, str_value);
+    int overflow = 0;
+    return value != NULL && field(fields, str_mutation_type) == NULL
+           && (value == Py_None || PyBool_Check(value) || PyFloat_CheckExact(value)
+               || (PyUnicode_CheckExact(value) && PyUnicode_GET_LENGTH(value) <= MAX_TEXT)
+               || (PyLong_CheckExact(value)
+                   && (PyLong_AsLongLongAndOverflow(value, &overflow), overflow == 0)));
+}
+
+uint32_t
+describe_constant(Facts *self, PyObject *fields, PyObject *kind)
+{
+    Buffer out = {NULL, 0, 0};
+    Children none = {.count = 0};
+    PyObject *value = PyDict_GetItemWithError(fields, str_value);
+    PyObject *type = PyUnicode_FromString(Py_TYPE(value)->tp_name), *text = PyObject_Repr(value);
+    /* The fields of Value in order, to `constant`. */
+    int done = type == NULL || text == NULL || pack_array(&out, 9) < 0
+                       || pack_text(&out, PyTuple_GET_ITEM(kind, 1)) < 0
+                       || pack_text(&out, type) < 0 || pack_text(&out, text) < 0
+                       || pack_source(self, &out, fields) < 0
+                       || pack_raw(&out, "\xa9" "immutable\x90\xc0\x90", 13) < 0
+                       || pack_text(&out, text) < 0
+                   ? -1
+                   : 0;
+    uint32_t id = done < 0 ? 0 : id_of_packed(self, &out, &none);
+    buffer_free(&out);
+    Py_XDECREF(type);
+    Py_XDECREF(text);
+    return id;
+}
