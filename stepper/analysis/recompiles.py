@@ -18,7 +18,7 @@ import msgspec
 from stepper.analysis.reasons import Reason, parse_reason
 from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import (
-    call_before,
+    Calls,
     compilations,
     compiled_again,
     nanoseconds,
@@ -150,15 +150,19 @@ class _Reader:
         self._recording = recording
         self._wanted: dict[int, Wanted] = {}
         self._origins: dict[tuple[int, str, str], Origin | None] = {}
-        self._compiled = [
-            item for item in compilations(recording) if item.outcome is Outcome.COMPILED
-        ]
+        self._calls = Calls(recording)
+        self._by_code: dict[int, list[Translation]] = {}
+        self._by_id: dict[str, list[Translation]] = {}
+        for item in compilations(recording):
+            if item.outcome is Outcome.COMPILED:
+                self._by_code.setdefault(item.code, []).append(item)
+                self._by_id.setdefault(item.compile_id, []).append(item)
         self._limits = {
             event.ref for event in recording.events(kinds=(EventKind.CACHE_LIMIT,)) if event.ref
         }
 
     def read(self, item: Translation) -> Recompilation:
-        lookup = call_before(self._recording, item)
+        lookup = self._calls.before(item)
         words = parse_reason(item.recompile_reason) if item.recompile_reason else None
         if lookup is not None:
             tried = tuple(self._looked_up(item, lookup, words))
@@ -200,7 +204,7 @@ class _Reader:
         words: Reason | None,
     ) -> Failure:
         texts = {name: value.text for name, value in names.items()}
-        differences = self._differences(moment, "differs")
+        differences = self._differences(moment, names.get("differs"))
         state = row.opname == "GLOBAL_STATE"
         if state and words is not None and words.entry == entry and words.kind == row.opname:
             differences = (Difference(words.what),)
@@ -217,12 +221,18 @@ class _Reader:
             nanoseconds=nanoseconds(texts.get("time", "")),
         )
 
-    def _differences(self, moment: MomentId, name: str) -> tuple[Difference, ...]:
-        state = self._recording.state(moment)
-        told = state.values.get(state.top.locals.get(name, 0))
+    def _differences(self, moment: MomentId, told: Value | None) -> tuple[Difference, ...]:
+        """What differs, from its description and those of its children."""
+        if told is None or not told.items:
+            return ()
+        if len(told.items) == 1:
+            what = told.items[0].label.removeprefix(".")
+            expected, _, actual = told.text.removeprefix(f"{what} ").partition(" ≠ ")
+            return (Difference(what, expected, actual),)
+        values = self._recording.state(moment).values
         found = []
-        for child in told.items if told is not None else ():
-            value = state.values.get(child.value)
+        for child in told.items:
+            value = values.get(child.value)
             if value is not None:
                 expected, _, actual = value.text.partition(" ≠ ")
                 found.append(Difference(child.label.removeprefix("."), expected, actual))
@@ -249,8 +259,8 @@ class _Reader:
         new = self._wants(item)
         entries = [
             each
-            for each in self._compiled
-            if each.code == item.code and each.id < item.id and each.compile_id
+            for each in self._by_code.get(item.code, ())
+            if each.id < item.id and each.compile_id
         ]
         # The newest stands first. More were made than are there after a reset, or an object died.
         entries = entries[::-1][: item.cache_size or None]
@@ -282,14 +292,9 @@ class _Reader:
     # Where guards came from
 
     def _tried(self, item: Translation, entry: str, failures: list[Failure]) -> Tried:
-        made = next(
-            (
-                each
-                for each in reversed(self._compiled)
-                if each.id < item.id and each.compile_id == entry
-            ),
-            None,
-        )
+        # A reset begins to count anew: the last one before is meant.
+        candidates = (each for each in self._by_id.get(entry, ()) if each.id < item.id)
+        made = max(candidates, key=lambda each: each.id, default=None)
         if made is not None:
             failures = [self._with_origin(made, each) for each in failures]
         return Tried(entry, made.id if made else None, tuple(failures))

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from stepper.analysis.walks import call_before, compiled_again, lookup_checks
+from stepper.analysis.walks import Calls, compiled_again, lookup_checks
 from stepper.model.program import PythonFrame
 from stepper.model.trace import Phase, Translation
 from stepper.recording.reader import Recording
@@ -352,8 +352,9 @@ def _graph_breaks(recording: Recording) -> Iterator[Row]:
 
 
 def _recompilations(recording: Recording) -> Iterator[Row]:
+    calls = Calls(recording)
     for each in compiled_again(recording):
-        lookup = call_before(recording, each)
+        lookup = calls.before(each)
         yield (
             each.id, each.compile_id, each.name, each.filename, each.line, each.cache_size,
             str(each.outcome), each.recompile_reason, lookup.id if lookup else None, caller(each),

@@ -59,28 +59,25 @@ def compiled_again(recording: Recording) -> list[Translation]:
     ]
 
 
-def call_before(recording: Recording, translation: Translation) -> Translation | None:
-    """The lookup that found no entry and led to a compilation; None when it was not recorded."""
-    walks = recording.translations()
-    at = next((i for i, item in enumerate(walks) if item.id == translation.id), 0)
-    for item in reversed(walks[:at]):
-        if item.thread != translation.thread:
-            continue
+class Calls:
+    """Finds the lookup that led to a compilation."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._before: dict[int, Translation] = {}
+        newest: dict[str, Translation] = {}
+        for item in recording.translations():
+            if item.thread in newest:
+                self._before[item.id] = newest[item.thread]
+            newest[item.thread] = item
+
+    def before(self, translation: Translation) -> Translation | None:
+        """The lookup that found no entry, just before in the same thread; None when it was not
+        recorded."""
+        item = self._before.get(translation.id)
+        if item is None or item.phase is not Phase.LOOKUP or item.outcome is not Outcome.MISS:
+            return None
         same = (item.name, item.filename) == (translation.name, translation.filename)
-        missed = item.phase is Phase.LOOKUP and item.outcome is Outcome.MISS
-        return item if same and missed else None
-    return None
-
-
-def entry_made(recording: Recording, compile_id: str, before: int) -> Translation | None:
-    """The translation that made an entry, by its compile id: the last one with a smaller number
-    than `before`, since a reset begins to count anew."""
-    found = (
-        item
-        for item in reversed(compilations(recording))
-        if item.id < before and item.compile_id == compile_id and item.outcome is Outcome.COMPILED
-    )
-    return next(found, None)
+        return item if same else None
 
 
 def lookup_checks(recording: Recording, lookup: Translation) -> Iterator[Check]:

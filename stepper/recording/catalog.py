@@ -8,6 +8,7 @@ the id.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Set
 from typing import NamedTuple, TypeVar
 
@@ -43,29 +44,52 @@ class _FrameRow(NamedTuple):
     call_moment: int | None
 
 
-def first_id(database: Database, table: str, column: str, bound: int) -> int:
-    """The smallest id whose `column` is at least `bound`, in a table in that column's order.
+class RowFinder:
+    """Finds rows by a column in whose order a table was written, without an index.
 
-    One more than the largest id when there is none.
+    What was found stays true, since rows are only appended; and who goes through attempts asks for
+    one place after the other. So the search begins at the nearest place known.
     """
-    # Asked for both at once, SQLite would go through the whole table.
-    ends = database.query(
-        tuple[int | None, int | None],
-        f"SELECT (SELECT min(id) FROM {table}), (SELECT max(id) FROM {table})",
-    )
-    low, last = ends[0] if ends else (None, None)
-    if low is None or last is None:
-        return 0
-    high = last + 1
-    sql = f"SELECT id, {column} FROM {table} WHERE id >= ? ORDER BY id LIMIT 1"
-    while low < high:
-        middle = (low + high) // 2
-        row = database.one(tuple[int, int], sql, (middle,))
-        if row is None or row[1] >= bound:
-            high = middle
-        else:
-            low = row[0] + 1
-    return high
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[str, tuple[list[int], list[int]]] = {}
+        """By table: bounds in order, and the ids found for them."""
+
+    def first(self, table: str, column: str, bound: int) -> int:
+        """The smallest id whose `column` is at least `bound`; one more than the largest id when
+        there is none."""
+        bounds, ids = self._known.setdefault(table, ([], []))
+        at = bisect_left(bounds, bound)
+        if at < len(bounds) and bounds[at] == bound:
+            return ids[at]
+        # Asked for both at once, SQLite would go through the whole table.
+        ends = self._database.query(
+            tuple[int | None, int | None],
+            f"SELECT (SELECT min(id) FROM {table}), (SELECT max(id) FROM {table})",
+        )
+        low, last = ends[0] if ends else (None, None)
+        if low is None or last is None:
+            return 0
+        low = ids[at - 1] if at else low
+        high = ids[at] if at < len(ids) else last + 1
+        found = self._between(table, column, bound, low, high)
+        if found <= last:
+            bounds.insert(at, bound)
+            ids.insert(at, found)
+        return found
+
+    def _between(self, table: str, column: str, bound: int, low: int, high: int) -> int:
+        sql = f"SELECT id, {column} FROM {table} WHERE id >= ? ORDER BY id LIMIT 1"
+        step = 1
+        while low < high:
+            middle = min(low + step, (low + high) // 2)
+            row = self._database.one(tuple[int, int], sql, (middle,))
+            if row is None or row[1] >= bound:
+                high, step = middle, high
+            else:
+                low, step = row[0] + 1, 2 * step
+        return high
 
 
 def unpacked(database: Database, decoder: msgspec.msgpack.Decoder[Record], body: bytes) -> Record:
@@ -90,8 +114,10 @@ class Catalog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.rows = RowFinder(database)
         self._translations: dict[int, Translation] = {}
         self._attempts: dict[int, Attempt] = {}
+        self._attempts_of: dict[int, list[int]] = {}
         self._whose: dict[int, tuple[str, int]] = {}
         self._frames: dict[int, Frame] = {}
         self._codes: dict[int, Code] = {}
@@ -137,7 +163,9 @@ class Catalog:
             " FROM attempt WHERE id >= ?",
             (start,),
         ):
-            self._attempts[row[0]] = Attempt(*row)
+            if row.id not in self._attempts:
+                self._attempts_of.setdefault(row.translation, []).append(row.id)
+            self._attempts[row.id] = Attempt(*row)
         self._stale = False
         if self._over:
             for id in _running(self._translations):
@@ -187,11 +215,9 @@ class Catalog:
     def attempts(self, translation: int | None = None) -> list[Attempt]:
         """The attempts of a translation, or all, in order."""
         self._load()
-        return [
-            self._attempts[id]
-            for id in sorted(self._attempts)
-            if translation is None or self._attempts[id].translation == translation
-        ]
+        if translation is None:
+            return [self._attempts[id] for id in sorted(self._attempts)]
+        return [self._attempts[id] for id in sorted(self._attempts_of.get(translation, ()))]
 
     def attempt(self, id: int) -> Attempt:
         """One attempt."""
@@ -231,12 +257,12 @@ class Catalog:
         found = self._frames_of.get(attempt)
         if found is None:
             owner = self.attempt(attempt)
-            start = first_id(self._database, "frame", "first_moment", owner.first_moment)
+            start = self.rows.first("frame", "first_moment", owner.first_moment)
             sql = f"SELECT {_FRAME_COLUMNS} FROM frame WHERE id >= ? AND attempt = ?"
             params: tuple[int, ...] = (start, attempt)
             if owner.last_moment is not None:
                 bound = owner.last_moment + 2
-                params += (first_id(self._database, "frame", "first_moment", bound),)
+                params += (self.rows.first("frame", "first_moment", bound),)
                 sql += " AND id < ?"
             rows = self._database.query(_FrameRow, sql + " ORDER BY id", params)
             found = self._frames_of[attempt] = [Frame(*row) for row in rows]

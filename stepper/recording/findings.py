@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect
-from stepper.recording.catalog import Catalog, first_id, unpacked
+from stepper.recording.catalog import Catalog, unpacked
 from stepper.recording.database import Database, damaged
 
 
@@ -178,7 +178,7 @@ class Findings:
         found = lists.get(attempt.id)
         if found is None:
             # What comes before the attempt's first instruction carries the moment before it.
-            start = first_id(self._database, table, "moment", attempt.first_moment - 1)
+            start = self._catalog.rows.first(table, "moment", attempt.first_moment - 1)
             found = lists[attempt.id] = _List(start)
         return found
 
@@ -198,7 +198,7 @@ class Findings:
         params: list[object] = [found.next_id, attempt.id]
         if attempt.last_moment is not None:
             sql += " AND id < ?"
-            params.append(first_id(self._database, table, "moment", attempt.last_moment + 1))
+            params.append(self._catalog.rows.first(table, "moment", attempt.last_moment + 1))
         return self._database.query(row, sql + " ORDER BY id", params)
 
     def _changed(
