@@ -32,7 +32,7 @@ from stepper.engines.native import opcodes
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.opcodes import PYTHON, listing
 from stepper.engines.native.side_effects import DeletedVariable
-from stepper.engines.native.source import ClosureSource, LocalSource, Source
+from stepper.engines.native.source import AttrSource, ClosureSource, LocalSource, Source
 from stepper.engines.native.variables.base import (
     NullVariable,
     VariableTracker,
@@ -255,6 +255,9 @@ class PyCodegen:
             self.load_attr("__closure__")
             self.load_const(cell.source.position)
             self.subscript()
+            return
+        if isinstance(cell.source, AttrSource):
+            self(cell.source.base)
             return
         if cell.source is not None:
             raise cell.refuse("reconstruction")

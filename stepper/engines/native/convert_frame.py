@@ -352,8 +352,8 @@ class Translation:
                 raise SkipFrame(f"{guarded} cannot be watched") from None
         manager.weak.clear()
         if not manager.check_fn(self.f_locals, self.function.__globals__):
-            failed = self._failed(manager)
-            raise AssertionError(f"the guards do not hold for the frame itself: {failed}")
+            # A destructor or another thread may have changed what was looked at.
+            raise SkipFrame(f"it changed meanwhile: {self._failed(manager)}")
         _C.code_cache(self.code).add(entry)
         self.entry = entry
         self.observer.compiled(tx, entry)

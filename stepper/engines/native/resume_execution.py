@@ -145,8 +145,7 @@ def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
 
 
 def _is_plain_local(tx: InstructionTranslator, name: str) -> bool:
-    tracker = tx.symbolic_locals.get(name)
-    return tracker is not None and not isinstance(tracker, CellVariable)
+    return name in tx.symbolic_locals and name not in tx.f_code.co_cellvars
 
 
 def _base(tx: InstructionTranslator, inst: Instruction) -> int:

@@ -384,3 +384,15 @@ def wrong_calls(x):
     except ValueError:
         x = x * 2
     return x
+
+
+@prog(T(2))
+def cell_on_the_stack(x):
+    n = 2
+
+    def scaled(v, extra=print(end="") or 1):
+        return v * n + extra
+
+    y = scaled(x)
+    n = 3
+    return y, scaled(x)

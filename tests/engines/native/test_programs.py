@@ -16,7 +16,7 @@ NO_GRAPH = {"alias", "isinst"}
 
 BROKEN = {
     "break_body", "break_expr", "loop_break", "try", "with_break", "raise", "opfail", "data",
-    "nested_break", "class_made", "parent_method", "wrong_calls",
+    "nested_break", "class_made", "parent_method", "wrong_calls", "cell_on_the_stack",
 }  # fmt: skip
 """In these the graph breaks."""
 

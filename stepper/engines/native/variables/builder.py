@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
-from stepper.engines.native.source import GetItemSource, Source
+from stepper.engines.native.source import AttrSource, GetItemSource, Source
 from stepper.engines.native.variables import ctx_manager
 from stepper.engines.native.variables import torch as torch_functions
 from stepper.engines.native.variables.base import (
@@ -28,6 +29,7 @@ from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.exceptions import ExceptionClassVariable
 from stepper.engines.native.variables.functions import (
     BaseUserFunctionVariable,
+    CellVariable,
     UserFunctionVariable,
     UserMethodVariable,
 )
@@ -112,6 +114,8 @@ class VariableBuilder:
                 value, source=self.source, guards=guards,
                 mutation_type=AttributeMutationExisting(),
             )  # fmt: skip
+        if kind is types.CellType:
+            return self._wrap_cell(value)
         found = self._wrap_callable(value)
         if found is not None:
             return found
@@ -159,8 +163,6 @@ class VariableBuilder:
         return None
 
     def _wrap_method(self, value: types.MethodType) -> VariableTracker:
-        from stepper.engines.native.source import AttrSource
-
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
         function = self.tx.build(AttrSource(self.source, "__func__"), value.__func__)
         owner = self.tx.build(AttrSource(self.source, "__self__"), value.__self__)
@@ -170,6 +172,18 @@ class VariableBuilder:
         return UserMethodVariable(
             function, owner, source=self.source, guards=guards | options["guards"]
         )
+
+    def _wrap_cell(self, value: types.CellType) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        source = AttrSource(self.source, "cell_contents")
+        try:
+            contents = self.tx.lazy(source, value.cell_contents)
+        except ValueError:
+            raise unimplemented("a cell that is empty") from None
+        return CellVariable(
+            "cell", contents, source=source, guards=guards,
+            mutation_type=AttributeMutationExisting(),
+        )  # fmt: skip
 
     def _wrap_tensor(self, value: torch.Tensor) -> VariableTracker:
         if (
