@@ -16,6 +16,7 @@ what the engine does against that is `hide`, called with the code of each callba
 
 from __future__ import annotations
 
+import dis
 import sys
 from _thread import get_ident
 from collections.abc import Callable
@@ -242,6 +243,8 @@ class Tracing:
         self._stopped = False
         self._watched: dict[int, tuple[CodeType, bool]] = {}
         self._paused: set[int] = set()
+        self._waiting: dict[int, int] = {}
+        """By thread, how many coroutines of watched code were made and have not ended."""
         self._trace, self._local = self._functions(hide)
 
     def watch(self, code: CodeType, *, lines: bool = False) -> None:
@@ -251,7 +254,13 @@ class Tracing:
 
     def about_to_run(self, code: CodeType) -> None:
         """See `Events.about_to_run`."""
-        if self._stopped or id(code) not in self._watched or sys.gettrace() is self._trace:
+        if self._stopped or id(code) not in self._watched:
+            return
+        if code.co_flags & _COROUTINE:
+            # It is only made now: whoever runs it does not say so.
+            ident = get_ident()
+            self._waiting[ident] = self._waiting.get(ident, 0) + 1
+        if sys.gettrace() is self._trace:
             return
         found = rival(self._trace)
         if found:
@@ -269,10 +278,12 @@ class Tracing:
             self.stop()
         if self._stopped:
             raise CacheError(_NOT_BY_HAND)
+        waiting = self._waiting.get(get_ident(), 0)
         try:
             result: T = sys.call_tracing(self._run, (what,))
             return result
         finally:
+            self._waiting[get_ident()] = waiting
             sys.settrace(trace)
 
     def _run(self, what: Callable[[], T]) -> T:
@@ -302,6 +313,7 @@ class Tracing:
 
     def _functions(self, hide: Hide) -> tuple[Callable[..., Any], Callable[..., Any]]:
         follower, running, watched = self._follower, self._follower.running, self._watched
+        waiting = self._waiting
         break_down = follower.break_down
         raising: dict[int, BaseException] = {}
 
@@ -330,7 +342,10 @@ class Tracing:
                         follower.raised(frame, error)
                     else:
                         follower.returned(frame, argument)
-                    if get_ident() not in running and sys.gettrace() is trace:
+                    ident = get_ident()
+                    if frame.f_code.co_flags & _COROUTINE and not _suspends(frame):
+                        waiting[ident] = waiting.get(ident, 1) - 1
+                    if ident not in running and not waiting.get(ident) and sys.gettrace() is trace:
                         sys.settrace(None)
             except Exception as defect:
                 break_down(defect)
@@ -339,6 +354,16 @@ class Tracing:
         hide(trace.__code__)
         hide(local.__code__)
         return trace, local
+
+
+_COROUTINE = 0x20 | 0x80 | 0x200
+"""Flags of code whose call makes a generator, a coroutine or an asynchronous generator."""
+
+
+def _suspends(frame: FrameType) -> bool:
+    """Whether a frame that returns is a generator's that goes on later."""
+    code = frame.f_code.co_code
+    return dis.opname[code[frame.f_lasti]] == "YIELD_VALUE"
 
 
 _GIVES_WAY = (

@@ -135,7 +135,25 @@ def call(
     function = FunctionType(code, f_globals, code.co_name, None, closure)
     args, kwargs = _arguments(original, f_locals)
     with uncompiled(), by_hand():
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        return _awaited(result) if type(result) is types.CoroutineType else result
+
+
+def _awaited(coroutine: types.CoroutineType[Any, Any, Any]) -> Any:
+    """What a coroutine returns that waits for nobody.
+
+    Raises:
+        CacheError: it waits for something.
+    """
+    try:
+        while (waits_for := coroutine.send(None)) is None:
+            pass  # it only lets others have their turn
+    except StopIteration as end:
+        return end.value
+    coroutine.close()
+    raise CacheError(
+        f"it waits for {object_text(waits_for)}, and the program's event loop does not run now"
+    )
 
 
 @contextlib.contextmanager

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from stepper.model.control import Evaluate, Resume, Stopped
+from stepper.model.cache import CacheListing, RunResult
+from stepper.model.control import Evaluate, ListCache, Resume, RunEntry, StepEntry, Stopped
 from stepper.model.stepping import Motion
-from stepper.model.trace import Phase, State, Translation
+from stepper.model.trace import EventKind, Outcome, Phase, State, Translation
 from stepper.recording.navigation import move
 from stepper.recording.reader import Recording
-from tests.debuggee.harness import Program
+from tests.debuggee.harness import Program, run_plainly
 
 PROGRAM = """\
 import threading
@@ -307,3 +308,115 @@ def test_a_breakpoint_stops_at_the_first_instruction_and_evaluates_there(
     assert program.wait(Stopped).reason == "step"
     program.ask(Resume)
     assert program.finish()[0] == 0
+
+
+COROUTINES = """\
+import asyncio
+import torch
+
+@torch.compile(backend="eager")
+async def quick(x):
+    y = x + 1
+    return y * 2
+
+@torch.compile(backend="eager")
+async def waits(x):
+    await asyncio.sleep(0.001)
+    return x + 1
+
+@torch.compile(backend="eager")
+def gives(x):
+    y = x + 1
+    yield y
+    yield helper(y) * 2
+
+@torch.compile(backend="eager")
+async def gives_later(x):
+    yield x + 1
+    await asyncio.sleep(0)
+    yield helper(x) * 2
+
+@torch.compile(backend="eager")
+def takes(x, n):
+    return sum(part for part in parts(x, n))
+
+def parts(x, n):
+    for i in range(n):
+        yield x * i
+
+@torch.compile(backend="eager")
+def helper(x):
+    return x + 5
+
+def show(name, call):
+    try:
+        print(name, call())
+    except Exception as error:
+        print(name, type(error).__name__)
+
+async def together(function):
+    return await asyncio.gather(function(x), function(x + 1), function(x))
+
+async def collect(function):
+    return [part async for part in function(x)]
+
+def interleaved():
+    one, other = gives(x), gives(x + 1)
+    return next(one), next(other), next(one), list(other)
+
+x = torch.ones(3)
+for _ in range(2):
+    show("quick", lambda: asyncio.run(together(quick)))
+    show("waits", lambda: asyncio.run(together(waits)))
+    show("gives", interleaved)
+    show("later", lambda: asyncio.run(collect(gives_later)))
+    show("takes", lambda: takes(x, 3))
+"""
+
+
+def test_coroutines_and_generators(tmp_path: Path) -> None:
+    """What Dynamo compiles of them depends on its version; each run of what it has is told."""
+    calls = {"quick": 6, "waits": 6, "takes": 2, "helper": 6}
+    plain = run_plainly(COROUTINES, tmp_path)
+    program = Program(COROUTINES, tmp_path, channel=False, execute=True)
+    ended = program.finish()
+    program.close()
+    assert ended[:2] == plain[:2]
+    recording = Recording.open(program.recording)
+    walks = recording.translations()
+    for name, count in calls.items():
+        of_name = [walk for walk in walks if walk.name == name]
+        made = any(walk.outcome is Outcome.COMPILED for walk in of_name)
+        ran = [walk for walk in of_name if walk.phase is Phase.EXECUTE]
+        assert len(ran) == (count if made else 0), name
+        assert all(walk.outcome is Outcome.RETURNED and walk.instructions > 5 for walk in ran)
+    assert not recording.events(kinds={EventKind.NOTE})
+    recording.close()
+
+
+def test_a_coroutine_is_run_and_stepped_by_hand(tmp_path: Path) -> None:
+    program = Program(COROUTINES, tmp_path, breakpoints=("entry:helper",))
+    program.stopped()
+    listing = program.ask(ListCache).data
+    assert isinstance(listing, CacheListing)
+    for code in listing.codes:
+        for entry in code.entries:
+            if code.name != "quick":
+                continue
+            id = entry.id
+            ran = program.ask(lambda seq, id=id: RunEntry(seq, id, "x", compare=True)).data
+            assert isinstance(ran, RunResult)
+            assert ran.comparison is not None
+            assert ran.comparison.same
+            assert ran.text == "Tensor f32[3]"
+            assert program.ask(lambda seq, id=id: StepEntry(seq, id, "x")).ok
+            count = 0
+            while (stopped := program.stopped()).reason != "back":
+                count += 1
+                program.resume(motion=Motion.STEP)
+            assert count > 5
+            assert stopped.text.endswith("returned Tensor f32[3]")
+    program.resume()
+    ended = program.finish()
+    program.close()
+    assert "never awaited" not in ended[2]
