@@ -79,6 +79,21 @@ class Reason(msgspec.Struct, frozen=True):
     """The words themselves, in one line, without the label and the code behind them."""
 
 
+_COMPARISONS = frozenset({"TYPE_MATCH", "LENGTH_CHECK", "NONE_MATCH", "EQUALS_MATCH"})
+_CHECKS = tuple(each for each in _KINDS if each[1] in _COMPARISONS)
+
+
+def parse_check(code: str) -> tuple[str, str, str] | None:
+    """What a guard's code compares with a constant: the expression, what of it, the constant. None
+    when it is no such comparison."""
+    for pattern, _, what in _CHECKS:
+        match = pattern.match(code)
+        if match is not None:
+            found = match.groupdict()
+            return found["source"], what, one_line(found["expected"] or "")
+    return None
+
+
 def parse_reason(reason: str) -> Reason:
     """Take the words on one entry apart."""
     label = _LABEL.match(reason)

@@ -13,7 +13,7 @@ import msgspec
 
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.sources import spelled
-from stepper.analysis.wanted import symbolic, wanted_by
+from stepper.analysis.wanted import Wanted, symbolic, wanted_by
 from stepper.client.text import plural
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
@@ -22,6 +22,10 @@ _SIZE = re.compile(r"size\[(\d+)\]")
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
 _SPECIAL_SIZES = frozenset({"0", "1"})
+
+
+_Entries = list[tuple[str, Wanted]]
+"""The recompiled entries of a function, the newest first: compile id, and what it wants."""
 
 
 class Advice(msgspec.Struct, frozen=True):
@@ -37,8 +41,13 @@ class Advice(msgspec.Struct, frozen=True):
 def advise(recording: Recording, history: History) -> list[Advice]:
     """Advice on a function, on what changes most often first."""
     found: list[Advice] = []
+    wanted = [
+        (each.translation.compile_id, wanted_by(recording, each.translation))
+        for each in reversed(history.recompilations)
+        if each.translation.outcome is Outcome.COMPILED
+    ]
     for series in history.series:
-        found += _on(recording, history, series)
+        found += _on(wanted, series)
     limit = history.limit
     if limit is not None:
         found.append(
@@ -53,14 +62,14 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     return found
 
 
-def _on(recording: Recording, history: History, series: Series) -> Iterator[Advice]:
+def _on(wanted: _Entries, series: Series) -> Iterator[Advice]:
     name = spelled(series.source)
     size = _SIZE.fullmatch(series.what)
     if size is not None:
-        yield _on_size(recording, history, series, name, int(size[1]))
+        yield _on_size(wanted, series, name, int(size[1]))
         return
     if series.what == "value":
-        yield _on_value(recording, history, series, name)
+        yield _on_value(wanted, series, name)
         return
     known = _BY_WHAT.get(series.what) or _BY_KIND.get(series.kind)
     if series.what.startswith("global state"):
@@ -72,10 +81,10 @@ def _on(recording: Recording, history: History, series: Series) -> Iterator[Advi
         yield Advice(text, _seen(series, name), series.source, series.what)
 
 
-def _on_size(recording: Recording, history: History, series: Series, name: str, dim: int) -> Advice:
+def _on_size(wanted: _Entries, series: Series, name: str, dim: int) -> Advice:
     mark = f"torch._dynamo.mark_dynamic({name}, {dim})"
     special = [value for value in series.values if value in _SPECIAL_SIZES]
-    symbol, entry = _symbol(recording, history, series)
+    symbol, entry = _symbol(wanted, series)
     if symbol:
         text = (
             f"Dynamo has made size {dim} of {name} a symbol by itself, so other sizes fit that "
@@ -99,8 +108,8 @@ def _on_size(recording: Recording, history: History, series: Series, name: str, 
     return Advice(text, evidence, series.source, series.what)
 
 
-def _on_value(recording: Recording, history: History, series: Series, name: str) -> Advice:
-    symbol, entry = _symbol(recording, history, series)
+def _on_value(wanted: _Entries, series: Series, name: str) -> Advice:
+    symbol, entry = _symbol(wanted, series)
     if symbol:
         text = f"Dynamo has made {name} an input of the graph by itself; other values fit now."
         evidence = f"{entry} has it as an input; {_seen(series, name)}"
@@ -132,12 +141,9 @@ def _on_value(recording: Recording, history: History, series: Series, name: str)
     return Advice(text, _seen(series, name), series.source, series.what)
 
 
-def _symbol(recording: Recording, history: History, series: Series) -> tuple[str, str]:
+def _symbol(wanted: _Entries, series: Series) -> tuple[str, str]:
     """What the newest entry has that has no constant there, and its compile id; empty: none."""
-    for each in reversed(history.recompilations):
-        if each.translation.outcome is not Outcome.COMPILED:
-            continue
-        wants = wanted_by(recording, each.translation)
+    for compile_id, wants in wanted:
         has = wants.get((series.source, series.what), "")
         if series.what == "value":
             typed = (series.source, "type") in wants
@@ -145,7 +151,7 @@ def _symbol(recording: Recording, history: History, series: Series) -> tuple[str
         else:
             found = has if has and symbolic(has) else ""
         if found:
-            return found, each.translation.compile_id
+            return found, compile_id
     return "", ""
 
 

@@ -298,6 +298,8 @@ def _parting(a: _Steps, b: _Steps) -> tuple[int, MomentId | None, MomentId | Non
 
 
 def _guards(a: Recording, one: Translation, b: Recording, other: Translation) -> Iterator[Row]:
+    if _plain(_all_guards(a, one)) == _plain(_all_guards(b, other)):
+        return
     left, right = _by_key(a, one), _by_key(b, other)
     for key in dict.fromkeys((*left, *right)):
         mine, theirs = left.get(key), right.get(key)
@@ -305,6 +307,23 @@ def _guards(a: Recording, one: Translation, b: Recording, other: Translation) ->
             continue
         if mine is None or theirs is None or _plain(mine) != _plain(theirs):
             yield mine, theirs
+
+
+def _all_guards(recording: Recording, item: Translation) -> str:
+    """All guards as one text, with the tensors that they are on: a quick first look."""
+    last = _last_attempt(recording, item)
+    if last is None:
+        return ""
+    inputs = (
+        f"{node.source} {node.meta}"
+        for node in recording.nodes(None, attempt=last)
+        if node.op == "placeholder"
+    )
+    guards = (
+        f"{guard.kind} {guard.source} {guard.code}"
+        for guard in recording.guards(None, attempt=last)
+    )
+    return "\n".join((*guards, *inputs))
 
 
 def _by_key(recording: Recording, item: Translation) -> dict[tuple[str, str, int], str]:
@@ -322,13 +341,18 @@ def _by_key(recording: Recording, item: Translation) -> dict[tuple[str, str, int
 
 
 def _graphs(a: Recording, one: Translation, b: Recording, other: Translation) -> Iterator[Row]:
-    return side_by_side(_graph(a, one), _graph(b, other))
+    left, right = _graph(a, one), _graph(b, other)
+    texts = ("\n".join(text for _, text in lines) for lines in (left, right))
+    if len({_plain(text) for text in texts}) == 1:
+        return iter(())
+    return side_by_side([Named.of(*line) for line in left], [Named.of(*line) for line in right])
 
 
-def _graph(recording: Recording, item: Translation) -> list[Named]:
+def _graph(recording: Recording, item: Translation) -> list[tuple[str, str]]:
+    """The nodes of the final graph: name and line."""
     last = _last_attempt(recording, item)
     nodes = recording.nodes(None, attempt=last) if last is not None else []
-    return [Named.of(f"{node.graph} {node.op} {node.name}", node_line(node)) for node in nodes]
+    return [(f"{node.graph} {node.op} {node.name}", node_line(node)) for node in nodes]
 
 
 def _last_attempt(recording: Recording, item: Translation) -> int | None:

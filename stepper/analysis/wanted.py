@@ -11,7 +11,7 @@ a recording without lookups is read beyond Dynamo's own words.
 
 from __future__ import annotations
 
-from stepper.analysis.reasons import parse_reason
+from stepper.analysis.reasons import parse_check
 from stepper.analysis.sources import unscoped
 from stepper.model.trace import Node, Translation
 from stepper.recording.reader import Recording
@@ -19,8 +19,6 @@ from stepper.recording.reader import Recording
 Wanted = dict[tuple[str, str], str]
 """By source, without `L[…]` around locals, and by what of it (`value`, `type`, `length`, `dtype`,
 `rank`, `size[0]` …): what it must be."""
-
-_COMPARED = frozenset({"EQUALS_MATCH", "NONE_MATCH", "TYPE_MATCH", "LENGTH_CHECK"})
 
 
 def wanted_by(recording: Recording, translation: Translation) -> Wanted:
@@ -31,9 +29,9 @@ def wanted_by(recording: Recording, translation: Translation) -> Wanted:
     found: Wanted = {}
     for guard in recording.guards(None, attempt=attempts[-1].id):
         for part in guard.code:
-            said = parse_reason(unscoped(part))
-            if said.kind in _COMPARED and said.source and said.expected:
-                found[said.source, said.what] = said.expected
+            said = parse_check(unscoped(part))
+            if said is not None and said[2]:
+                found[said[0], said[1]] = said[2]
     for node in recording.nodes(None, attempt=attempts[-1].id):
         if node.op == "placeholder" and node.source and not node.graph:
             found.update(_of_tensor(unscoped(node.source), node))

@@ -3,7 +3,7 @@
 The recording is synthetic, with 100,000 steps: functions that are compiled again and again, each
 time after a lookup that tries all their entries, up to the limit; graph breaks with resume
 functions; guards and nodes in proportion. Times are the processor's, of the best of three; each
-question opens the recording anew. The bound is 200 ms.
+question opens the recording anew. The bound is 200 ms for each recording that is read.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ MOST_SECONDS = 0.2
 ENTRIES = 8
 GUARDS = 30
 STEPS_OF_A_FRAME = 600
+STEPS_OF_AN_ATTEMPT = 400
 
 QUERIES = (
     "SELECT opname, count(*) FROM instructions GROUP BY opname",
@@ -46,7 +47,8 @@ def main(steps: int = 100_000) -> None:
         busy_recording(path, steps)
         for name, question in _questions(path).items():
             seconds = min(_time(path, question) for _ in range(3))
-            verdict = "ok" if seconds < MOST_SECONDS else "TOO SLOW"
+            bound = MOST_SECONDS * (2 if name == "diff" else 1)
+            verdict = "ok" if seconds < bound else "TOO SLOW"
             print(f"{name:<70} {seconds * 1e3:6.0f} ms  {verdict}")
 
 
@@ -127,7 +129,7 @@ def _attempt(tape: Tape, number: int, size: int, *, breaks: bool) -> None:
     tape.start_attempt()
     meta = TensorMeta("float32", (str(size + 2), "3"), ("3", "1"))
     x = tape.describe(Value("TensorVariable", "Tensor", meta.brief, "L['x']", tensor=meta))
-    for at in range(STEPS_OF_A_FRAME // 10):
+    for at in range(STEPS_OF_AN_ATTEMPT):
         tape.step(at, stack=(x,) * (at % 5), locals={"x": x})
         if at == 1:
             tape.guard("TENSOR_MATCH", "L['x']", user_line=f"train.py:{at} in f{number}")
@@ -141,7 +143,7 @@ def _attempt(tape: Tape, number: int, size: int, *, breaks: bool) -> None:
             "Failed to trace builtin operator",
             gb_type="Failed to trace builtin operator",
             explanation="Dynamo does not know how to trace builtin operator `print`",
-            user_stack=(PythonFrame("train.py", 10 + STEPS_OF_A_FRAME // 30, f"f{number}"),),
+            user_stack=(PythonFrame("train.py", 10 + STEPS_OF_AN_ATTEMPT // 3, f"f{number}"),),
         )
 
 
