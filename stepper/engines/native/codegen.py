@@ -31,7 +31,6 @@ from bytecode.instr import CellVar, FreeVar, TryBegin, TryEnd
 from stepper.engines.native import opcodes
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.opcodes import PYTHON, listing
-from stepper.engines.native.side_effects import DeletedVariable
 from stepper.engines.native.source import AttrSource, ClosureSource, LocalSource, Source
 from stepper.engines.native.variables.base import (
     NullVariable,
@@ -41,6 +40,7 @@ from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.lists import ListVariable
+from stepper.engines.native.variables.namespace import NamespaceVariable
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslator
@@ -340,7 +340,7 @@ class PyCodegen:
         effects = self.tx.output.side_effects
         values: list[VariableTracker] = []
         for key, owner in effects.changed.items():
-            if type(owner).__name__ != "NamespaceVariable" and not isinstance(owner, CellVariable):
+            if not isinstance(owner, NamespaceVariable | CellVariable):
                 values.append(owner)
             newest = effects.newest.get(key)
             if newest is not None:
@@ -357,8 +357,6 @@ class PyCodegen:
             if newest is not None:
                 self._plan_container(owner, newest, planned)
             for name, value in effects.attributes.get(key, {}).items():
-                if isinstance(value, DeletedVariable):
-                    raise unimplemented("deletion of a variable")
                 self(value)
                 kept = self.temporary()
                 self.store(kept)
@@ -399,7 +397,7 @@ class PyCodegen:
             else:
                 self.load_cell(owner)
                 self.emit("STORE_ATTR", "cell_contents")
-        elif type(owner).__name__ == "NamespaceVariable":
+        elif isinstance(owner, NamespaceVariable):
             if owner.namespace is self.tx.f_globals:
                 self.emit("STORE_GLOBAL", name)
             else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +12,6 @@ import torch
 from stepper import _C
 from stepper.engines.native import convert_frame
 from stepper.engines.native.current_backend import current_backend, set_current_backend
-
-_disabled: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class _TorchDynamoContext:
@@ -67,8 +64,6 @@ class _TorchDynamoContext:
         made: Any = _fn
         _C.set_skip(made.__code__, "frame")
         made._torchdynamo_orig_callable = fn
-        if callback is None:
-            _disabled.add(made)
         return made
 
 

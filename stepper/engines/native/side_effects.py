@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 _MISSING: Any = object()
 
 
-class DeletedVariable(VariableTracker):
-    """Stands for an attribute or cell that has been emptied."""
-
-
 class SideEffects:
     """Pending changes of one translation."""
 

@@ -60,7 +60,7 @@ class CellVariable(VariableTracker):
         """What it holds now."""
         found = tx.output.side_effects.load_attr(self, "cell_contents")
         found = self.pre_existing_contents if found is None else found
-        if found is None or type(found).__name__ == "DeletedVariable":
+        if found is None:
             raise unimplemented(f"variable {self.local_name} has no value")
         return tx.realize(found)
 
@@ -209,7 +209,6 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         self,
         code: types.CodeType,
         f_globals: dict[str, Any],
-        scope: Any,
         defaults: Sequence[VariableTracker] = (),
         kwdefaults: dict[str, VariableTracker] | None = None,
         cells: Sequence[VariableTracker] = (),
@@ -219,7 +218,6 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         super().__init__(**options)
         self.code = code
         self.f_globals = f_globals
-        self.scope = scope
         self.defaults = list(defaults)
         self.kwdefaults = dict(kwdefaults or {})
         self.cells = list(cells)

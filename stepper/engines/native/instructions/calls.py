@@ -1,0 +1,114 @@
+"""Opcodes that call, make functions and leave them."""
+
+from __future__ import annotations
+
+from stepper.engines.native import opcodes
+from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.instructions.containers import ContainerInstructions
+from stepper.engines.native.instructions.names import NameInstructions
+from stepper.engines.native.instructions.operators import OperatorInstructions
+from stepper.engines.native.opcodes import Instruction
+from stepper.engines.native.variables.base import (
+    NullVariable,
+    VariableTracker,
+)
+from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.dicts import ConstDictVariable
+from stepper.engines.native.variables.functions import NestedUserFunctionVariable
+
+
+class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstructions):
+    """Calls, functions and their ends."""
+
+    # --- calls
+
+    def KW_NAMES(self, inst: Instruction) -> None:
+        self.kw_names = self.f_code.co_consts[inst.arg]
+
+    def CALL(self, inst: Instruction) -> None:
+        names, self.kw_names = self.kw_names, ()
+        self._call(inst.argval, names)
+
+    def CALL_KW(self, inst: Instruction) -> None:
+        self._call(inst.argval, self.pop().as_python_constant())
+
+    def _call(self, count: int, names: tuple[str, ...]) -> None:
+        args = self.popn(count)
+        first, second = self.popn(2)
+        if opcodes.CALLABLE_BELOW_NULL:
+            fn = first
+            if not isinstance(second, NullVariable):
+                args.insert(0, second)
+        elif isinstance(first, NullVariable):
+            fn = second
+        else:
+            fn = first
+            args.insert(0, second)
+        positional = len(args) - len(names)
+        kwargs = dict(zip(names, args[positional:], strict=True))
+        self.call_function(fn, args[:positional], kwargs)
+
+    def CALL_FUNCTION_EX(self, inst: Instruction) -> None:
+        kwargs: dict[str, VariableTracker] = {}
+        if inst.argval & 1:
+            mapping = self.pop()
+            if not isinstance(mapping, ConstDictVariable):
+                raise unimplemented("keyword arguments of another mapping")
+            kwargs = {key: self.realize(value) for key, value in mapping.items.items()}
+        args = self.pop().unpack(self)
+        if opcodes.CALLABLE_BELOW_NULL:
+            self.pop()
+            fn = self.pop()
+        else:
+            fn = self.pop()
+            self.pop()
+        self.call_function(fn, args, kwargs)
+
+    def CALL_INTRINSIC_1(self, inst: Instruction) -> None:
+        match inst.arg:
+            case 5:  # INTRINSIC_UNARY_POSITIVE
+                self.UNARY_POSITIVE(inst)
+            case 6:  # INTRINSIC_LIST_TO_TUPLE
+                self.LIST_TO_TUPLE(inst)
+            case _:
+                raise unimplemented(f"CALL_INTRINSIC_1 {inst.arg}")
+
+    def MAKE_FUNCTION(self, inst: Instruction) -> None:
+        code = self.pop().as_python_constant()
+        flags = (inst.arg or 0) if not opcodes.FUNCTION_ATTRIBUTES_APART else 0
+        cells = self.pop().items if flags & 8 else ()
+        if flags & 4:
+            self.pop()
+        kwdefaults = self.pop().items if flags & 2 else None
+        defaults = self.pop().unpack(self) if flags & 1 else ()
+        self.push(
+            NestedUserFunctionVariable(
+                code, self.f_globals, defaults, kwdefaults, cells, bool(flags & 4)
+            )
+        )
+
+    def SET_FUNCTION_ATTRIBUTE(self, inst: Instruction) -> None:
+        attribute, fn = self.popn(2)
+        values = [fn.defaults, fn.kwdefaults, fn.cells, fn.annotated]
+        match inst.arg:
+            case 1:
+                values[0] = attribute.unpack(self)
+            case 2:
+                values[1] = attribute.items
+            case 4:
+                values[3] = True
+            case 8:
+                values[2] = attribute.items
+        self.push(NestedUserFunctionVariable(fn.code, fn.f_globals, *values))
+
+    def RETURN_VALUE(self, inst: Instruction) -> None:
+        self.result = self.pop()
+
+    def RETURN_CONST(self, inst: Instruction) -> None:
+        self.result = self._constant(inst.argval)
+
+    def RETURN_GENERATOR(self, inst: Instruction) -> None:
+        self.push(ConstantVariable(None))
+
+    def YIELD_VALUE(self, inst: Instruction) -> None:
+        self.yielded = self.pop()

@@ -1,0 +1,96 @@
+"""Opcodes that go on elsewhere: jumps, loops, `with` blocks."""
+
+from __future__ import annotations
+
+from stepper.engines.native import opcodes
+from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.instructions.operators import OperatorInstructions
+from stepper.engines.native.opcodes import Instruction
+from stepper.engines.native.variables.base import (
+    VariableTracker,
+)
+from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.ctx_manager import GradModeVariable
+from stepper.engines.native.variables.iter import IteratorVariable, iterate
+
+
+class FlowInstructions(OperatorInstructions):
+    """Jumps, loops and blocks."""
+
+    # --- jumps
+
+    def _jump(self, inst: Instruction) -> None:
+        assert inst.target is not None
+        self.instruction_pointer = inst.target
+
+    JUMP_FORWARD = JUMP_BACKWARD = JUMP_BACKWARD_NO_INTERRUPT = JUMP_ABSOLUTE = _jump
+
+    def _truth(self, value: VariableTracker) -> bool:
+        return value.truth(self)  # type: ignore[arg-type]
+
+    def POP_JUMP_IF_TRUE(self, inst: Instruction) -> None:
+        if self._truth(self.pop()):
+            self._jump(inst)
+
+    def POP_JUMP_IF_FALSE(self, inst: Instruction) -> None:
+        if not self._truth(self.pop()):
+            self._jump(inst)
+
+    def POP_JUMP_IF_NONE(self, inst: Instruction) -> None:
+        if self._is(self.pop(), ConstantVariable(None)):
+            self._jump(inst)
+
+    def POP_JUMP_IF_NOT_NONE(self, inst: Instruction) -> None:
+        if not self._is(self.pop(), ConstantVariable(None)):
+            self._jump(inst)
+
+    POP_JUMP_FORWARD_IF_TRUE = POP_JUMP_BACKWARD_IF_TRUE = POP_JUMP_IF_TRUE
+    POP_JUMP_FORWARD_IF_FALSE = POP_JUMP_BACKWARD_IF_FALSE = POP_JUMP_IF_FALSE
+    POP_JUMP_FORWARD_IF_NONE = POP_JUMP_BACKWARD_IF_NONE = POP_JUMP_IF_NONE
+    POP_JUMP_FORWARD_IF_NOT_NONE = POP_JUMP_BACKWARD_IF_NOT_NONE = POP_JUMP_IF_NOT_NONE
+
+    def JUMP_IF_TRUE_OR_POP(self, inst: Instruction) -> None:
+        if self._truth(self.output.side_effects.latest(self.stack[-1])):
+            self._jump(inst)
+        else:
+            self.stack.pop()
+
+    def JUMP_IF_FALSE_OR_POP(self, inst: Instruction) -> None:
+        if not self._truth(self.output.side_effects.latest(self.stack[-1])):
+            self._jump(inst)
+        else:
+            self.stack.pop()
+
+    # --- loops
+
+    def GET_ITER(self, inst: Instruction) -> None:
+        value = self.pop()
+        self.push(iterate(self, value))  # type: ignore[arg-type]
+
+    def FOR_ITER(self, inst: Instruction) -> None:
+        iterator = self.output.side_effects.latest(self.stack[-1])
+        if not isinstance(iterator, IteratorVariable):
+            raise unimplemented(f"iteration of {iterator.describe()}")
+        value = iterator.next_variable(self)  # type: ignore[arg-type]
+        if value is not None:
+            self.push(value)
+            return
+        if not opcodes.ITERATOR_STAYS:
+            self.stack.pop()
+        self._jump(inst)
+        if opcodes.END_FOR:
+            self.instruction_pointer += 1
+
+    def END_FOR(self, inst: Instruction) -> None:
+        raise unimplemented("END_FOR that is reached")
+
+    # --- blocks
+
+    def BEFORE_WITH(self, inst: Instruction) -> None:
+        manager = self.pop()
+        if not isinstance(manager, GradModeVariable):
+            raise unimplemented(f"a with block of {manager.describe()}")
+        exit_function, value = manager.enter(self)  # type: ignore[arg-type]
+        self.block_stack.append((inst.index, exit_function))
+        self.push(exit_function)
+        self.push(value)

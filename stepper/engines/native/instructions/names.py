@@ -1,0 +1,187 @@
+"""Opcodes that move values: between the stack, local and global variables, and modules."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from stepper.engines.native import opcodes
+from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.guard_builder import GuardBuilder
+from stepper.engines.native.instructions.state import TranslatorState
+from stepper.engines.native.opcodes import Instruction
+from stepper.engines.native.source import BuiltinSource, GlobalSource
+from stepper.engines.native.variables.base import (
+    AttributeMutationExisting,
+    NullVariable,
+    VariableTracker,
+)
+from stepper.engines.native.variables.constant import ConstantVariable, is_constant, wrap_constant
+from stepper.engines.native.variables.functions import CellVariable
+from stepper.engines.native.variables.namespace import NamespaceVariable
+
+
+class NameInstructions(TranslatorState):
+    """The stack, and what has a name."""
+
+    # --- nothing
+
+    def NOP(self, inst: Instruction) -> None:
+        pass
+
+    RESUME = CACHE = EXTENDED_ARG = PRECALL = COPY_FREE_VARS = NOP
+
+    # --- the stack
+
+    def POP_TOP(self, inst: Instruction) -> None:
+        self.stack.pop()
+
+    def PUSH_NULL(self, inst: Instruction) -> None:
+        self.push(NullVariable())
+
+    def COPY(self, inst: Instruction) -> None:
+        self.push(self.stack[-inst.argval])
+
+    def SWAP(self, inst: Instruction) -> None:
+        stack, n = self.stack, inst.argval
+        stack[-1], stack[-n] = stack[-n], stack[-1]
+
+    # --- variables
+
+    def LOAD_FAST(self, inst: Instruction) -> None:
+        self._load_fast(inst.argval)
+
+    LOAD_FAST_CHECK = LOAD_CLOSURE = LOAD_FAST
+
+    def _load_fast(self, name: str) -> None:
+        found = self.symbolic_locals.get(name)
+        if found is None:
+            raise unimplemented(f"UnboundLocalError: {name}")
+        value = self.realize(found)
+        if value is not found:
+            self.symbolic_locals[name] = value
+        self.stack.append(value)
+
+    def LOAD_FAST_AND_CLEAR(self, inst: Instruction) -> None:
+        self.push(self.symbolic_locals.pop(inst.argval, None) or NullVariable())
+
+    def LOAD_FAST_LOAD_FAST(self, inst: Instruction) -> None:
+        for name in inst.argval:
+            self._load_fast(name)
+
+    def STORE_FAST(self, inst: Instruction) -> None:
+        self._store_fast(inst.argval)
+
+    STORE_FAST_MAYBE_NULL = STORE_FAST
+
+    def _store_fast(self, name: str) -> None:
+        value = self.pop()
+        if isinstance(value, NullVariable):
+            self.symbolic_locals.pop(name, None)
+        else:
+            self.symbolic_locals[name] = value
+
+    def STORE_FAST_LOAD_FAST(self, inst: Instruction) -> None:
+        self._store_fast(inst.argval[0])
+        self._load_fast(inst.argval[1])
+
+    def STORE_FAST_STORE_FAST(self, inst: Instruction) -> None:
+        for name in inst.argval:
+            self._store_fast(name)
+
+    def DELETE_FAST(self, inst: Instruction) -> None:
+        if inst.argval not in self.symbolic_locals:
+            raise unimplemented(f"UnboundLocalError: {inst.argval}")
+        del self.symbolic_locals[inst.argval]
+
+    def MAKE_CELL(self, inst: Instruction) -> None:
+        name = inst.argval
+        value = self.symbolic_locals.get(name)
+        self.symbolic_locals[name] = CellVariable.new(self, name, value)  # type: ignore[arg-type]
+
+    def _cell(self, name: str) -> CellVariable:
+        cell = self.symbolic_locals[name]
+        if not isinstance(cell, CellVariable):
+            raise unimplemented(f"variable {name} that is no cell")
+        return cell
+
+    def LOAD_DEREF(self, inst: Instruction) -> None:
+        self.push(self._cell(inst.argval).contents(self))  # type: ignore[arg-type]
+
+    def STORE_DEREF(self, inst: Instruction) -> None:
+        cell = self._cell(inst.argval)
+        self.output.side_effects.store_attr(cell, "cell_contents", self.pop())
+
+    def LOAD_CONST(self, inst: Instruction) -> None:
+        self.push(self._constant(inst.argval))
+
+    def _constant(self, value: Any) -> VariableTracker:
+        if is_constant(value):
+            return wrap_constant(value)
+        return ConstantVariable(value)  # a code object, for MAKE_FUNCTION
+
+    def LOAD_ASSERTION_ERROR(self, inst: Instruction) -> None:
+        raise unimplemented("an assertion that fails")
+
+    # --- global variables
+
+    def LOAD_GLOBAL(self, inst: Instruction) -> None:
+        null = inst.arg is not None and inst.arg & 1
+        if null and not opcodes.CALLABLE_BELOW_NULL:
+            self.push(NullVariable())
+        self.push(self._global(inst.argval))
+        if null and opcodes.CALLABLE_BELOW_NULL:
+            self.push(NullVariable())
+
+    def LOAD_NAME(self, inst: Instruction) -> None:
+        raise unimplemented("code of a module or class body")
+
+    def _namespace(self) -> NamespaceVariable:
+        known = self.output.variables.get(id(self.f_globals))
+        if known is not None:
+            found: NamespaceVariable = known[1]
+            return found
+        made = NamespaceVariable(self.f_globals, mutation_type=AttributeMutationExisting())
+        self.output.remember_variable(self.f_globals, made)
+        return made
+
+    def _global(self, name: str) -> VariableTracker:
+        if self.output.side_effects.attributes:
+            stored = self.output.side_effects.load_attr(self._namespace(), name)
+            if stored is not None:
+                return stored  # type: ignore[no-any-return]
+        source = self._global_source(name)
+        if name in self.f_globals:
+            return self.build(source, self.f_globals[name])  # type: ignore[no-any-return]
+        if name not in self.f_builtins:
+            raise unimplemented(f"NameError: {name}")
+        self.output.install_guard(source, GuardBuilder.EXPRESSION, name=source.missing())
+        return self.build(  # type: ignore[no-any-return]
+            BuiltinSource(name, self.f_builtins), self.f_builtins[name]
+        )
+
+    def _global_source(self, name: str) -> GlobalSource:
+        if self.f_globals is self.root.f_globals:
+            return GlobalSource(name)
+        module = self.f_globals.get("__name__")
+        known = sys.modules.get(module) if type(module) is str else None
+        if known is None or getattr(known, "__dict__", None) is not self.f_globals:
+            raise unimplemented(f"global variables of {module}, which is no module")
+        return GlobalSource(name, str(module), self.f_globals)
+
+    def STORE_GLOBAL(self, inst: Instruction) -> None:
+        self._global_source(inst.argval)
+        self.output.side_effects.store_attr(self._namespace(), inst.argval, self.pop())
+
+    def IMPORT_NAME(self, inst: Instruction) -> None:
+        level, names = self.popn(2)
+        module = sys.modules.get(inst.argval)
+        if level.as_python_constant() or module is None:
+            raise unimplemented(f"import of {inst.argval}")
+        if names.as_python_constant() is None:
+            module = sys.modules[inst.argval.partition(".")[0]]
+        source = GlobalSource(module.__name__, "sys.modules", sys.modules)
+        self.push(self.build(source, module))
+
+    def IMPORT_FROM(self, inst: Instruction) -> None:
+        self.push(self.stack[-1].var_getattr(self, inst.argval))  # type: ignore[arg-type]
