@@ -1,37 +1,20 @@
-"""Writes the code that runs in the frame's place.
-
-It is the program's own code with a part put in at its beginning:
-
-    run the graph                  (an exception goes on at "the program's code")
-    make the values that are needed, and do what is pending
-    return, or: do the instruction that broke the graph, and call the resume function
-    the program's code, from its first instruction
-
-So what the graph raises is raised by the program itself: nothing has been changed yet when the
-graph runs, and so the frame can be run as it is, and finds its own exception, at its own line,
-under its own handlers. Only a graph that changes its inputs cannot be run again like that.
-
-Where no resume function is possible (in a `try` block, or in a loop that came here by one), the
-program's code is entered at the instruction that broke the graph instead.
+"""Writes instructions that push values: what Dynamo's `PyCodegen` does.
 
 Objects are made once and kept in a variable when they are used twice, so that what was one object
-is one object again. All values are read before the first change is done.
+is one object again.
 """
 
 from __future__ import annotations
 
-import dis
-from collections.abc import Iterable, Sequence
-from types import CodeType
+import types
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from bytecode import Bytecode, Instr, Label
-from bytecode.instr import CellVar, FreeVar, TryBegin, TryEnd
+from bytecode import Instr
+from bytecode.instr import CellVar, FreeVar
 
 from stepper.engines.native import opcodes
-from stepper.engines.native.exc import unimplemented
-from stepper.engines.native.opcodes import PYTHON, listing
-from stepper.engines.native.source import AttrSource, ClosureSource, LocalSource, Source
+from stepper.engines.native.source import AttrSource, ClosureSource, Source
 from stepper.engines.native.variables.base import (
     NullVariable,
     VariableTracker,
@@ -40,17 +23,22 @@ from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.lists import ListVariable
-from stepper.engines.native.variables.namespace import NamespaceVariable
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslator
 
 
 class PyCodegen:
-    """Collects instructions; see the module's essay.
+    """Collects instructions.
 
     tx: the translator whose values are written.
-    line: the line of the program to which they belong.
+    output: what is collected.
+    line: the line of the program to which instructions belong.
+    graph_outputs: the nodes whose values are used, each with its place in what the graph returns.
+    kept: variables of the transformed code that hold an object, by its `mutation_type` or by the
+        name of its source.
+    cells: cells that were made and are still empty, each with its variable.
+    own_cells: names of the frame's own cells that were used.
     """
 
     def __init__(self, tx: InstructionTranslator) -> None:
@@ -59,10 +47,10 @@ class PyCodegen:
         self.line = tx.f_code.co_firstlineno
         self.graph_outputs: dict[Any, int] = {}
         self._temporaries = 0
-        self._kept: dict[object, str] = {}
+        self.kept: dict[object, str] = {}
         self._uses: dict[object, int] = {}
-        self._cells: list[tuple[CellVariable, str]] = []
-        self._own_cells: set[str] = set()
+        self.cells: list[tuple[CellVariable, str]] = []
+        self.own_cells: set[str] = set()
 
     # --- single instructions
 
@@ -149,7 +137,7 @@ class PyCodegen:
 
     def count_uses(self, roots: Iterable[VariableTracker]) -> None:
         """Learn which objects are needed more than once."""
-        pending = [self._newest(root) for root in roots]
+        pending = [self.newest(root) for root in roots]
         while pending:
             tracker = pending.pop()
             key: object = tracker.mutation_type
@@ -158,15 +146,17 @@ class PyCodegen:
                 if self._uses[key] > 1:
                     continue
             if isinstance(tracker, CellVariable):
-                contents = self._cell_contents(tracker)
-                pending += [] if contents is None else [self._newest(contents)]
+                contents = self.cell_contents(tracker)
+                pending += [] if contents is None else [self.newest(contents)]
             elif tracker.source is None:
-                pending += [self._newest(part) for part in tracker.parts()]
+                pending += [self.newest(part) for part in tracker.parts()]
 
-    def _newest(self, tracker: VariableTracker) -> VariableTracker:
+    def newest(self, tracker: VariableTracker) -> VariableTracker:
+        """What the object is now."""
         return self.tx.output.side_effects.latest(tracker)
 
-    def _cell_contents(self, cell: CellVariable) -> VariableTracker | None:
+    def cell_contents(self, cell: CellVariable) -> VariableTracker | None:
+        """What the frame has put into the cell; None: nothing."""
         return self.tx.output.side_effects.load_attr(cell, "cell_contents")
 
     def __call__(self, value: VariableTracker | Source) -> None:
@@ -174,7 +164,7 @@ class PyCodegen:
         if isinstance(value, Source):
             self._load_source(value)
             return
-        tracker = self._newest(value)
+        tracker = self.newest(value)
         if isinstance(tracker, NullVariable):
             self.push_null()
         elif isinstance(tracker, CellVariable):  # its source is that of its contents
@@ -196,7 +186,7 @@ class PyCodegen:
             self(value)
 
     def _load_source(self, source: Source) -> None:
-        kept = self._kept.get(source.name())
+        kept = self.kept.get(source.name())
         if kept is not None:
             self.emit("LOAD_FAST", kept)
         else:
@@ -204,20 +194,20 @@ class PyCodegen:
 
     def _make_once(self, tracker: VariableTracker) -> None:
         key = tracker.mutation_type
-        kept = self._kept.get(key)
+        kept = self.kept.get(key)
         if kept is not None:
             self.emit("LOAD_FAST", kept)
             return
         name = self.temporary()
         if isinstance(tracker, ListVariable):
-            self._kept[key] = name
+            self.kept[key] = name
             self.build("BUILD_LIST", 0)
             self.store(name)
             self.emit("LOAD_FAST", name)
             tracker.reconstruct(self)
             self.emit("LIST_EXTEND", 1)
         elif isinstance(tracker, ConstDictVariable):
-            self._kept[key] = name
+            self.kept[key] = name
             self.build("BUILD_MAP", 0)
             self.store(name)
             self.emit("LOAD_FAST", name)
@@ -229,7 +219,7 @@ class PyCodegen:
             tracker.reconstruct(self)
             self.dup()
             self.store(name)
-            self._kept[key] = name
+            self.kept[key] = name
 
     def load_graph_output(self, node: Any) -> None:
         """Push what the graph gives for a node."""
@@ -248,7 +238,7 @@ class PyCodegen:
             kind = CellVar if name in code.co_cellvars else FreeVar
             self.emit(opcodes.LOAD_CLOSURE, kind(name))
             if name in code.co_cellvars:
-                self._own_cells.add(name)
+                self.own_cells.add(name)
             return
         if isinstance(cell.source, ClosureSource):
             self(cell.source.base)
@@ -262,20 +252,17 @@ class PyCodegen:
         if cell.source is not None:
             raise cell.refuse("reconstruction")
         key = cell.mutation_type
-        if key not in self._kept:
-            import types
-
+        if key not in self.kept:
             made = self.temporary()
-            self._kept[key] = made
+            self.kept[key] = made
             self.load_callable(types.CellType)
             self.call(0)
             self.store(made)
-            self._cells.append((cell, made))
-        self.emit("LOAD_FAST", self._kept[key])
+            self.cells.append((cell, made))
+        self.emit("LOAD_FAST", self.kept[key])
 
     def make_function(self, fn: Any) -> None:
         """Push a function that the frame made."""
-        flags = 0
         attributes: list[int] = []
         if fn.defaults:
             self.foreach(fn.defaults)
@@ -292,353 +279,19 @@ class PyCodegen:
             self.build("BUILD_TUPLE", len(fn.cells))
             attributes.append(8)
         self.load_const(fn.code)
-        flags = sum(attributes)
         if opcodes.FUNCTION_ATTRIBUTES_APART:
             self.emit("MAKE_FUNCTION")
             for flag in reversed(attributes):
                 self.emit("SET_FUNCTION_ATTRIBUTE", flag)
         else:
-            self.emit("MAKE_FUNCTION", flags)
+            self.emit("MAKE_FUNCTION", sum(attributes))
 
     def fill_cells(self) -> None:
         """Put into cells that were made what they hold."""
-        while self._cells:
-            cell, name = self._cells.pop()
-            contents = self._cell_contents(cell)
+        while self.cells:
+            cell, name = self.cells.pop()
+            contents = self.cell_contents(cell)
             if contents is not None:
                 self(contents)
                 self.emit("LOAD_FAST", name)
                 self.emit("STORE_ATTR", "cell_contents")
-
-    # --- pending changes
-
-    def keep_sources(self, roots: Sequence[VariableTracker]) -> None:
-        """Read every value that a pending change could reach, before the first change."""
-        pending = [self._newest(root) for root in roots]
-        seen: set[int] = set()
-        while pending:
-            tracker = pending.pop()
-            if id(tracker) in seen:
-                continue
-            seen.add(id(tracker))
-            source = tracker.source
-            if isinstance(tracker, CellVariable):
-                contents = self._cell_contents(tracker)
-                pending += [] if contents is None else [self._newest(contents)]
-            elif source is None:
-                pending += [self._newest(part) for part in tracker.parts()]
-            elif not source.stable and not isinstance(tracker, ConstantVariable):
-                name = source.name()
-                if name not in self._kept:
-                    source.reconstruct(self)
-                    kept = self.temporary()
-                    self.store(kept)
-                    self._kept[name] = kept
-
-    def changed_values(self) -> list[VariableTracker]:
-        """All values that pending changes need."""
-        effects = self.tx.output.side_effects
-        values: list[VariableTracker] = []
-        for key, owner in effects.changed.items():
-            if not isinstance(owner, NamespaceVariable | CellVariable):
-                values.append(owner)
-            newest = effects.newest.get(key)
-            if newest is not None:
-                values += newest.parts()
-            values += effects.attributes.get(key, {}).values()
-        return values
-
-    def write_changes(self) -> None:
-        """Do what is pending."""
-        effects = self.tx.output.side_effects
-        planned: list[tuple[VariableTracker, str, str]] = []
-        for key, owner in effects.changed.items():
-            newest = effects.newest.get(key)
-            if newest is not None:
-                self._plan_container(owner, newest, planned)
-            for name, value in effects.attributes.get(key, {}).items():
-                self(value)
-                kept = self.temporary()
-                self.store(kept)
-                planned.append((owner, name, kept))
-        self.fill_cells()
-        for owner, name, kept in planned:
-            self.emit("LOAD_FAST", kept)
-            self._write_change(owner, name)
-
-    def _plan_container(self, owner: Any, newest: Any, planned: list[Any]) -> None:
-        if isinstance(newest, ListVariable):
-            newest.reconstruct(self)
-            name = "[:]"
-        elif isinstance(newest, ConstDictVariable):
-            old = list(owner.items)
-            in_order = list(newest.items)[: len(old)] == old
-            entries = {
-                key: value
-                for key, value in newest.items.items()
-                if not in_order or owner.items.get(key) is not value
-            }
-            for key, value in entries.items():
-                self.load_const(key)
-                self(value)
-            self.build("BUILD_MAP", len(entries))
-            name = "update" if in_order else "clear"
-        else:
-            raise newest.refuse("a change")
-        kept = self.temporary()
-        self.store(kept)
-        planned.append((owner, name, kept))
-
-    def _write_change(self, owner: Any, name: str) -> None:
-        """Do one change; the value is on the stack."""
-        if isinstance(owner, CellVariable):
-            if isinstance(owner.source, LocalSource):
-                self.emit("STORE_DEREF", FreeVar(owner.local_name))
-            else:
-                self.load_cell(owner)
-                self.emit("STORE_ATTR", "cell_contents")
-        elif isinstance(owner, NamespaceVariable):
-            if owner.namespace is self.tx.f_globals:
-                self.emit("STORE_GLOBAL", name)
-            else:
-                self.load_const(owner.namespace)
-                self.load_const(name)
-                self.emit("STORE_SUBSCR")
-        elif isinstance(owner, ListVariable):
-            self(owner)
-            self.load_const(None)
-            self.load_const(None)
-            self.build("BUILD_SLICE", 2)
-            self.emit("STORE_SUBSCR")
-        elif isinstance(owner, ConstDictVariable):
-            kept = self.temporary()
-            self.store(kept)
-            for method in ("clear", "update") if name == "clear" else ("update",):
-                self(owner)
-                self.load_method(method)
-                if method == "update":
-                    self.emit("LOAD_FAST", kept)
-                self.call_method(method == "update")
-                self.pop_top()
-        else:
-            self(owner)
-            self.emit("STORE_ATTR", name)
-
-    def write_own_cells(self, names: Iterable[str]) -> None:
-        """Put into the frame's own cells what they hold now."""
-        written: list[str] = []
-        for name in names:
-            cell = self.tx.symbolic_locals.get(name)
-            if not isinstance(cell, CellVariable) or cell.source is not None:
-                continue
-            contents = self._cell_contents(cell)
-            if contents is not None and contents.source != LocalSource(name, free=True):
-                self(contents)
-                written.append(name)
-        for name in reversed(written):
-            self.emit("STORE_DEREF", CellVar(name))
-
-
-# --- whole codes
-
-
-def compile_return(tx: InstructionTranslator) -> None:
-    """The frame returns: write its code."""
-    assert tx.result is not None
-    codegen = PyCodegen(tx)
-    roots = [tx.result]
-    _prepare(codegen, roots)
-    codegen(tx.result)
-    kept = "___result"
-    simple = not tx.output.side_effects.pending
-    if not simple:
-        codegen.store(kept)
-        codegen.write_changes()
-        codegen.emit("LOAD_FAST", kept)
-    _settle_cells(codegen)
-    codegen.emit("RETURN_VALUE")
-    finish(codegen, None)
-
-
-def _settle_cells(codegen: PyCodegen) -> None:
-    while codegen._cells or codegen._own_cells:
-        codegen.fill_cells()
-        names, codegen._own_cells = codegen._own_cells, set()
-        codegen.write_own_cells(sorted(names))
-
-
-def _prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
-    changed = codegen.changed_values()
-    codegen.count_uses([*roots, *changed])
-    if codegen.tx.output.side_effects.pending or codegen.tx.f_code.co_cellvars:
-        codegen.keep_sources([*roots, *changed])
-
-
-def compile_break(tx: InstructionTranslator, inst: opcodes.Instruction) -> None:
-    """The graph is broken before an instruction: write the frame's code."""
-    from stepper.engines.native.resume_execution import write_break
-
-    write_break(tx, inst)
-
-
-def finish(codegen: PyCodegen, enter_at: tuple[Label, int] | None) -> None:
-    """Put the code together, call the backend, and give all of it to the translation.
-
-    enter_at: where the collected instructions jump into the program's code: the label they use, and
-        the index of the instruction.
-    """
-    tx = codegen.tx
-    output = tx.output
-    nodes = list(codegen.graph_outputs)
-    graph_code: list[Any] = []
-    again = Label()
-    compiled = None
-    own = PyCodegen(tx)
-    if not output.is_empty:
-        compiled = output.translation.compile_graph(nodes)
-        arguments = [arg.source for arg in output.graphargs.values()]
-        own.load_callable(compiled)
-        for source in arguments:
-            source.reconstruct(own)
-        own.call(len(arguments))
-        own.store("___graph_out")
-        if output.mutates_inputs:
-            # What such a graph raises cannot be raised again by the program itself.
-            if output.handled:
-                raise unimplemented("an operator that changes an input, under a handler")
-            if output.side_effects.pending:
-                raise unimplemented("an operator that changes an input, beside other changes")
-            graph_code = own.output
-        else:
-            begin = TryBegin(again, push_lasti=False)
-            graph_code = [begin, *own.output, TryEnd(begin)]
-    whole = compiled is not None and not output.mutates_inputs
-    body = [*graph_code, *codegen.output]
-    code = assemble(
-        tx.f_code, body, again if whole else None, enter_at, needs_rest=whole or bool(enter_at)
-    )
-    output.translation.finished(tx, code)
-
-
-def assemble(
-    original: CodeType,
-    body: list[Any],
-    again: Label | None,
-    enter_at: tuple[Label, int] | None,
-    *,
-    needs_rest: bool,
-) -> CodeType:
-    """The original code with other instructions at its beginning.
-
-    again: the label of the handler that goes on with the program's code.
-    needs_rest: whether the program's code stays behind them.
-    """
-    listed = Bytecode.from_code(original, conserve_exception_block_stackdepth=True)
-    prologue, rest, places = split(listed)
-    made = Bytecode()
-    copy_facts(listed, made)
-    made.extend(prologue)
-    made.extend(body)
-    line = original.co_firstlineno
-    if needs_rest:
-        if again is not None:
-            failed = Label()
-            made.extend(
-                [
-                    again,
-                    Instr("PUSH_EXC_INFO", lineno=line),
-                    Instr("LOAD_CONST", Exception, lineno=line),
-                    Instr("CHECK_EXC_MATCH", lineno=line),
-                    Instr(
-                        "POP_JUMP_FORWARD_IF_FALSE" if PYTHON == (3, 11) else "POP_JUMP_IF_FALSE",
-                        failed,
-                        lineno=line,
-                    ),
-                    Instr("POP_TOP", lineno=line),
-                    Instr("POP_EXCEPT", lineno=line),
-                    Instr("JUMP_FORWARD", start := Label(), lineno=line),
-                    failed,
-                    Instr("RERAISE", 0, lineno=line),
-                    start,
-                ]
-            )
-        if enter_at is not None:
-            label, index = enter_at
-            rest.insert(places[index], label)
-        made.extend(rest)
-    code = made.to_code()
-    return repair_handlers(code, original) if needs_rest else code
-
-
-def copy_facts(source: Bytecode, target: Bytecode) -> None:
-    """Give a code the name, arguments, closure and flags of another."""
-    for name in (
-        "argcount", "posonlyargcount", "kwonlyargcount", "name", "qualname", "filename",
-        "first_lineno", "flags", "argnames", "docstring",
-    ):  # fmt: skip
-        if hasattr(source, name):
-            setattr(target, name, getattr(source, name))
-    target.freevars = list(source.freevars)
-    target.cellvars = list(source.cellvars)
-
-
-def split(listed: Bytecode) -> tuple[list[Any], list[Any], dict[int, int]]:
-    """A code's prologue (up to RESUME), the rest, and where in the rest the instruction of an index
-    stands."""
-    prologue: list[Any] = []
-    rest: list[Any] = []
-    places: dict[int, int] = {}
-    index = 0
-    in_prologue = True
-    for item in listed:
-        if in_prologue:
-            prologue.append(item)
-            if isinstance(item, Instr) and item.name == "RESUME":
-                in_prologue = False
-            continue
-        if isinstance(item, Instr):
-            places[index] = len(rest)
-            index += 1
-        rest.append(item)
-    return prologue, rest, places
-
-
-def rank_of(code: CodeType, index: int) -> int:
-    """The index of an instruction among those after RESUME, EXTENDED_ARG left out: what `split`
-    calls its index."""
-    instructions = listing(code).instructions
-    resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
-    while instructions[index].opname == "EXTENDED_ARG":
-        index += 1
-    return sum(each.opname != "EXTENDED_ARG" for each in instructions[resume + 1 : index])
-
-
-def repair_handlers(code: CodeType, original: CodeType) -> CodeType:
-    """Give the copied handlers their depths.
-
-    The `bytecode` package computes some of them too high, and running that corrupts memory. The
-    program's code is the end of the new code, so each handler is found in the original by counting
-    from behind.
-    """
-    new = [each for each in dis.get_instructions(code) if each.opname != "EXTENDED_ARG"]
-    old = [each for each in dis.get_instructions(original) if each.opname != "EXTENDED_ARG"]
-    shift = len(new) - len(old)
-    index_of = {each.offset: index for index, each in enumerate(new)}
-    # A range can begin at an EXTENDED_ARG: take the instruction that follows.
-    ends = [each.offset for each in new]
-    table = opcodes.read_exception_table(original)
-    entries = []
-    for start, end, target, depth, lasti in opcodes.read_exception_table(code):
-        at = index_of.get(start)
-        if at is None:
-            at = next(i for i, offset in enumerate(ends) if offset > start)
-        if at - shift >= 0:
-            offset = old[at - shift].offset
-            covering = next((e for e in table if e[0] <= offset < e[1]), None)
-            if covering is not None:
-                depth, lasti = covering[3], covering[4]
-        entries.append((start, end, target, depth, lasti))
-    encoded = opcodes.encode_exception_table(entries)
-    return code.replace(
-        co_exceptiontable=encoded, co_stacksize=max(code.co_stacksize, original.co_stacksize + 2)
-    )

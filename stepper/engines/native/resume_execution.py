@@ -27,17 +27,17 @@ from bytecode.instr import CellVar, FreeVar
 
 from stepper.engines.native import opcodes
 from stepper.engines.native.bytecode_analysis import live_locals
-from stepper.engines.native.codegen import (
-    PyCodegen,
-    _prepare,
+from stepper.engines.native.bytecode_transformation import (
     copy_facts,
-    finish,
     rank_of,
     repair_handlers,
     split,
 )
+from stepper.engines.native.codegen import PyCodegen
 from stepper.engines.native.exc import SkipFrame, unimplemented
+from stepper.engines.native.frame_code import finish
 from stepper.engines.native.opcodes import Instruction
+from stepper.engines.native.pending_changes import prepare, write_changes, write_own_cells
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.source import LocalSource
 from stepper.engines.native.variables.base import NullVariable
@@ -181,7 +181,7 @@ def _restore(codegen: PyCodegen, names: list[str], base: int) -> None:
         for name in tx.f_code.co_cellvars
         if isinstance(cell := tx.symbolic_locals.get(name), CellVariable)
     ]
-    _prepare(codegen, [*values, *cells])
+    prepare(codegen, [*values, *cells])
     places: list[str] = []
     for index, value in stack:
         if not isinstance(value, NullVariable):
@@ -190,8 +190,8 @@ def _restore(codegen: PyCodegen, names: list[str], base: int) -> None:
     for name in changed:
         codegen(tx.symbolic_locals[name])
         places.append(name)
-    codegen.write_changes()
-    codegen.write_own_cells(tx.f_code.co_cellvars)
+    write_changes(codegen)
+    write_own_cells(codegen, tx.f_code.co_cellvars)
     codegen.fill_cells()
     for name in reversed(places):
         codegen.store(name)

@@ -277,7 +277,8 @@ class InstructionTranslator(InstructionTranslatorBase):
 
     def run(self) -> None:
         """Interpret until the function returns or the graph breaks; then make the code."""
-        from stepper.engines.native.codegen import compile_break, compile_return
+        from stepper.engines.native.frame_code import compile_return
+        from stepper.engines.native.resume_execution import write_break
 
         while True:
             self.spend(1)
@@ -303,7 +304,7 @@ class InstructionTranslator(InstructionTranslatorBase):
                 self.stack, self.symbolic_locals = stack, symbolic_locals
                 self.kw_names, self.instruction_pointer = kw_names, at
                 self.output.translation.graph_broke(self, self.instructions[at], reason)
-                compile_break(self, self.instructions[at])
+                write_break(self, self.instructions[at])
                 return
             if not more:
                 compile_return(self)

@@ -1,0 +1,88 @@
+"""The code that runs in the frame's place.
+
+It is the program's own code with a part put in at its beginning:
+
+    run the graph                  (an exception goes on at "the program's code")
+    make the values that are needed, and do what is pending
+    return, or: do the instruction that broke the graph, and call the resume function
+    the program's code, from its first instruction
+
+So what the graph raises is raised by the program itself: nothing has been changed yet when the
+graph runs, and so the frame can be run as it is, and finds its own exception, at its own line,
+under its own handlers. Only a graph that changes its inputs cannot be run again like that.
+
+Where no resume function is possible (in a `try` block, or in a loop that came here by one), the
+program's code is entered at the instruction that broke the graph instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bytecode import Label
+from bytecode.instr import TryBegin, TryEnd
+
+from stepper.engines.native.bytecode_transformation import assemble
+from stepper.engines.native.codegen import PyCodegen
+from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.pending_changes import prepare, settle_cells, write_changes
+
+if TYPE_CHECKING:
+    from stepper.engines.native.symbolic_convert import InstructionTranslator
+
+
+def compile_return(tx: InstructionTranslator) -> None:
+    """The frame returns: write its code."""
+    assert tx.result is not None
+    codegen = PyCodegen(tx)
+    roots = [tx.result]
+    prepare(codegen, roots)
+    codegen(tx.result)
+    kept = "___result"
+    simple = not tx.output.side_effects.pending
+    if not simple:
+        codegen.store(kept)
+        write_changes(codegen)
+        codegen.emit("LOAD_FAST", kept)
+    settle_cells(codegen)
+    codegen.emit("RETURN_VALUE")
+    finish(codegen, None)
+
+
+def finish(codegen: PyCodegen, enter_at: tuple[Label, int] | None) -> None:
+    """Put the code together, call the backend, and give all of it to the translation.
+
+    enter_at: where the collected instructions jump into the program's code: the label they use, and
+        the index of the instruction.
+    """
+    tx = codegen.tx
+    output = tx.output
+    nodes = list(codegen.graph_outputs)
+    graph_code: list[Any] = []
+    again = Label()
+    compiled = None
+    own = PyCodegen(tx)
+    if not output.is_empty:
+        compiled = output.translation.compile_graph(nodes)
+        arguments = [arg.source for arg in output.graphargs.values()]
+        own.load_callable(compiled)
+        for source in arguments:
+            source.reconstruct(own)
+        own.call(len(arguments))
+        own.store("___graph_out")
+        if output.mutates_inputs:
+            # What such a graph raises cannot be raised again by the program itself.
+            if output.handled:
+                raise unimplemented("an operator that changes an input, under a handler")
+            if output.side_effects.pending:
+                raise unimplemented("an operator that changes an input, beside other changes")
+            graph_code = own.output
+        else:
+            begin = TryBegin(again, push_lasti=False)
+            graph_code = [begin, *own.output, TryEnd(begin)]
+    whole = compiled is not None and not output.mutates_inputs
+    body = [*graph_code, *codegen.output]
+    code = assemble(
+        tx.f_code, body, again if whole else None, enter_at, needs_rest=whole or bool(enter_at)
+    )
+    output.translation.finished(tx, code)
