@@ -1,9 +1,10 @@
 """The program's own names, for what is evaluated at a stop.
 
 Expressions speak first of what the debugger shows (`stack`, `locals`, …), then of the names that
-the program has where it stands: the locals and globals of its innermost frame. They are looked up
-when they are used, so nothing of the program's is held, and deleting a global deletes it in the
-program: `del scaler; gc.collect()` lets the object die, and what depends on it.
+the program has where it stands: the locals and globals of its innermost frame, and, since that may
+be in a library, the globals of its main module. They are looked up when they are used, so nothing
+of the program's is held, and deleting a global deletes it in the program: `del scaler;
+gc.collect()` lets the object die, and what depends on it.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ def locals_of(frame: FrameType) -> dict[str, object]:
     return frame.f_locals
 
 
+def _main_globals() -> dict[str, object]:
+    main = sys.modules.get("__main__")
+    return {} if main is None else main.__dict__
+
+
 class ProgramNames(dict[str, object]):
     """A namespace in front of a frame's."""
 
@@ -45,7 +51,7 @@ class ProgramNames(dict[str, object]):
     def __missing__(self, name: str) -> object:
         frame = self._frame
         if frame is not None:
-            for names in (locals_of(frame), frame.f_globals):
+            for names in (locals_of(frame), frame.f_globals, _main_globals()):
                 if name in names:
                     return names[name]
         raise KeyError(name)
@@ -59,5 +65,7 @@ class ProgramNames(dict[str, object]):
                 f"{name!r} is a local variable of {frame.f_code.co_qualname}(), which cannot be "
                 "deleted from outside"
             )
-        else:
+        elif name in frame.f_globals:
             del frame.f_globals[name]
+        else:
+            del _main_globals()[name]

@@ -193,6 +193,20 @@ def test_the_program_can_be_ended_where_an_object_dies(start: Any) -> None:
     assert "Exception ignored" not in err, err
 
 
+def test_names_of_the_main_module_can_be_used_within_a_library(start: Any, tmp_path: Path) -> None:
+    (tmp_path / "library.py").write_text("def call(function, *args):\n    return function(*args)\n")
+    source = LIFETIME.replace("import gc", "import gc\nimport library").replace(
+        'torch.compile(other, backend="eager")(',
+        'library.call(torch.compile(other, backend="eager"), ',
+    )
+    program = start("entry:other", source=source)
+    program.stopped()
+    assert program.ask(lambda seq: Evaluate(seq, "function.__name__")).text == "'other'"
+    assert program.ask(lambda seq: Evaluate(seq, "scaler.factor")).text == "2.0"
+    assert program.ask(lambda seq: Evaluate(seq, "del scaler; gc.collect()")).ok
+    assert states(program)["apply"] == [EntryState.INVALID]
+
+
 def test_deleting_the_object_in_the_console_kills_the_entry_at_once(start: Any) -> None:
     program = start("entry:other")
     program.stopped()
@@ -276,6 +290,20 @@ def test_the_call_at_which_it_stands_needs_no_arguments(start: Any) -> None:
     assert isinstance(found, CacheCheck)
     assert dict(found.arguments)["x"] == "Tensor f32[4]"
     assert found.winner is None
+
+
+@pytest.mark.parametrize("stop", ["hit:other", "execute:other"])
+def test_nor_does_one_that_has_found_an_entry_or_runs_it(start: Any, stop: str) -> None:
+    decorated = LIFETIME.replace("def other", "@torch.compile(backend='eager')\ndef other")
+    twice = decorated.replace("(torch.ones(2))", "(other(torch.ones(2)))")
+    program = start(stop, source=twice)
+    program.stopped()
+    code = next(code for code in listing(program).codes if code.name == "other")
+    for arguments in ("", "x", "x=x"):
+        found = program.ask(lambda seq, text=arguments: CheckCache(seq, code.id, text)).data
+        assert isinstance(found, CacheCheck)
+        assert dict(found.arguments) == {"x": "Tensor f32[2]"}
+        assert found.winner
 
 
 def test_what_cannot_be_done_is_explained(start: Any) -> None:

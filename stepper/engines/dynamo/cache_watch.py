@@ -33,7 +33,7 @@ from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.probes import Probe
 from stepper.model.cache import CacheError, EntryState
-from stepper.model.trace import EventKind, MomentId
+from stepper.model.trace import EventKind, MomentId, Phase
 
 _OURS = "stepper."
 _GUARDS = "torch._dynamo.guards"
@@ -110,16 +110,20 @@ class CacheWatcher:
 
     def call_of(self, code: CodeType) -> dict[str, Any] | None:
         """The locals of the call of a code at which this thread stands: one that is compiled, or
-        that looks for an entry."""
+        that looks for an entry, or whose transformed code runs."""
         for compiling in _compilations(sys._getframe(1)):
             if compiling.get("code") is code and type(compiling.get("locals")) is dict:
                 found: dict[str, Any] = compiling["locals"]
                 return found
         recorder = self._recorder
         if recorder is not None and recorder.stepping is not None:
-            local = recorder.stepping.namespace(None).get("L")
+            names, record = recorder.stepping.namespace(None), recorder.stepping.walk.record
+            local = names.get("L")
+            if record.phase is Phase.EXECUTE and record.name.startswith(code.co_qualname):
+                local = names.get("locals")
             if type(local) is dict and all(name in local for name in parameters(code)):
-                return local
+                wanted = {*parameters(code), *code.co_freevars}
+                return {name: value for name, value in local.items() if name in wanted}
         return None
 
     def _on_invalidated(self, manager: Any, obj_str: str) -> None:

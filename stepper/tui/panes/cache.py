@@ -55,7 +55,7 @@ from stepper.tui.prompt import Prompt
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.tree_lines import TreeLines
 
-_WHERE = "; of N: of the call recorded at moment N; empty: of that at the stop"
+_WHERE = " (empty: the call here; of N: a recorded one)"
 _OF = re.compile(r"of\s+(?P<moment>\d+)\s*(?:\((?P<given>.*)\))?")
 
 _NOTHING = "the cache is empty: nothing has been compiled yet"
