@@ -77,6 +77,20 @@ stepper_fields(PyObject *object)
     return found;
 }
 
+PyObject *
+stepper_attribute(PyObject *object, PyObject *name)
+{
+    PyObject *dict;
+    (void)attributes_of(object, &dict);
+    if (dict != NULL) {
+        PyObject *found = PyDict_GetItemWithError(dict, name);
+        if (found != NULL || PyErr_Occurred()) {
+            return Py_XNewRef(found);
+        }
+    }
+    return PyObject_GetAttr(object, name);
+}
+
 static PyObject *
 fields(PyObject *Py_UNUSED(module), PyObject *object)
 {

@@ -8,4 +8,8 @@
 /* A dictionary of the object's attributes: its own, or a new one. Runs nothing. */
 PyObject *stepper_fields(PyObject *object);
 
+/* What `object.name` is, for an attribute that the object has itself if anybody has it: found
+   without a look at its class where the object has a dictionary. A new reference. */
+PyObject *stepper_attribute(PyObject *object, PyObject *name);
+
 #endif

@@ -5,6 +5,8 @@
 
 #include "steps.h"
 
+#include "fields.h"
+
 #include "grow.h"
 
 static PyObject *str_instruction_pointer, *str_stack, *str_symbolic_locals, *str_block_stack,
@@ -194,13 +196,13 @@ look_free(Look *look)
 int
 look_stack(PyObject *tx, Look *look)
 {
-    PyObject *ip = PyObject_GetAttr(tx, str_instruction_pointer);
+    PyObject *ip = stepper_attribute(tx, str_instruction_pointer);
     look->ip = ip == NULL ? -1 : PyLong_AsSsize_t(ip);
     Py_XDECREF(ip);
     if (look->ip == -1 && PyErr_Occurred()) {
         return -1;
     }
-    if ((look->stack = PyObject_GetAttr(tx, str_stack)) == NULL) {
+    if ((look->stack = stepper_attribute(tx, str_stack)) == NULL) {
         return -1;
     }
     if (!PyList_Check(look->stack)) {
@@ -213,9 +215,9 @@ look_stack(PyObject *tx, Look *look)
 int
 look_rest(PyObject *tx, Look *look)
 {
-    if ((look->locals = PyObject_GetAttr(tx, str_symbolic_locals)) == NULL
-        || (look->blocks = PyObject_GetAttr(tx, str_block_stack)) == NULL
-        || (look->speculation = PyObject_GetAttr(tx, str_current_speculation)) == NULL) {
+    if ((look->locals = stepper_attribute(tx, str_symbolic_locals)) == NULL
+        || (look->blocks = stepper_attribute(tx, str_block_stack)) == NULL
+        || (look->speculation = stepper_attribute(tx, str_current_speculation)) == NULL) {
         return -1;
     }
     if (!PyDict_Check(look->locals) || !PyList_Check(look->blocks)) {
