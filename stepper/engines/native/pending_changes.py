@@ -21,6 +21,7 @@ from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.lists import ListVariable
 from stepper.engines.native.variables.namespace import NamespaceVariable
+from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable
 
 
 def keep_sources(codegen: PyCodegen, roots: Sequence[VariableTracker]) -> None:
@@ -135,6 +136,16 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
                 codegen.emit("LOAD_FAST", kept)
             codegen.call_method(method == "update")
             codegen.pop_top()
+    elif isinstance(owner, UserDefinedObjectVariable) and owner.has_setattr():
+        # Its own method has been interpreted: what is pending is what that stored.
+        kept = codegen.temporary()
+        codegen.store(kept)
+        codegen.load_callable(owner.generic_setattr_method)
+        codegen(owner)
+        codegen.load_const(name)
+        codegen.emit("LOAD_FAST", kept)
+        codegen.call(3)
+        codegen.pop_top()
     else:
         codegen(owner)
         codegen.emit("STORE_ATTR", name)

@@ -78,6 +78,11 @@ class SideEffects:
             return None
         return self.attributes.get(key, {}).get(name)
 
+    def stored_names(self, owner: VariableTracker) -> frozenset[str]:
+        """The names of all that was stored in the object."""
+        key = owner.mutation_type
+        return frozenset(() if key is None else self.attributes.get(key, {}))
+
     @property
     def pending(self) -> bool:
         """Whether anything that existed before was changed."""

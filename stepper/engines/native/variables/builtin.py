@@ -151,6 +151,8 @@ def binary_op(
                 each.is_python_constant() and type(each.as_python_constant()) in _NUMBERS
             ):
                 raise unimplemented(f"an operator of a tensor and {each.describe()}")
+        if not isinstance(a, TensorVariable):  # what stands left is not changed, and has no name
+            operation = _NOT_IN_PLACE.get(operation, operation)
         return tx.call_in_graph("call_function", operation, [a, b], {})
     options = VariableTracker.propagate(a, b)
     if isinstance(a, lists.BaseListVariable) and isinstance(b, lists.BaseListVariable):

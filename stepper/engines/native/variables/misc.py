@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.user_defined import lookup
 
 if TYPE_CHECKING:
@@ -77,8 +78,37 @@ class SuperVariable(VariableTracker):
         rest = mro[mro.index(start) + 1 :]
         if name == "__getattribute__" and lookup(rest, name) is object.__dict__[name]:
             return GenericGetattrVariable(self.objvar, **self.propagate(self, self.objvar))
+        method = getattr(self.objvar, "generic_setattr_method", None)
+        if name == "__setattr__" and lookup(rest, name) is method:
+            return GenericSetattrVariable(self.objvar, **self.propagate(self, self.objvar))
         found: VariableTracker = find(tx, name, rest)
         return found.with_guards(self.guards)
+
+
+class GenericSetattrVariable(VariableTracker):
+    """`object.__setattr__` of an object, or `nn.Module.__setattr__` of a module.
+
+    obj: the object.
+    """
+
+    def __init__(self, obj: VariableTracker, **options: Any) -> None:
+        super().__init__(**options)
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return type(object().__str__)
+
+    def call_function(
+        self,
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        store = getattr(self.obj, "generic_setattr", None)
+        if store is None or len(args) != 2 or kwargs:
+            raise self.refuse("a call")
+        store(tx, args[0].as_python_constant(), args[1])
+        return ConstantVariable(None)
 
 
 class GenericGetattrVariable(VariableTracker):

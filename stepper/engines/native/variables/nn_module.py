@@ -15,6 +15,7 @@ from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.guards import has_hooks
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.engines.native.variables.user_defined import (
     AttributeMissing,
     UserDefinedObjectVariable,
@@ -27,22 +28,63 @@ if TYPE_CHECKING:
 _GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks",
                  "_global_backward_pre_hooks")  # fmt: skip
 
+_REGISTRIES = ("_parameters", "_buffers", "_modules")
+"""Where a module has what is no plain attribute."""
+
+_OF_CALLS = frozenset(
+    {
+        "forward", "_call_impl", "_compiled_call_impl", "_forward_hooks", "_forward_pre_hooks",
+        "_backward_hooks", "_backward_pre_hooks", "_non_persistent_buffers_set",
+    }
+)  # fmt: skip
+"""Attributes that decide what calling the module means."""
+
 
 def has_global_hooks() -> bool:
     """Whether hooks are registered for all modules."""
     return any(getattr(torch.nn.modules.module, name, None) for name in _GLOBAL_HOOKS)
 
 
+def has_buffer_hooks() -> bool:
+    """Whether hooks are registered for all buffers that a module gets."""
+    return bool(torch.nn.modules.module._global_buffer_registration_hooks)
+
+
+def is_plain(tx: InstructionTranslatorBase, value: VariableTracker) -> bool:
+    """Whether a module that gets this value does not register it."""
+    if isinstance(value, TensorVariable):
+        plain = value.class_type is torch.Tensor
+        return plain and not value.has_attribute(tx, "_is_buffer")
+    try:
+        kind = value.python_type()
+    except NotImplementedError:
+        return False
+    return not issubclass(kind, torch.Tensor | torch.nn.Module)
+
+
 class NNModuleVariable(UserDefinedObjectVariable):
-    """A module."""
+    """A module.
+
+    Of what is stored in it, it takes plain attributes, and tensors in the place of a buffer.
+    """
+
+    generic_setattr_method = staticmethod(torch.nn.Module.__setattr__)
+
+    def _refuse_if_changed(
+        self, tx: InstructionTranslatorBase, registry: dict[str, object], name: str
+    ) -> None:
+        known = tx.output.variables.get(id(registry))
+        if known is not None and tx.output.side_effects.latest(known[1]) is not known[1]:
+            raise self.refuse(f"attribute {name}, which is going to be changed,")
 
     def missing(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
         mro = type(self.value).__mro__
         if lookup(mro, "__getattr__") is not torch.nn.Module.__dict__["__getattr__"]:
             raise self.refuse(f"attribute {name}")
         fields = self.instance_dict()
-        for where in ("_parameters", "_buffers", "_modules"):
+        for where in _REGISTRIES:
             if name in fields[where]:
+                self._refuse_if_changed(tx, fields[where], where)
                 return tx.build(AttrSource(self._source(), name), fields[where][name])
         if self.source is not None:
             condition = f"not hasattr({self.source.name()}, {name!r})"
@@ -51,8 +93,40 @@ class NNModuleVariable(UserDefinedObjectVariable):
             f"AttributeError: {type(self.value).__name__} has no attribute {name}"
         )
 
-    def var_setattr(self, tx: InstructionTranslatorBase, name: str, value: VariableTracker) -> None:
-        raise self.refuse(f"assignment to attribute {name}")
+    def generic_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        if name in _REGISTRIES:
+            stored = tx.output.side_effects.stored_names(self)
+            if not stored.isdisjoint(self.instance_dict()[name]):
+                raise self.refuse(f"attribute {name}, which is going to be changed,")
+        return super().generic_getattr(tx, name)
+
+    def generic_setattr(
+        self, tx: InstructionTranslatorBase, name: str, value: VariableTracker
+    ) -> None:
+        value = tx.realize(value)
+        if name in _OF_CALLS or name in _REGISTRIES or not is_plain(tx, value):
+            raise self.refuse(f"assignment to attribute {name}")
+        fields = self.instance_dict()
+        where = next((each for each in _REGISTRIES if name in fields[each]), None)
+        if where is not None:
+            if where != "_buffers" or not isinstance(value, TensorVariable) or has_buffer_hooks():
+                raise self.refuse(f"assignment to {name} of {where}")
+            of_class = lookup(type(self.value).__mro__, "register_buffer")
+            known = tx.output.variables.get(id(fields[where]))
+            if of_class is not torch.nn.Module.register_buffer or known is not None:
+                raise self.refuse(f"assignment to buffer {name}")
+        condition = " and ".join(
+            f"({name!r} in {self._source().name()}.{each}) == {each == where}"
+            for each in _REGISTRIES
+        )
+        tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
+        if where is None:
+            super().generic_setattr(tx, name, value)
+        else:
+            tx.output.side_effects.store_attr(self, name, value)
+
+    def in_own_dict(self, name: str) -> bool:
+        return super().in_own_dict(name) and name not in self.instance_dict()["_buffers"]
 
     def truth(self, tx: InstructionTranslatorBase) -> bool:
         if hasattr(type(self.value), "__len__"):

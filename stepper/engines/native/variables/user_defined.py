@@ -90,7 +90,12 @@ class UserDefinedClassVariable(UserDefinedVariable):
 
 
 class UserDefinedObjectVariable(UserDefinedVariable):
-    """An object."""
+    """An object.
+
+    generic_setattr_method: what stores its attributes, unless its class has another method.
+    """
+
+    generic_setattr_method: Any = staticmethod(object.__setattr__)
 
     def describe(self) -> str:
         name = f"object of class {type(self.value).__qualname__}"
@@ -225,15 +230,33 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return tx.build(source, found).with_guards(self.guards)
 
     def var_setattr(self, tx: InstructionTranslatorBase, name: str, value: VariableTracker) -> None:
+        if self.has_setattr():
+            self._special(tx, "__setattr__", [ConstantVariable(name), value])
+        else:
+            self.generic_setattr(tx, name, value)
+
+    def has_setattr(self) -> bool:
+        """Whether its class has a method of its own for storing attributes."""
+        return lookup(type(self.value).__mro__, "__setattr__") is not self.generic_setattr_method
+
+    def generic_setattr(
+        self, tx: InstructionTranslatorBase, name: str, value: VariableTracker
+    ) -> None:
+        """What `generic_setattr_method` does."""
         kind = type(self.value)
         of_class = lookup(kind.__mro__, name)
-        if (
-            lookup(kind.__mro__, "__setattr__") is not object.__dict__["__setattr__"]
-            or (of_class is not _MISSING and is_data_descriptor(of_class))
-            or not kind.__dictoffset__
-        ):
+        if type(of_class) is property and type(of_class.fset) is types.FunctionType:
+            source = AttrSource(AttrSource(TypeSource(self._source()), name), "fset")
+            tx.build(source, of_class.fset).call_function(tx, [self, value], {})
+            return
+        in_slot = type(of_class) is types.MemberDescriptorType
+        if not in_slot and (is_data_descriptor(of_class) or not kind.__dictoffset__):
             raise self.refuse(f"assignment to attribute {name}")
         tx.output.side_effects.store_attr(self, name, value)
+
+    def in_own_dict(self, name: str) -> bool:
+        """Whether what is stored under the name goes into the object's dictionary."""
+        return type(lookup(type(self.value).__mro__, name)) is not types.MemberDescriptorType
 
     def call_function(
         self,
@@ -297,7 +320,8 @@ class InstanceDictVariable(VariableTracker):
 
     def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
         name = item.as_python_constant()
-        if tx.output.side_effects.load_attr(self.obj, name) is not None:
+        stored = tx.output.side_effects.load_attr(self.obj, name)
+        if stored is not None and self.obj.in_own_dict(name):
             return True
         present = name in self.obj.instance_dict()
         source = self.obj.source

@@ -1,0 +1,200 @@
+"""Attributes that a captured frame stores: pending until the graph has run, seen by what follows,
+checked, and given up where storing means more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from stepper import native
+from stepper.engines.native.observer import Explanation
+from tests.engines.native.harness import check, run_graph
+
+
+class Counter(nn.Module):
+    calls: int
+    running: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lin = nn.Linear(2, 2)
+        self.calls = 0
+        self.last: Any = None
+        self.register_buffer("running", torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        y: torch.Tensor = self.lin(x) * self.calls
+        self.last = y
+        self.running = self.running * 0.5 + y.mean(0)
+        return y + self.running
+
+
+def both(make: Any, *args: Any, calls: int = 3) -> Explanation:
+    """Calls of an object captured and of another not captured do the same; what was captured."""
+    from stepper.engines.native.observer import OBSERVERS
+
+    torch.manual_seed(0)
+    plain = make()
+    torch.manual_seed(0)
+    one = make()
+    captured = native.optimize(run_graph)(one)
+    explanation = OBSERVERS.explanation = Explanation()
+    try:
+        for _ in range(calls):
+            assert torch.allclose(plain(*args), captured(*args)), str(explanation)
+            for name, value in vars(plain).items():
+                if isinstance(value, int | torch.Tensor):
+                    assert torch.equal(torch.as_tensor(value), torch.as_tensor(vars(one)[name]))
+    finally:
+        OBSERVERS.explanation = None
+    if isinstance(plain, nn.Module):
+        for (name, a), (_, b) in zip(plain.named_buffers(), one.named_buffers(), strict=True):
+            assert torch.allclose(a, b), name
+    return explanation
+
+
+def test_a_module_counts_its_calls_and_keeps_a_buffer() -> None:
+    explanation = both(Counter, torch.ones(3, 2))
+    assert not explanation.breaks, str(explanation)
+    assert not explanation.skips
+
+
+def test_a_stored_attribute_is_checked_at_the_next_call() -> None:
+    class Model(nn.Module):
+        scale = 1.0
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = x * self.scale
+            self.scale = 3.0
+            return y
+
+    model = Model()
+    captured = native.optimize(run_graph)(model)
+    assert [captured(torch.ones(1)).item() for _ in range(3)] == [1, 3, 3]
+    model.scale = 5.0
+    assert captured(torch.ones(1)).item() == 5
+
+
+def test_a_buffer_registered_later_under_the_name_is_noticed() -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.seen = x + 1
+            return x * 2
+
+    model = Model()
+    captured = native.optimize(run_graph)(model)
+    captured(torch.ones(1))
+    assert "seen" in vars(model)
+    del model.seen
+    model.register_buffer("seen", torch.zeros(1))
+    captured(torch.ones(1))
+    assert model.state_dict()["seen"].item() == 2
+    assert "seen" not in vars(model)
+
+
+def test_registers_and_calls_are_not_stored_into_unseen() -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("b", torch.ones(2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.b = self.b + x
+            total = torch.zeros(2)
+            for each in self._buffers.values():
+                assert each is not None
+                total = total + each
+            return total
+
+    both(Model, torch.ones(2))
+
+    class Replaced(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.weight = nn.Parameter(x.detach() + 1)
+            return self.weight * 2
+
+    explanation = both(Replaced, torch.ones(2))
+    assert explanation.breaks
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+    def __init__(self) -> None:
+        self.a, self.b = 1, 2
+
+
+class Setter:
+    def __init__(self) -> None:
+        self.raw = 1
+
+    @property
+    def doubled(self) -> int:
+        return self.raw * 2
+
+    @doubled.setter
+    def doubled(self, value: int) -> None:
+        self.raw = value // 2
+
+
+class Logged:
+    def __init__(self) -> None:
+        self.names: Any = []
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "names":
+            self.names.append(name)
+            value = (value, name)
+        super().__setattr__(name, value)
+
+
+def test_slots_setters_and_methods_of_ones_own() -> None:
+    def f(x: torch.Tensor, slotted: Any, setter: Any, logged: Any) -> Any:
+        slotted.a += 5
+        setter.doubled = 8
+        logged.first = x * slotted.a
+        logged.second = setter.doubled
+        return x + slotted.a + setter.raw, list(logged.names), slotted.a, slotted.b
+
+    explanation = check(f, torch.ones(2), Slotted(), Setter(), Logged())
+    assert explanation.graph_count == 1, str(explanation)
+    assert not explanation.breaks
+
+
+def test_two_names_of_one_object_see_one_state() -> None:
+    class Box:
+        value = 0
+
+    def f(x: torch.Tensor, a: Any, b: Any) -> Any:
+        a.value = 1
+        b.value = 2
+        return x + a.value
+
+    captured = native.optimize(run_graph)(f)
+    one, other = Box(), Box()
+    assert captured(torch.zeros(1), one, other).item() == 1
+    assert captured(torch.zeros(1), one, one).item() == 2
+    assert (one.value, other.value) == (2, 2)
+
+
+def test_an_attribute_stored_before_a_failing_operator_is_stored() -> None:
+    class Box:
+        value = 0
+
+    def f(x: torch.Tensor, i: torch.Tensor, box: Any) -> torch.Tensor:
+        box.value += 1
+        y = x[i]
+        box.value += 1
+        return y
+
+    box = Box()
+    captured = native.optimize(run_graph)(f)
+    captured(torch.ones(2), torch.tensor([1]), box)
+    assert box.value == 2
+    with pytest.raises(IndexError):
+        captured(torch.ones(2), torch.tensor([7]), box)
+    assert box.value == 3
