@@ -9,7 +9,7 @@
 /* stepper.debuggee.faces.Recipe */
 enum { SPECIAL = 0, NAMED = 1, SEQUENCE = 2, LAZY = 3, CONSTANT = 4, MAPPING = 5 };
 enum { MAX_ITEMS = 100 };   /* stepper.debuggee.faces.MAX_ITEMS */
-enum { MAX_TEXT = 200 };    /* stepper.engines.dynamo.describe.MAX_TEXT */
+enum { MAX_TEXT = 200 };    /* stepper.engines.common.words.MAX_TEXT */
 
 typedef struct {
     PyObject_HEAD

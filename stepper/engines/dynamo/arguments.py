@@ -21,7 +21,7 @@ import torch
 from torch._C._dynamo import eval_frame as native
 
 from stepper.debuggee.evaluator import describe_exception
-from stepper.engines.dynamo.guard_tree import object_text
+from stepper.engines.common.words import object_text
 from stepper.engines.dynamo.hits import by_hand
 from stepper.model.cache import CacheError, Comparison
 

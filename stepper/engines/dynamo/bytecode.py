@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import dis
 import itertools
-import linecache
-import opcode
 import operator
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 import torch
 
+from stepper.engines.common.code_listing import argument_texts, code_in_words, instructions
 from stepper.engines.dynamo.calls import callees
-from stepper.engines.dynamo.describe import plain_text
 from stepper.model.program import Code, Instruction
 
 _TORCH_INTERNAL = re.compile(
@@ -25,18 +23,8 @@ _TORCH_INTERNAL = re.compile(
 _TORCH = os.path.join(os.path.dirname(torch.__file__), "")
 _PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 _RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
-_OPERATORS: list[str] = [symbol for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]
 _JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
-_NOWHERE = (None, None, None, None)
-_PARTS = [operator.itemgetter(part) for part in range(4)]
-"""Of a place: line, last line, column, last column."""
-_opname_of, _arg_of, _argval_of, _offset_of, _positions_of, _target_of, _entry_of = map(
-    operator.attrgetter,
-    ("opname", "arg", "argval", "offset", "positions", "target", "exn_tab_entry"),
-)
-_line_of = operator.itemgetter(2)
-MAX_ARGUMENT = 120
-"""Characters of an instruction's argument in words."""
+_offset_of, _target_of, _entry_of = map(operator.attrgetter, ("offset", "target", "exn_tab_entry"))
 
 
 class CodeBook:
@@ -104,17 +92,7 @@ class CodeBook:
         qualname: str = "",
     ) -> Code:
         self._count += 1
-        first, source = _source(code)
-        made = Code(
-            id=self._count,
-            name=name or code.co_name,
-            qualname=qualname or code.co_qualname,
-            filename=code.co_filename,
-            first_line=code.co_firstlineno,
-            instructions=instructions,
-            source_first_line=first,
-            source=source,
-        )
+        made = code_in_words(code, self._count, instructions, name, qualname)
         self._store(made)
         return made
 
@@ -123,10 +101,10 @@ def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
     listed = list(dis.get_instructions(code))
     index_of = {offset: index for index, offset in enumerate(map(_offset_of, listed))}
     targets = [index_of.get(each.argval) if each.opcode in _JUMPS else None for each in listed]
-    texts = _arguments(code, listed, targets)
+    texts = argument_texts(code, listed, targets)
     for index, callee in callees(code, listed).items():
         texts[index] = callee
-    return _instructions(listed, texts, targets, itertools.repeat(None))
+    return instructions(listed, texts, targets, itertools.repeat(None))
 
 
 def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
@@ -137,67 +115,7 @@ def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
     handlers = [
         None if entry is None else index_of.get(entry.target) for entry in map(_entry_of, listed)
     ]
-    return _instructions(listed, _arguments(tx.f_code, listed, targets), targets, handlers)
-
-
-def _instructions(
-    listed: Sequence[Any],
-    texts: list[str],
-    targets: list[int | None],
-    handlers: Iterable[int | None],
-) -> tuple[Instruction, ...]:
-    # Column by column, since a loop over thousands of rows is slow in the midst of the compiler.
-    places = [place or _NOWHERE for place in map(_positions_of, listed)]
-    columns = (map(_opname_of, listed), map(_arg_of, listed), texts, map(_offset_of, listed))
-    where = (map(part, places) for part in _PARTS)
-    return tuple(map(Instruction, itertools.count(), *columns, *where, targets, handlers))
-
-
-def _arguments(code: CodeType, listed: Sequence[Any], targets: list[int | None]) -> list[str]:
-    return [
-        # A name, or a constant that is a string; Dynamo writes names into instructions of its own
-        # without a number for them.
-        value
-        if type(value) is str and value.isidentifier() and len(value) <= MAX_ARGUMENT
-        else ""
-        if target is not None
-        else _argument(code, each, value)
-        for each, value, target in zip(listed, map(_argval_of, listed), targets, strict=True)
-    ]
-
-
-def _argument(code: CodeType, instruction: Any, value: object) -> str:
-    """The argument in words of an instruction that is no jump; a constant may be any object, so
-    only plain ones are shown in full."""
-    argument: int | None = instruction.arg
-    if argument is None and type(value) is not str:
-        return ""
-    match instruction.opname:
-        case "BINARY_OP" if argument is not None:
-            return _OPERATORS[argument]
-        case "FORMAT_VALUE" if argument is not None:
-            return ("", "str", "repr", "ascii")[argument & 3] + (
-                " with format" if argument & 4 else ""
-            )
-        case "KW_NAMES" if argument is not None and argument < len(code.co_consts):
-            value = code.co_consts[argument]  # Dynamo's own instruction may not know it
-    if type(value) is CodeType:
-        return f"<code {value.co_name}>"
-    return plain_text(value)[:MAX_ARGUMENT]
-
-
-def _source(code: CodeType) -> tuple[int, tuple[str, ...]]:
-    """The lines of the whole function, from the first line that belongs to it to the last."""
-    first = last = code.co_firstlineno
-    pending = [code]
-    while pending:
-        current = pending.pop()
-        last = max(last, *filter(None, map(_line_of, current.co_lines())), 0)
-        pending += [constant for constant in current.co_consts if type(constant) is CodeType]
-    lines: Sequence[str] = linecache.getlines(code.co_filename)
-    if not 1 <= first <= len(lines):
-        return 0, ()
-    return first, tuple(map(str.rstrip, lines[first - 1 : last], itertools.repeat("\r\n")))
+    return instructions(listed, argument_texts(tx.f_code, listed, targets), targets, handlers)
 
 
 def resumed_function(code: CodeType) -> str:

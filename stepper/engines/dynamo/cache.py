@@ -30,9 +30,9 @@ from torch._C._dynamo import eval_frame as native
 from torch._dynamo import config, convert_frame
 from torch._dynamo.guards import DeletedGuardManagerWrapper
 
+from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode, graphs
 from stepper.engines.dynamo.assembler import to_text
-from stepper.engines.dynamo.describe import callable_name, plain_text
 from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
 from stepper.engines.dynamo.lifelines import Bond, all_bonds, bonds_of, holders, references
 from stepper.engines.dynamo.versions import region_of

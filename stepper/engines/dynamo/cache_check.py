@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from stepper.debuggee.evaluator import describe_exception
+from stepper.engines.common.words import object_text
 from stepper.engines.dynamo import arguments
 from stepper.engines.dynamo.cache import BOOK, CacheBook, KnownEntry, locked
-from stepper.engines.dynamo.guard_tree import object_text
 from stepper.engines.dynamo.toolkit import Toolkit
 from stepper.model.cache import (
     CacheCheck,

@@ -12,11 +12,11 @@ from types import CodeType
 from typing import Any
 
 from stepper.debuggee.program_names import ProgramNames, program_frame
+from stepper.engines.common.words import object_text
 from stepper.engines.dynamo import arguments, bytecode, cache_check, portable_code, rebuilt
 from stepper.engines.dynamo.arguments import call, copies, same_random_numbers, uncompiled
 from stepper.engines.dynamo.cache import BOOK, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
-from stepper.engines.dynamo.guard_tree import object_text
 from stepper.model.cache import (
     CacheCheck,
     CacheError,

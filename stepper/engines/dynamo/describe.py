@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import collections
 import operator
-import types
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -44,26 +43,21 @@ from stepper.debuggee.faces import (
     Flavour,
     Recipe,
 )
-from stepper.engines.dynamo.tensors import fake_tensor_meta, known_tensor_meta, symbol_text
+from stepper.engines.common.tensors import fake_tensor_meta, known_tensor_meta, symbol_text
+from stepper.engines.common.words import (
+    MUTABILITY,
+    callable_name,
+    class_name,
+    is_plain,
+    is_subclass,
+    plain_text,
+)
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Block
 from stepper.model.value import Item, TensorMeta, Value, ValueId
 from stepper.recording.packing import pack
 
-MAX_TEXT = 200
-"""Characters of a constant's text."""
-
-_type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
 _mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-_is_subclass = type.__subclasscheck__
-"""(parent, child): asks neither. A lookup would ask a metaclass's `__hash__`, `in` its `__eq__`."""
-
-_PLAIN_TYPES = frozenset(
-    {
-        type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
-        torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format,
-    }
-)  # fmt: skip
 
 _DICTS = frozenset({collections.OrderedDict, collections.defaultdict})
 """Kinds of dict that are read here; an exact one is read in C."""
@@ -71,66 +65,11 @@ _DICTS = frozenset({collections.OrderedDict, collections.defaultdict})
 _IMMUTABLE = "immutable"
 _WITH_ATTRIBUTES = ("AttributeMutationNew", "AttributeMutationExisting")
 
-_MUTABILITY = {
-    "ValueMutationNew": "new value",
-    "ValueMutationExisting": "existing value",
-    "AttributeMutationNew": "new object",
-    "AttributeMutationExisting": "existing object",
-}
-
 Number = Callable[[object], ValueId]
 Special = Callable[["Describer", type, dict[str, Any], Number], Value | None]
 
 
 _number_of = operator.attrgetter("value")
-
-
-def is_plain(kind: type) -> bool:
-    """Whether values of a type can be shown by their own repr."""
-    return type(kind) is type and kind in _PLAIN_TYPES
-
-
-def plain_text(value: object) -> str:
-    """A bounded repr for exact builtin and torch types; for anything else, only its type."""
-    kind = type(value)
-    if kind is str or kind is bytes:
-        if len(value) > MAX_TEXT:  # type: ignore[arg-type]
-            return f"{value[:MAX_TEXT]!r}…"  # type: ignore[index]
-        return repr(value)
-    if kind is int:
-        bits = value.bit_length()  # type: ignore[attr-defined]
-        return repr(value) if bits <= 4 * MAX_TEXT else f"<int of {bits} bits>"
-    if value is None or kind is bool or is_plain(kind):
-        return repr(value)
-    if kind is tuple or kind is list or kind is frozenset:
-        inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]
-        inner += ", …" if len(value) > 10 else ""  # type: ignore[arg-type]
-        if kind is tuple:
-            return f"({inner},)" if len(value) == 1 else f"({inner})"  # type: ignore[arg-type]
-        return f"[{inner}]" if kind is list else f"frozenset({{{inner}}})"
-    return callable_name(value) or f"<{_type_name(kind)}>"
-
-
-def callable_name(value: object) -> str:
-    """The qualified name of a function, builtin, class or module; empty for anything else."""
-    kind = type(value)
-    if (
-        kind is types.FunctionType
-        or kind is types.BuiltinFunctionType
-        or kind is types.MethodDescriptorType
-    ):
-        module = getattr(value, "__module__", None)
-        name = str(value.__qualname__)  # type: ignore[attr-defined]
-        name = name.replace("_VariableFunctionsClass.", "")  # where torch.add really lives
-        return (
-            f"{module}.{name}" if type(module) is str and module not in ("", "__main__") else name
-        )
-    if _is_subclass(type, kind):
-        return _type_name(value)  # type: ignore[arg-type]
-    if kind is types.ModuleType:
-        name = fields_of(value).get("__name__", "")
-        return name if type(name) is str else ""
-    return ""
 
 
 class Describer:
@@ -151,7 +90,7 @@ class Describer:
 
     def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
         """See `stepper.debuggee.faces.Describer`."""
-        cls = _type_name(kind)
+        cls = class_name(kind)
         names = [base.__name__ for base in _mro(kind)]
         special = next((_SPECIAL[name] for name in names if name in _SPECIAL), None)
         recipe: Recipe
@@ -201,14 +140,14 @@ class Describer:
             value_type = fields.get("module_type")
         if value_type is None:
             value_type = fields.get("user_cls")
-        if value_type is not None and _is_subclass(type, type(value_type)):
-            return _type_name(value_type), name
-        return _type_name(type(fields["value"])) if "value" in fields else "", name
+        if value_type is not None and is_subclass(type, type(value_type)):
+            return class_name(value_type), name
+        return class_name(type(fields["value"])) if "value" in fields else "", name
 
     def mutability(self, kind: type) -> tuple[str, bool]:
         """See `stepper.debuggee.faces.Describer`."""
         name = kind.__name__
-        return _MUTABILITY.get(name, name), name in _WITH_ATTRIBUTES
+        return MUTABILITY.get(name, name), name in _WITH_ATTRIBUTES
 
     def key_text(self, key: object) -> str:
         """See `stepper.debuggee.faces.Describer`."""
@@ -287,7 +226,7 @@ def _described(
     **facts: Any,
 ) -> Value:
     """A description with what there is to say of any tracker."""
-    cls = _type_name(kind)
+    cls = class_name(kind)
     source = fields.get("source")
     mutation = fields.get("mutation_type")
     return Value(
@@ -311,7 +250,7 @@ def _constant(describer: Describer, kind: type, fields: dict[str, Any], number: 
     value = fields["value"]
     text = plain_text(value)
     return _described(
-        describer, kind, fields, type_name=_type_name(type(value)), text=text, constant=text
+        describer, kind, fields, type_name=class_name(type(value)), text=text, constant=text
     )
 
 
@@ -328,7 +267,7 @@ def _tensor(describer: Describer, kind: type, fields: dict[str, Any], number: Nu
         meta = known_tensor_meta(
             fields.get("dtype"), size, fields.get("stride"), fields.get("device"),
             fields.get("requires_grad"), fields.get("layout"),
-            "" if subclass is None or subclass is torch.Tensor else _type_name(subclass),
+            "" if subclass is None or subclass is torch.Tensor else class_name(subclass),
         )  # fmt: skip
     else:
         # Only the sizes are not the tracker's own: they are symbols.
@@ -356,7 +295,7 @@ def _range_or_slice(
     describer: Describer, kind: type, fields: dict[str, Any], number: Number
 ) -> Value:
     items = _named(number, zip((".start", ".stop", ".step"), fields["items"], strict=False))
-    type_name = _PYTHON_TYPES.get(_type_name(kind), _type_name(kind))
+    type_name = _PYTHON_TYPES.get(class_name(kind), class_name(kind))
     return _described(describer, kind, fields, text=type_name, items=items)
 
 
@@ -387,8 +326,8 @@ def _set(describer: Describer, kind: type, fields: dict[str, Any], number: Numbe
 def _container(
     describer: Describer, kind: type, fields: dict[str, Any], items: tuple[Item, ...], length: int
 ) -> Value:
-    name = _PYTHON_TYPES.get(_type_name(kind), "")
-    text = _builtin_name(kind) or f"{name or _type_name(kind)} of {length}"
+    name = _PYTHON_TYPES.get(class_name(kind), "")
+    text = _builtin_name(kind) or f"{name or class_name(kind)} of {length}"
     return _described(describer, kind, fields, text=text, items=items, length=length)
 
 
@@ -412,7 +351,7 @@ def _key_text(key: object) -> str:
         inner_text = ", ".join(_key_text(item) for item in items[:10])
         return f"({inner_text}{', …' if len(items) > 10 else ''})"
     proxy = fields.get("proxy")
-    return f"<{_type_name(type(tracker))}>" if proxy is None else f"%{proxy.node.name}"
+    return f"<{class_name(type(tracker))}>" if proxy is None else f"%{proxy.node.name}"
 
 
 def _cell(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
@@ -429,7 +368,7 @@ def _lazy_words(cache: Any) -> tuple[str, str | None]:
     """The type of a lazy tracker's value, and the value when it is a constant: Dynamo has that at
     hand, too, and only its guard is put off."""
     kind = type(cache.value)
-    return _type_name(kind), plain_text(cache.value) if is_plain(kind) else None
+    return class_name(kind), plain_text(cache.value) if is_plain(kind) else None
 
 
 def _lazy_facts(type_name: str, text: str | None) -> dict[str, Any]:
@@ -439,7 +378,7 @@ def _lazy_facts(type_name: str, text: str | None) -> dict[str, Any]:
 
 def is_tracker(value: object) -> bool:
     """Whether it is a VariableTracker, asked of its type only."""
-    return _is_subclass(VariableTracker, type(value))
+    return is_subclass(VariableTracker, type(value))
 
 
 _SPECIAL: dict[str, Special] = {

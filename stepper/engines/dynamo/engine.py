@@ -25,11 +25,12 @@ from stepper._C import fields as fields_of
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
 from stepper.debuggee.recorder import Recorder
+from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.cache_face import DynamoCache
 from stepper.engines.dynamo.cache_watch import CacheWatcher
-from stepper.engines.dynamo.describe import Describer, callable_name, plain_text
+from stepper.engines.dynamo.describe import Describer
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.lookups import LookupWatcher

@@ -25,8 +25,8 @@ from stepper.debuggee.execution import Executions, Graph, Program
 from stepper.debuggee.instruction_events import Events, make_events
 from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.walks import Described
+from stepper.engines.common.words import plain_text
 from stepper.engines.dynamo import bytecode, values, versions
-from stepper.engines.dynamo.describe import plain_text
 from stepper.engines.dynamo.graphs import compiled_names
 from stepper.engines.dynamo.hits import leave_alone
 from stepper.model.program import Code, Instruction, PythonFrame

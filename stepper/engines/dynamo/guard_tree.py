@@ -27,8 +27,8 @@ import torch
 from torch._C._dynamo import guards as C
 from torch.utils._traceback import shorten_filename
 
-from stepper.engines.dynamo.describe import is_plain, plain_text
-from stepper.engines.dynamo.tensors import fake_tensor_meta
+from stepper.engines.common.tensors import fake_tensor_meta
+from stepper.engines.common.words import is_plain, object_text, plain_text
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
 
@@ -320,25 +320,6 @@ def identity_of(row: GuardRow) -> int | None:
 
 
 # -- in words ----------------------------------------------------------------------------------
-
-
-def object_text(value: object) -> str:
-    """An object of the program in words, without asking it anything."""
-    meta = fake_tensor_meta(value)
-    if meta is not None:
-        name = type(value).__name__
-        return f"{name} {meta.brief}" + (", requires_grad" if meta.requires_grad else "")
-    kind = type(value)
-    if kind is torch.Size:
-        return plain_text(tuple(value))  # type: ignore[arg-type]
-    text = plain_text(value)
-    if isinstance(value, type):
-        return f"class {text}"
-    if not is_plain(kind) and callable(value) and not text.startswith("<"):
-        return f"{'function' if kind.__name__ == 'function' else kind.__name__} {text}"
-    if kind is CodeType:
-        return f"code of {value.co_qualname}"  # type: ignore[attr-defined]
-    return text
 
 
 def actual_text(kind: str, value: object) -> str:

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 from torch._dynamo.guards import CheckFunctionManager
 
-from stepper.engines.dynamo.describe import plain_text
-from stepper.engines.dynamo.guard_tree import object_text
+from stepper.engines.common.words import object_text, plain_text
 
 _HEAP_TYPE = 1 << 9
 _HOLDERS = 8

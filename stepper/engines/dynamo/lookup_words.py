@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stepper.debuggee.walks import Described
+from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.dynamo.guard_tree import Check, tensor_fields
 from stepper.engines.dynamo.quiet import Answer, words
-from stepper.engines.dynamo.tensors import fake_tensor_meta
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.value import TensorMeta, Value
 

@@ -16,9 +16,9 @@ from torch.fx import Node
 
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.debuggee.recorder import Recorder
-from stepper.engines.dynamo.describe import callable_name, plain_text
+from stepper.engines.common.tensors import fake_tensor_meta, symbol_text
+from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo.guards_set import GuardsWatcher
-from stepper.engines.dynamo.tensors import fake_tensor_meta, symbol_text
 from stepper.engines.dynamo.versions import source_name
 from stepper.model import trace
 from stepper.model.trace import EventKind

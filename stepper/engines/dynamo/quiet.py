@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stepper.engines.dynamo.describe import is_plain, plain_text
+from stepper.engines.common.words import is_plain, plain_text
 from stepper.engines.dynamo.guard_tree import Check
 from stepper.model.cache import Verdict
 

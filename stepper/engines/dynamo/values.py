@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import collections
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from itertools import islice
 from typing import Any
 
 import torch
 
 from stepper.debuggee.walks import Described
-from stepper.engines.dynamo.describe import callable_name, plain_text
-from stepper.engines.dynamo.tensors import tensor_meta
+from stepper.engines.common.tensors import tensor_meta
+from stepper.engines.common.words import callable_name, class_name, is_subclass, plain_text
 from stepper.model.value import TensorMeta, Value
 
 MAX_ITEMS = 32
@@ -30,8 +30,6 @@ DEPTH = 2
 """Levels of containers that are looked into."""
 _MANY_KEPT = 20_000
 
-_type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
-_is_subclass = type.__subclasscheck__
 
 _SEQUENCES = frozenset({tuple, list, torch.Size, collections.deque})
 _SLICED = frozenset({tuple, list, torch.Size})
@@ -80,7 +78,7 @@ def tensor(value: Any) -> Value:
 def _new_tensor(key: tuple[Any, ...]) -> Value:
     kind, dtype, shape, device, requires_grad, layout, stride = key
     meta = tensor_meta(dtype, shape, stride, device, requires_grad, layout, "")
-    made = Value(cls=_type_name(kind), type=_type_name(kind), text=_tensor_text(meta), tensor=meta)
+    made = Value(cls=class_name(kind), type=class_name(kind), text=_tensor_text(meta), tensor=meta)
     if all(type(size) is int for size in shape):
         if len(_tensors) >= _MANY_KEPT:
             _tensors.clear()
@@ -93,7 +91,7 @@ def _tensor_text(meta: TensorMeta) -> str:
 
 
 def _frozen(value: Any, kind: type) -> Value:
-    name = _type_name(kind)
+    name = class_name(kind)
     if kind in _FROZEN_CALLABLES:
         return Value(cls=name, type=name, text=callable_name(value))
     if kind is types.CodeType:
@@ -140,7 +138,7 @@ def _brief(method: Any) -> Value:
 def _sequence(key: Hashable, value: Any, kind: type, depth: int) -> Described:
     length = len(value)
     if depth == 0:
-        return Described(key, Value(cls=_type_name(kind), text=_count(kind, length)))
+        return Described(key, Value(cls=class_name(kind), text=_count(kind, length)))
     # A copy at once: another thread may change it.
     items = value[:MAX_ITEMS] if kind in _SLICED else list(islice(value, MAX_ITEMS))
     label = "[%d]" if kind in _SEQUENCES else "{%d}"
@@ -151,7 +149,7 @@ def _sequence(key: Hashable, value: Any, kind: type, depth: int) -> Described:
 def _mapping(key: Hashable, value: Any, kind: type, depth: int) -> Described:
     length = len(value)
     if depth == 0:
-        return Described(key, Value(cls=_type_name(kind), text=_count(kind, length)))
+        return Described(key, Value(cls=class_name(kind), text=_count(kind, length)))
     items = list(islice(dict.items(value), MAX_ITEMS))
     children = tuple([(f"[{plain_text(name)}]", _inside(item, depth - 1)) for name, item in items])
     return _container(key, kind, children, length)
@@ -159,9 +157,9 @@ def _mapping(key: Hashable, value: Any, kind: type, depth: int) -> Described:
 
 def _holding(key: Hashable, kind: type, pairs: Any, depth: int) -> Described:
     if depth == 0:
-        return Described(key, Value(cls=_type_name(kind), type=_type_name(kind)))
+        return Described(key, Value(cls=class_name(kind), type=class_name(kind)))
     children = tuple((label, _inside(item, depth - 1)) for label, item in pairs)
-    name = _type_name(kind)
+    name = class_name(kind)
     inner = ", ".join(child.value.brief for _, child in children)
     return Described(key, Value(cls=name, type=name, text=f"{name}({inner})"), children)
 
@@ -169,7 +167,7 @@ def _holding(key: Hashable, kind: type, pairs: Any, depth: int) -> Described:
 def _container(
     key: Hashable, kind: type, children: tuple[tuple[str, Described], ...], length: int
 ) -> Described:
-    name = _type_name(kind)
+    name = class_name(kind)
     inner = ", ".join([child.value.brief for _, child in children[:4]])
     if length > 4:
         inner += ", …"
@@ -192,14 +190,14 @@ _BRACKETS: dict[type, tuple[str, str]] = {
 
 
 def _count(kind: type, length: int) -> str:
-    return f"{_type_name(kind)} of {length}"
+    return f"{class_name(kind)} of {length}"
 
 
 def _other(value: object, kind: type) -> Value:
     """Of an object of any other type, only its type; of a class, its name."""
-    name = _type_name(kind)
-    if _is_subclass(type, kind):
-        return Value(cls=name, type=name, text=f"class {_type_name(value)}")  # type: ignore[arg-type]
+    name = class_name(kind)
+    if is_subclass(type, kind):
+        return Value(cls=name, type=name, text=f"class {class_name(value)}")  # type: ignore[arg-type]
     known = _types.get(name)
     if known is None:
         known = _types[name] = Value(cls=name, type=name, text=f"<{name}>")

@@ -11,8 +11,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from stepper._C import Facts
 from stepper.debuggee.faces import (
     BY_ENGINE,
@@ -23,76 +21,24 @@ from stepper.debuggee.faces import (
     Flavour,
     Recipe,
 )
+from stepper.engines.common.tensors import fake_tensor_meta
+from stepper.engines.common.words import MUTABILITY, callable_name, plain_text
 from stepper.engines.native.guards import Guard
 from stepper.engines.native.variables.base import (
     LazyVariableTracker,
     NullVariable,
     VariableTracker,
 )
-from stepper.engines.native.variables.constant import CONSTANT_TYPES, ConstantVariable
+from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.model.trace import Block
-from stepper.model.value import Item, TensorMeta, Value, ValueId
+from stepper.model.value import Item, Value, ValueId
 from stepper.recording.packing import pack
 
-MAX_TEXT = 200
-"""Characters of a text."""
 MAX_GUARDS = 40
 """Guards shown of one value."""
-
-_MUTABILITY = {
-    "ValueMutationNew": "new value",
-    "ValueMutationExisting": "existing value",
-    "AttributeMutationNew": "new object",
-    "AttributeMutationExisting": "existing object",
-}
-
-
-def plain_text(value: object) -> str:
-    """A bounded repr of constants; of anything else, a name or its type's."""
-    kind = type(value)
-    if kind is int and value.bit_length() > 4 * MAX_TEXT:  # type: ignore[attr-defined]
-        return f"<int of {value.bit_length()} bits>"  # type: ignore[attr-defined]
-    if kind in CONSTANT_TYPES or kind is range or kind is torch.Size:
-        text = repr(value)
-        return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
-    if kind is tuple or kind is list:
-        inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]
-        return f"({inner})" if kind is tuple else f"[{inner}]"
-    return name_of(value) or f"<{type.__dict__['__name__'].__get__(kind)}>"
-
-
-def name_of(value: object) -> str:
-    """The name of a function, class or module; empty for anything else."""
-    kind = type(value)
-    if kind is types.ModuleType:
-        return str(value.__dict__.get("__name__", ""))
-    if kind in (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType):
-        name = str(value.__qualname__)  # type: ignore[attr-defined]
-        if name.startswith("_VariableFunctionsClass."):
-            return name.replace("_VariableFunctionsClass", "torch")
-        module = getattr(value, "__module__", None)
-        named = type(module) is str and module not in ("", "__main__", "builtins")
-        return f"{module.removeprefix('_')}.{name}" if named else name  # type: ignore[union-attr]
-    if issubclass(kind, type):
-        return str(type.__dict__["__name__"].__get__(value))
-    return ""
-
-
-def tensor_meta(value: object) -> TensorMeta | None:
-    """The properties of a fake tensor."""
-    if not isinstance(value, torch.Tensor):
-        return None
-    return TensorMeta(
-        dtype=str(value.dtype).removeprefix("torch."),
-        shape=tuple(map(str, value.shape)),
-        stride=tuple(map(str, value.stride())) if value.layout is torch.strided else None,
-        device=str(value.device),
-        requires_grad=value.requires_grad,
-        layout=str(value.layout).removeprefix("torch."),
-    )
 
 
 class NativeDescriber:
@@ -134,7 +80,7 @@ class NativeDescriber:
         node = proxy.node if proxy is not None else None
         meta = None
         if kind is TensorVariable and node is not None:
-            meta = tensor_meta(node.meta.get("example_value"))
+            meta = fake_tensor_meta(node.meta.get("example_value"))
             text = meta.brief if meta is not None else text
         mutation = fields.get("mutation_type")
         source = fields.get("source")
@@ -143,7 +89,7 @@ class NativeDescriber:
             type=type_name,
             text=text,
             source="" if source is None else source.name(),
-            mutability="immutable" if mutation is None else _MUTABILITY[type(mutation).__name__],
+            mutability="immutable" if mutation is None else MUTABILITY[type(mutation).__name__],
             items=items,
             length=length,
             attributes=_guards(fields.get("guards", ())),
@@ -189,7 +135,7 @@ class NativeDescriber:
 
     def mutability(self, kind: type) -> tuple[str, bool]:
         """See the protocol."""
-        return _MUTABILITY.get(kind.__name__, kind.__name__), False
+        return MUTABILITY.get(kind.__name__, kind.__name__), False
 
     def attributes(self, tracker: object) -> dict[str, object] | None:
         """See the protocol; pending attributes are among the items."""
@@ -237,7 +183,7 @@ def _words(tracker: Any, fields: dict[str, Any], length: int | None) -> tuple[st
         type_name = ""
     if isinstance(value, VariableTracker) or value is None:
         value = fields.get("code", fields.get("local_name"))
-    text = value if type(value) is str else name_of(value) if value is not None else ""
+    text = value if type(value) is str else callable_name(value) if value is not None else ""
     if type(value) is types.CodeType:
         text = value.co_qualname
     if not text and length is not None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch.fx
 
-from stepper.engines.native.describe import name_of, plain_text, tensor_meta
+from stepper.engines.common.tensors import fake_tensor_meta
+from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.native.observer import TranslationObserver
 from stepper.engines.native.opcodes import Instruction
 from stepper.model import trace
@@ -85,7 +86,7 @@ class RecordingObserver(TranslationObserver):
     def node_made(self, node: torch.fx.Node) -> None:
         self._count += 1
         number = self._nodes[node] = self._recorder.new_node_id()
-        meta = tensor_meta(node.meta.get("example_value"))
+        meta = fake_tensor_meta(node.meta.get("example_value"))
         first = _INPUTS if node.op == "placeholder" else 0.0
         record = trace.Node(
             id=number,
@@ -95,7 +96,7 @@ class RecordingObserver(TranslationObserver):
             rank=first + self._count * _STEP,
             name=node.name,
             op=node.op,
-            target=node.target if isinstance(node.target, str) else name_of(node.target),
+            target=node.target if isinstance(node.target, str) else callable_name(node.target),
             args=", ".join(map(_argument, node.args)),
             inputs=tuple(dict.fromkeys(each.name for each in node.all_input_nodes)),
             meta=meta,
