@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,28 @@ def test_import_contracts_hold() -> None:
         [command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+
+
+def test_the_native_engine_takes_nothing_of_dynamos_tracer() -> None:
+    """Only the registry of backends. (Import contracts know torch as a whole, not its parts.)"""
+    allowed = {"torch._dynamo.backends.registry"}
+    taken = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for room in ("native", "common")
+        for path in (ROOT / "stepper/engines" / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in _imported(node)
+        if name.startswith("torch._dynamo") and name not in allowed
+    }
+    assert not taken
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module == "torch":
+        return [f"torch.{alias.name}" for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
 
 
 def test_no_file_is_too_long() -> None:
