@@ -5,9 +5,6 @@ from __future__ import annotations
 cache_size_limit = 8
 """Captures of one code object; a frame that needs one more runs as it is from then on."""
 
-fruitless_limit = 3
-"""Translations of one code object that lead to nothing, before it is not tried any more."""
-
 guard_nn_modules = True
 """Check modules for hooks and for another `training` mode; off, only which module it is."""
 

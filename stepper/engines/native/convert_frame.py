@@ -49,8 +49,8 @@ _LOCALS_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe
 
 _graph_numbers = itertools.count()
 _entry_numbers = itertools.count()
-_fruitless: PerCode[int] = PerCode()
-"""How often the translation of a code has led to nothing."""
+_given_up: PerCode[str] = PerCode()
+"""Why the translation of a code has led to nothing."""
 _bytecode_hooks: list[Callable[[types.CodeType, types.CodeType], types.CodeType | None]] = []
 
 
@@ -333,7 +333,7 @@ class Translation:
         """The frame's code is written: make the entry."""
         output = self.output
         trivial = output.is_trivial and not output.side_effects.pending
-        if trivial and not config.capture_everything:
+        if trivial and not output.resumes and not config.capture_everything:
             raise SkipFrame("there is nothing in it for a graph")
         for hook in _bytecode_hooks:
             code = hook(self.code, code) or code
@@ -379,9 +379,11 @@ class Translation:
             output.install_guard(None, GuardBuilder.NO_ALIASING, names, name=", ".join(names))
 
     def skipped(self, reason: str) -> None:
-        """The frame runs as it is; after a few times, all calls of its code do."""
-        count = _fruitless.set(self.code, 1 + (_fruitless.get(self.code) or 0))
-        if count >= config.fruitless_limit:
+        """The frame runs as it is, and all calls of its code that nothing captured fits.
+
+        With `nopython` the next call is to fail, too."""
+        if not self.nopython:
+            _given_up.set(self.code, reason)
             _C.set_skip(self.code, "capture")
         if config.verbose:
             log.info("%s is not captured: %s", self.code.co_name, reason)
@@ -403,10 +405,10 @@ def named(compiled: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def reset() -> None:
     """Forget all that was captured, and what is not to be captured any more."""
-    for given_up in _fruitless.codes():
+    for given_up in _given_up.codes():
         if _C.get_skip(given_up) == "capture":
             _C.set_skip(given_up, None)
-    _fruitless.clear()
+    _given_up.clear()
     for cache in _C.code_caches():
         for entry in cache.entries:
             if isinstance(entry, GuardedCode):

@@ -75,6 +75,8 @@ class OutputGraph:
         self.mutates_inputs = False
         self.handled = False
         """Whether an operator stands where the program catches exceptions."""
+        self.resumes = False
+        """Whether a resume function goes on where the graph is broken."""
         self.spent = 0
         """Instructions interpreted, and items made, so far."""
         self.grad_enabled = state.grad_enabled

@@ -102,6 +102,7 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
     nothing = tx.output.is_empty and not tx.output.side_effects.pending
     if not resumes and nothing:
         raise SkipFrame("nothing can be captured before a break that ends the capture")
+    tx.output.resumes = resumes
     live = live_locals(tx.f_code, inst.index)
     names = [name for name in tx.f_code.co_varnames if name in live and _is_plain_local(tx, name)]
     base = _base(tx, inst) if resumes else 0

@@ -168,3 +168,32 @@ def test_recursion() -> None:
 
     check(f, torch.zeros(1), 5)
     check(f, torch.zeros(1), 100)
+
+
+def test_a_frame_that_is_given_up_is_not_translated_again() -> None:
+    def f(x: torch.Tensor, flag: Any) -> torch.Tensor:
+        try:
+            print(end="")
+        finally:
+            x = x + 1
+        return x
+
+    explanation = check(f, torch.ones(1), True, times=5)
+    assert len(explanation.skips) == 1, str(explanation)
+    assert len(explanation.breaks) == 1
+
+    strict = native.optimize(run_graph, nopython=True)(f)
+    native.reset()
+    for _ in range(3):
+        with pytest.raises(native.Unsupported):
+            strict(torch.ones(1), True)
+
+
+def test_what_follows_a_break_at_the_beginning_is_captured() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        print("begin")
+        return x + 1
+
+    explanation = check(f, torch.ones(1))
+    assert (explanation.graph_count, explanation.graph_break_count) == (1, 1)
+    assert not explanation.skips
