@@ -40,7 +40,11 @@ from stepper.engines.native.variables.torch import graph_break
 log = logging.getLogger("stepper.native")
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
-_MODULES = os.path.join(_TORCH, "nn", "modules") + os.sep
+_INLINED = (
+    os.path.join(_TORCH, "nn", "modules") + os.sep,
+    os.path.join(_TORCH, "utils", "_contextlib.py"),
+)
+"""What of torch is interpreted like the program."""
 _STEPPER = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 
@@ -165,7 +169,7 @@ def why_skip(
         return "a torch function mode is active", False
     if torch._C._functorch.peek_interpreter_stack() is not None:
         return "a transform of torch.func is active", False
-    if torch.is_autocast_enabled() or torch.is_inference_mode_enabled():
+    if torch._C._is_any_autocast_enabled() or torch.is_inference_mode_enabled():
         return "autocast or inference mode is active", False
     if not everything and not has_tensor_in_frame(code, function, f_locals):
         return "no tensor is in sight", False
@@ -293,7 +297,7 @@ class Translation:
             return "graph_break() was called"
         if filename.startswith(_STEPPER):
             return f"{code.co_qualname} is stepper's own"
-        if filename.startswith(_TORCH) and not filename.startswith(_MODULES):
+        if filename.startswith(_TORCH) and not filename.startswith(_INLINED):
             return f"{function.__module__}.{code.co_qualname} of torch"
         if _LOCALS_READERS.intersection(code.co_names):
             return f"{code.co_qualname}, which may read its own frame"

@@ -10,7 +10,7 @@ from stepper.engines.native.variables.base import (
     VariableTracker,
 )
 from stepper.engines.native.variables.constant import ConstantVariable
-from stepper.engines.native.variables.ctx_manager import GradModeVariable
+from stepper.engines.native.variables.ctx_manager import ContextManagerVariable
 from stepper.engines.native.variables.iter import IteratorVariable, iterate
 
 
@@ -88,7 +88,7 @@ class FlowInstructions(OperatorInstructions):
 
     def BEFORE_WITH(self, inst: Instruction) -> None:
         manager = self.pop()
-        if not isinstance(manager, GradModeVariable):
+        if not isinstance(manager, ContextManagerVariable):
             raise unimplemented(f"a with block of {manager.describe()}")
         exit_function, value = manager.enter(self)  # type: ignore[arg-type]
         self.block_stack.append((inst.index, exit_function))

@@ -7,6 +7,9 @@ the items of a container are lazy until somebody takes them.
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import os
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +43,9 @@ from stepper.engines.native.variables.lists import (
     SliceVariable,
     TupleVariable,
 )
-from stepper.engines.native.variables.misc import PythonModuleVariable
+from stepper.engines.native.variables.misc import EnvironVariable, PythonModuleVariable
 from stepper.engines.native.variables.nn_module import NNModuleVariable
+from stepper.engines.native.variables.signatures import SignatureFunctionVariable
 from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.engines.native.variables.user_defined import (
     UserDefinedClassVariable,
@@ -116,6 +120,9 @@ class VariableBuilder:
             )  # fmt: skip
         if kind is types.CellType:
             return self._wrap_cell(value)
+        if value is os.environ:
+            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
+            return EnvironVariable(source=self.source, guards=guards)
         found = self._wrap_callable(value)
         if found is not None:
             return found
@@ -136,6 +143,9 @@ class VariableBuilder:
             if value in ctx_manager.GRAD_MODES:
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return ctx_manager.GradModeClassVariable(value, source=source, guards=guards)
+            if value is contextlib.nullcontext:
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return ctx_manager.NullContextClassVariable(source=source, guards=guards)
             if torch_functions.is_torch_function(value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return torch_functions.TorchInGraphFunctionVariable(
@@ -154,6 +164,9 @@ class VariableBuilder:
         if torch_functions.is_torch_function(value):
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return torch_functions.TorchInGraphFunctionVariable(value, source=source, guards=guards)
+        if value is inspect.signature:
+            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
+            return SignatureFunctionVariable(source=source, guards=guards)
         if kind is types.FunctionType:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return UserFunctionVariable(value, source=source, guards=guards)

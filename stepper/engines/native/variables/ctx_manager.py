@@ -1,7 +1,9 @@
-"""Context managers that the graph knows: gradient modes."""
+"""Context managers that can be entered while tracing: gradient modes, and those that do nothing."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -48,7 +50,74 @@ class GradModeClassVariable(VariableTracker):
         return GradModeVariable(mode, guards=self.guards)
 
 
-class GradModeVariable(VariableTracker):
+class ContextManagerVariable(VariableTracker):
+    """An object of which the graph knows what `with` does."""
+
+    def enter(self, tx: InstructionTranslatorBase) -> tuple[VariableTracker, VariableTracker]:
+        """What `with` does at its beginning: the exit function, and what `as` gets."""
+        raise NotImplementedError
+
+
+class NullContextClassVariable(VariableTracker):
+    """`contextlib.nullcontext`."""
+
+    def python_type(self) -> type:
+        return type
+
+    def describe(self) -> str:
+        return "contextlib.nullcontext"
+
+    def call_function(
+        self,
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if len(args) > 1 or kwargs:
+            raise self.refuse("a call with these arguments")
+        result = args[0] if args else ConstantVariable(None)
+        return NullContextVariable(result, **self.propagate(self, args))
+
+
+class NullContextVariable(ContextManagerVariable):
+    """A context manager that does nothing.
+
+    enter_result: what `as` gets.
+    """
+
+    def __init__(self, enter_result: VariableTracker, **options: Any) -> None:
+        super().__init__(**options)
+        self.enter_result = enter_result
+
+    def python_type(self) -> type:
+        return contextlib.nullcontext
+
+    def enter(self, tx: InstructionTranslatorBase) -> tuple[VariableTracker, VariableTracker]:
+        return NullContextExitVariable(guards=self.guards), self.enter_result
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.enter_result]
+
+    def reconstruct(self, codegen: Any) -> None:
+        codegen.load_callable(contextlib.nullcontext)
+        codegen(self.enter_result)
+        codegen.call(1)
+
+
+class NullContextExitVariable(VariableTracker):
+    """The exit function of such a context."""
+
+    def call_function(
+        self,
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        tx.leave_block(self)
+        return ConstantVariable(None)
+
+
+class GradModeVariable(ContextManagerVariable):
     """A context manager that sets the gradient mode.
 
     mode: which.
@@ -65,7 +134,6 @@ class GradModeVariable(VariableTracker):
         return torch.enable_grad if self.mode else torch.no_grad
 
     def enter(self, tx: InstructionTranslatorBase) -> tuple[VariableTracker, VariableTracker]:
-        """What `with` does at its beginning: the exit function, and what `as` gets."""
         before = tx.output.grad_enabled
         set_grad_mode(tx, self.mode)
         return GradModeExitVariable(before, guards=self.guards), ConstantVariable(None)

@@ -1,13 +1,17 @@
-"""Modules of Python, and `super()`."""
+"""Modules of Python, the environment, and `super()`."""
 
 from __future__ import annotations
 
+import os
 import types
 from typing import TYPE_CHECKING, Any
 
+from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.functions import BoundBuiltinMethod
 from stepper.engines.native.variables.user_defined import lookup
 
 if TYPE_CHECKING:
@@ -50,6 +54,50 @@ class PythonModuleVariable(VariableTracker):
             raise self.refuse(f"attribute {name}")
         found = tx.build(AttrSource(self._source(), name), self.value.__dict__[name])
         return found.with_guards(self.guards)
+
+
+class EnvironVariable(VariableTracker):
+    """`os.environ`, to look variables up in; each that is asked for is guarded."""
+
+    def python_type(self) -> type:
+        return type(os.environ)
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        if name != "get":
+            raise self.refuse(f"attribute {name}")
+        return BoundBuiltinMethod(self, name, guards=self.guards)
+
+    def call_method(
+        self,
+        tx: InstructionTranslatorBase,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if name != "get" or len(args) not in (1, 2) or kwargs:
+            raise self.refuse(f"method {name}")
+        found = self._value(tx, args[0])
+        if found.value is None and len(args) == 2:
+            return args[1].with_guards(found.guards)
+        return found
+
+    def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
+        return self._value(tx, item).value is not None
+
+    def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
+        found = self._value(tx, key)
+        if found.value is None:
+            raise unimplemented(f"KeyError: {key.as_python_constant()!r}")
+        return found
+
+    def _value(self, tx: InstructionTranslatorBase, key: VariableTracker) -> ConstantVariable:
+        name = key.as_python_constant()
+        if type(name) is not str or self.source is None:
+            raise self.refuse("a variable")
+        value = os.environ.get(name)
+        condition = f"{self.source.name()}.get({name!r}) == {value!r}"
+        guards = tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
+        return ConstantVariable(value, guards=self.guards | key.guards | guards)
 
 
 class SuperVariable(VariableTracker):

@@ -7,7 +7,7 @@ mode. Parameters and buffers are inputs of the graph, checked like all tensors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,6 +15,8 @@ from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.guards import has_hooks
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.lists import SliceVariable, TupleVariable
 from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.engines.native.variables.user_defined import (
     AttributeMissing,
@@ -148,3 +150,36 @@ class NNModuleVariable(UserDefinedObjectVariable):
             raise self.refuse("a call that is compiled by itself")
         forward = self.attribute_of_class(tx, "forward", mro)
         return forward.call_function(tx, args, kwargs)
+
+    def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
+        of_class = lookup(type(self.value).__mro__, "__getitem__")
+        if isinstance(key, SliceVariable) and of_class is torch.nn.ModuleList.__getitem__:
+            items = TupleVariable(self.unpack(tx), guards=self.guards).getitem(tx, key)
+            return ModuleListSliceVariable(items, **self.propagate(items))
+        return super().getitem(tx, key)
+
+
+class ModuleListSliceVariable(VariableTracker):
+    """A slice of a `ModuleList`, which is a list of its own: to go through.
+
+    items: a tuple of its modules.
+    """
+
+    def __init__(self, items: VariableTracker, **options: Any) -> None:
+        super().__init__(**options)
+        self.items = items
+
+    def python_type(self) -> type:
+        return torch.nn.ModuleList
+
+    def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
+        return self.items.unpack(tx)
+
+    def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
+        if isinstance(key, SliceVariable):
+            raise self.refuse("a slice")
+        return self.items.getitem(tx, key)
+
+    def length(self, tx: InstructionTranslatorBase) -> VariableTracker:
+        """`len(slice)`."""
+        return ConstantVariable(len(self.unpack(tx)), guards=self.guards)
