@@ -142,7 +142,10 @@ def comparison_lines(comparison: Comparison) -> list[str]:
     """An entry's result beside eager's."""
     lines = ["the same as eager" if comparison.same else "NOT the same as eager"]
     lines += [f"  entry: {one_line(comparison.entry)}", f"  eager: {one_line(comparison.eager)}"]
-    return [*lines, *(f"  {text}" for text in comparison.differences)]
+    lines += [f"  {text}" for text in comparison.differences]
+    if comparison.shared:
+        lines.append(f"  beware: {', '.join(comparison.shared)} could not be copied, and was used")
+    return lines
 
 
 def from_here(text: str, cwd: str) -> str:

@@ -66,9 +66,11 @@ def prepare(
         return Response(seq, ok=False, text=text), str
 
     def make() -> Response:
-        run, printed = caught(lambda: cache.stepping(request.entry, request.arguments), _MAKE_READY)
+        (beware, run), printed = caught(
+            lambda: cache.stepping(request.entry, request.arguments), _MAKE_READY
+        )
         ready.append(run)
-        return Response(seq, printed=printed)
+        return Response(seq, text=beware, printed=printed)
 
     return _answer(seq, _MAKE_READY, make), ready[0] if ready else str
 

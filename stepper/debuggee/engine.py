@@ -57,9 +57,9 @@ class Cache(Protocol):
     def run(self, entry: int, arguments: str, compare: bool) -> RunResult:
         """Run an entry by hand; only at a stop."""
 
-    def stepping(self, entry: int, arguments: str) -> Callable[[], str]:
-        """Make ready to step an entry's code by hand; only at a stop. What is returned runs it once
-        and gives the result in words; exceptions of the code leave it."""
+    def stepping(self, entry: int, arguments: str) -> tuple[str, Callable[[], str]]:
+        """Make ready to step an entry's code by hand; only at a stop. Returns what is to be minded,
+        and what runs it once and gives the result in words; exceptions of the code leave it."""
 
     def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
         """A draft with other guards."""

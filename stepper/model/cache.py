@@ -232,6 +232,8 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     """The result, or the exception, in words."""
     eager: str = ""
     differences: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    """Arguments that could not be copied whole: what the code has done to them stays."""
 
 
 class CacheCheck(msgspec.Struct, frozen=True, omit_defaults=True, tag="cache-check"):

@@ -191,6 +191,42 @@ def test_runs_and_compares_on_copies() -> None:
     assert torch.equal(torch.rand(3), expected)
 
 
+class Cache:
+    """What a model writes into while it generates."""
+
+    def __init__(self, keys: torch.Tensor) -> None:
+        self.keys = keys
+        self.seen = 0
+
+    def update(self, x: torch.Tensor) -> torch.Tensor:
+        self.keys = torch.cat([self.keys, x])
+        self.seen += 1
+        return self.keys.sum() + self.seen
+
+
+class Stubborn(Cache):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        raise RuntimeError("there is only one of me")
+
+
+def test_objects_of_the_program_are_copied_or_it_is_said() -> None:
+    def attends(x: torch.Tensor, cache: Cache, keys: torch.Tensor) -> torch.Tensor:
+        return cache.update(x) * (2 if keys is cache.keys else 1)
+
+    torch._dynamo.reset()
+    made = torch.compile(attends, backend="eager")
+    for kind, shared in ((Cache, ()), (Stubborn, ("cache",))):
+        keys = torch.ones(3)
+        made(torch.ones(1), kind(keys), keys)
+        entry = cache.list(attends)[0]
+        theirs = kind(keys)
+        found = cache.compare(entry, torch.ones(1), theirs, keys)
+        assert found.shared == shared
+        assert (theirs.seen, len(theirs.keys)) == ((2, 5) if shared else (0, 3))
+        # One tensor in two places is one tensor in the copies.
+        assert found.same is not bool(shared), found
+
+
 def test_arguments_are_bound_as_python_does() -> None:
     def many(a: Any, /, b: Any, *rest: Any, k: int = 1, **more: Any) -> Any:
         return a + b + rest[0] + k + more["z"]

@@ -15,7 +15,7 @@ import random
 import types
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch._C._dynamo import eval_frame as native
@@ -189,7 +189,7 @@ def compare(
 ) -> tuple[Comparison, Any, BaseException | None]:
     """Run both on copies of the locals, with the same random numbers. Returns what the first gave
     besides."""
-    first, second = copies(f_locals), copies(f_locals)
+    (first, shared), (second, _) = copies(f_locals), copies(f_locals)
     with same_random_numbers():
         result, error = _attempt(run, first)
     with same_random_numbers():
@@ -206,18 +206,34 @@ def compare(
         entry=_outcome_text(result, error),
         eager=_outcome_text(expected, failure),
         differences=tuple(found[:20]),
+        shared=shared,
     )
     return comparison, result, error
 
 
-def copies(f_locals: dict[str, Any]) -> dict[str, Any]:
-    """Copies of the tensors and containers among the locals, aliases kept; other objects are
-    shared."""
+class Copies(NamedTuple):
+    """A call's locals, copied."""
+
+    f_locals: dict[str, Any]
+    shared: tuple[str, ...]
+    """Names of those in which there is something that cannot be copied: it is the program's own."""
+
+
+def copies(f_locals: dict[str, Any]) -> Copies:
+    """Copies of the locals, aliases kept: of tensors, containers, and objects as `copy.deepcopy`
+    makes them."""
     memo: dict[int, Any] = {}
-    return {name: _copy(value, memo) for name, value in f_locals.items()}
+    made: dict[str, Any] = {}
+    shared = []
+    for name, value in f_locals.items():
+        failures: list[object] = []
+        made[name] = _copy(value, memo, failures)
+        if failures:
+            shared.append(name)
+    return Copies(made, tuple(shared))
 
 
-def _copy(value: Any, memo: dict[int, Any]) -> Any:
+def _copy(value: Any, memo: dict[int, Any], failures: list[object]) -> Any:
     known = memo.get(id(value))
     if known is not None:
         return known
@@ -233,17 +249,23 @@ def _copy(value: Any, memo: dict[int, Any]) -> Any:
             made.__dict__.setdefault(name, fact)
     elif kind is list:
         made = memo[id(value)] = []
-        made += [_copy(item, memo) for item in value]
+        made += [_copy(item, memo, failures) for item in value]
     elif kind is dict:
         made = memo[id(value)] = {}
-        made.update((key, _copy(item, memo)) for key, item in value.items())
+        made.update((key, _copy(item, memo, failures)) for key, item in value.items())
     elif kind is tuple:
-        made = tuple(_copy(item, memo) for item in value)
+        made = tuple(_copy(item, memo, failures) for item in value)
     elif kind in (set, bytearray):
         made = copy.copy(value)
-    elif isinstance(value, torch.nn.Module):
-        with contextlib.suppress(Exception):  # then it is shared
-            made = copy.deepcopy(value)
+    elif kind is not object:  # those are there to be themselves
+        before = dict(memo)
+        try:
+            made = copy.deepcopy(value, memo)
+        except Exception as error:  # of the object's own making
+            made = value
+            memo.clear()
+            memo.update(before)
+            failures.append(error)
     memo[id(value)] = made
     return made
 

@@ -74,11 +74,11 @@ class DynamoCache:
         _, original = BOOK.code(known.code.id)
         return cache_check.run(known, self._locals(original, arguments), compare=compare)
 
-    def stepping(self, entry: int, arguments: str) -> Callable[[], str]:
+    def stepping(self, entry: int, arguments: str) -> tuple[str, Callable[[], str]]:
         """See `Cache.stepping`."""
         known = BOOK.entry(entry)
         code, original, f_globals = cache_check.runnable(known)
-        f_locals = copies(self._locals(original, arguments))
+        f_locals, shared = copies(self._locals(original, arguments))
 
         def run() -> str:
             return object_text(call(code, f_globals, f_locals, original))
@@ -89,7 +89,8 @@ class DynamoCache:
             with uncompiled(), same_random_numbers():
                 return self._following(code, original, known.facts.compile_id, run)
 
-        return stepped
+        beware = f"beware: {', '.join(shared)} could not be copied, and is used" if shared else ""
+        return beware, stepped
 
     def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
         """See `Cache.clone`."""
