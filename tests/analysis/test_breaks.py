@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def test_the_answer_shows_the_instruction_and_its_stack(recorded: Recorded) -> N
     assert text.startswith("1 graph break of 1 cause: 1 graph split\n")
     assert "scale = x.max().item()" in text
     assert "capture_scalar_outputs = True" in text
-    assert "[1] .item  GetAttrVariable" in text
+    assert re.search(r"\[\d\] \.item  GetAttrVariable", text)
     assert "1 resume function made" in text
     cause = cause_in(recording, "to_number")
     lines = list(break_lines(recording, "to_number"))
@@ -109,7 +110,7 @@ def test_the_answer_shows_the_instruction_and_its_stack(recorded: Recorded) -> N
 
 def test_skipped_frames_without_a_break(recorded: Recorded) -> None:
     found = {each.name: each for each in skipped(recorded("tests/corpus/skipped_frames.py"))}
-    assert "No ops traced" in found["f"].reason
+    assert "decided to skip the frame" in found["f"].reason
     assert found["f"].wasted > 0
     assert found["plain"].place.endswith("skipped_frames.py:8")
     text = "\n".join(line.text for line in break_lines(recorded("tests/corpus/skipped_frames.py")))

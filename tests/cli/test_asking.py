@@ -14,8 +14,11 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from stepper.model.program import Code, Instruction
+from stepper.model.value import Value
 from tests.conftest import ROOT
 from tests.recordings import big_recording, sample_recording
+from tests.tape import Tape
 
 FOR_EVER = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
 
@@ -179,3 +182,39 @@ def test_a_wrong_difference_is_one_line(sample: str, arguments: list[str], messa
     result = stepper("diff", sample, *arguments)
     assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
     assert message in result.stderr
+
+
+HOSTILE = "\x1b]0;owned\x07\x9b31m\u202e"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["why-recompile"],
+        ["why-break"],
+        ["why-guard", "TYPE_MATCH"],
+        ["is-guarded", "x"],
+        ["diff", "--of", "0/0", "0/1"],
+    ],
+)
+def test_hostile_names_are_shown_as_signs(arguments: list[str], tmp_path: Path) -> None:
+    path = str(tmp_path / "hostile.stepper")
+    tape = Tape(path)
+    rows = (Instruction(0, f"CALL{HOSTILE}", argrepr=HOSTILE, line=1),)
+    code = Code(0, HOSTILE, f"f{HOSTILE}", f"{HOSTILE}.py", 1, rows, 1, (f"f({HOSTILE})",))
+    for number in (0, 1):
+        reason = f"0/0: tensor 'x{HOSTILE}' size mismatch at index 0. expected 1, actual 2"
+        tape.begin(code, f"0/{number}", recompile_reason=reason if number else "")
+        tape.start_attempt()
+        x = tape.describe(Value("TensorVariable", HOSTILE, HOSTILE, "L['x']"))
+        tape.step(0, stack=(x,), locals={HOSTILE: x})
+        tape.guard("TYPE_MATCH", "L['x']", user_line=HOSTILE, code=(f"{HOSTILE}{number}",))
+        tape.graph_break(HOSTILE, gb_type=HOSTILE, explanation=HOSTILE, hints=(HOSTILE,))
+        tape.end_attempt()
+        tape.end()
+    tape.close()
+    name, *more = arguments
+    result = stepper(name, path, *more)
+    assert result.stderr == ""
+    assert "f␛]0;owned␇·31m·" in result.stdout
+    assert not set(HOSTILE[:1] + "\x07\x9b\u202e") & set(result.stdout)
