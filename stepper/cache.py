@@ -29,7 +29,8 @@ from typing import Any
 
 import torch
 
-from stepper.engines.dynamo import arguments, cache_check, graphs, rebuilt
+from stepper.engines.common import arguments, rebuilt
+from stepper.engines.dynamo import cache_check, graphs
 from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.model.cache import (

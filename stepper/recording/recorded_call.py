@@ -12,7 +12,7 @@ which the user can name anyway, and hardly a tensor.
 
 The text is made of literals that were read back and of names that were checked, so evaluating it
 runs nothing that somebody has written into a recording. The functions that it calls are the
-engine's, `stepper.engines.dynamo.rebuilt`.
+engine's, `stepper.engines.common.rebuilt`.
 """
 
 from __future__ import annotations

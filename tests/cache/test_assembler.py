@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from stepper.engines.dynamo.assembler import from_text, stack_size, to_text
+from stepper.engines.common.assembler import from_text, stack_size, to_text
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:

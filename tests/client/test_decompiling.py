@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from stepper.client.decompiling import DecompilerError, decompile
-from stepper.engines.dynamo import portable_code
+from stepper.engines.common import portable_code
 from stepper.model.cache import EntryCode
 from tests.client.depyf import fake_depyf
 

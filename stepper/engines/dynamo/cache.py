@@ -30,9 +30,11 @@ from torch._C._dynamo import eval_frame as native
 from torch._dynamo import config, convert_frame
 from torch._dynamo.guards import DeletedGuardManagerWrapper
 
+from stepper.engines.common import graphs
+from stepper.engines.common.assembler import to_text
 from stepper.engines.common.words import callable_name, plain_text
-from stepper.engines.dynamo import bytecode, graphs
-from stepper.engines.dynamo.assembler import to_text
+from stepper.engines.dynamo import bytecode
+from stepper.engines.dynamo.graphs import graph_of
 from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
 from stepper.engines.dynamo.lifelines import Bond, all_bonds, bonds_of, holders, references
 from stepper.engines.dynamo.versions import region_of
@@ -180,7 +182,7 @@ class CacheBook:
             facts = msgspec.structs.replace(
                 self._entry_facts(entry), lifelines=_lifelines(entry, rows, detail=True)
             )
-            graph = graphs.graph_of(transformed, wrapper) if transformed is not None else None
+            graph = graph_of(transformed, wrapper) if transformed is not None else None
             return EntryView(
                 facts,
                 rows,
@@ -400,7 +402,7 @@ class CacheBook:
             rows = GuardTree(wrapper).rows
             entry.change(guards=len(rows), lifelines=_lifelines(entry, rows))
         if transformed is not None:
-            graph = graphs.graph_of(transformed, wrapper)
+            graph = graph_of(transformed, wrapper)
             entry.change(
                 transformed=transformed.co_qualname,
                 code_bytes=graphs.code_bytes(transformed),

@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from stepper.debuggee.evaluator import describe_exception
+from stepper.engines.common import arguments
 from stepper.engines.common.words import object_text
-from stepper.engines.dynamo import arguments
 from stepper.engines.dynamo.cache import BOOK, CacheBook, KnownEntry, locked
+from stepper.engines.dynamo.calling import call
 from stepper.engines.dynamo.toolkit import Toolkit
 from stepper.model.cache import (
     CacheCheck,
@@ -94,10 +95,10 @@ def execute(
     code, original, f_globals = runnable(entry, book)
 
     def run_entry(local: dict[str, Any]) -> Any:
-        return arguments.call(code, f_globals, local, original)
+        return call(code, f_globals, local, original)
 
     def run_original(local: dict[str, Any]) -> Any:
-        return arguments.call(original, f_globals, local, original)
+        return call(original, f_globals, local, original)
 
     if compare:
         comparison, result, error = arguments.compare(run_entry, run_original, f_locals)

@@ -1,8 +1,4 @@
-"""The cache as the front end's requests see it: see `stepper.debuggee.engine.Cache`.
-
-What is added here to `cache`, `cache_check` and `toolkit` is where arguments come from: a text that
-is evaluated with the program's names, or the call at which the program stands.
-"""
+"""The cache as the front end's requests see it: see `stepper.debuggee.engine.Cache`."""
 
 from __future__ import annotations
 
@@ -11,12 +7,14 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from stepper.debuggee.program_names import ProgramNames, program_frame
+from stepper.engines.common import portable_code
+from stepper.engines.common.arguments import copies, same_random_numbers
+from stepper.engines.common.asked_call import locals_of_call
 from stepper.engines.common.words import object_text
-from stepper.engines.dynamo import arguments, bytecode, cache_check, portable_code, rebuilt
-from stepper.engines.dynamo.arguments import call, copies, same_random_numbers, uncompiled
+from stepper.engines.dynamo import bytecode, cache_check
 from stepper.engines.dynamo.cache import BOOK, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
+from stepper.engines.dynamo.calling import call, uncompiled
 from stepper.model.cache import (
     CacheCheck,
     CacheError,
@@ -116,32 +114,4 @@ class DynamoCache:
                 return f"{removed.label}: {removed.facts.reason}"
 
     def _locals(self, code: CodeType, text: str) -> dict[str, Any]:
-        """The locals of a call, from what would stand between its parentheses.
-
-        Raises:
-            CacheError: they do not fit, or there is no call to take them from.
-        """
-        here = self._standing(code)
-        if not text.strip():
-            if here is None:
-                raise CacheError(
-                    f"the program does not stand at a call of {code.co_qualname}: write its "
-                    "arguments, as they would stand in the call"
-                )
-            return dict(here)
-        names = ProgramNames(dict(here or {}), program_frame(bytecode.is_program))
-        args, kwargs = _evaluate(text, names)
-        return rebuilt.whole(arguments.bound(code, args, kwargs), code)
-
-
-def _evaluate(text: str, names: ProgramNames) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call. An exception of an expression is the caller's to tell."""
-    names.update(rebuilt.NAMES)
-    names["__arguments__"] = lambda *args, **kwargs: (args, kwargs)
-    try:
-        code = compile(f"__arguments__({text}\n)", "<evaluate>", "eval")
-    except SyntaxError as error:
-        raise CacheError(f"{text!r} are no arguments: {error.msg}") from None
-    names.setdefault("__builtins__", __builtins__)
-    found: tuple[tuple[Any, ...], dict[str, Any]] = eval(code, names)
-    return found
+        return locals_of_call(code, text, self._standing(code), bytecode.is_program)

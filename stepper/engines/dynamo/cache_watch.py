@@ -1,55 +1,31 @@
 """What happens to cache entries in a session: made, invalidated, evicted. Each is told when it
-happens, with the entry's number.
-
-The difficulty is the death of objects. It is heard of in a finalizer, and a finalizer runs wherever
-the last reference happens to go or the garbage collector happens to run: in the midst of a
-compilation, in the recorder's own work, in any thread. So what is heard is noted (names and places,
-no objects) with the moment at which it happened. It is told at once when that is safe: at a stop,
-where the user waits to see it; when nothing is being recorded; within a compilation while no
-instruction is interpreted, in the backend for the most part. While one is, it is told before the
-next one. What is left is told at the next beginning or end of a translation.
+happens, with the entry's number. When that is: see `stepper.engines.common.cache_news`.
 """
 
 from __future__ import annotations
 
-import _thread
 import sys
-import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch._dynamo.guards import DeletedGuardManagerWrapper
 
 from stepper._C import frame_locals
-from stepper.debuggee.controller import interrupt_program
-from stepper.debuggee.engine import Subject
-from stepper.debuggee.program_names import program_frame
 from stepper.debuggee.recorder import Recorder
+from stepper.engines.common.arguments import parameters
+from stepper.engines.common.cache_news import CacheNews, place
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.arguments import parameters
 from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.probes import Probe
 from stepper.model.cache import CacheError, EntryState
-from stepper.model.trace import EventKind, MomentId, Phase
+from stepper.model.trace import EventKind, Phase
 
-_OURS = "stepper."
 _GUARDS = "torch._dynamo.guards"
 _NAMED = 5
 """So many of the objects that an entry dies with are named in its event."""
 _STRATEGIES = {"SKIP": "skip", "RUN_ONLY": "run only"}
-
-
-class _News(NamedTuple):
-    """Something to tell."""
-
-    kind: EventKind
-    moment: MomentId
-    text: str
-    entry: int
-    function: str
 
 
 class CacheWatcher:
@@ -60,12 +36,13 @@ class CacheWatcher:
         self._compiling = compiling
         self._probes: list[Probe] = []
         self._recorder: Recorder | None = None
-        self._news: deque[_News] = deque()
+        self._news: CacheNews | None = None
         self._evicting = False
 
     def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
         """Begin to listen, after all others: probes are removed in the opposite order."""
         self._recorder = recorder
+        self._news = CacheNews(recorder, self._interprets, _finalizes)
         for meaning, point in versions.cache_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
             self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
@@ -87,7 +64,7 @@ class CacheWatcher:
         BOOK.told_evicted = lambda entry: None
         BOOK.forget_strategies()
         TOOLKIT.died = lambda entry, source, text: None
-        self._recorder = None
+        self._recorder = self._news = None
 
     # -- what is heard -----------------------------------------------------------------------
 
@@ -147,12 +124,12 @@ class CacheWatcher:
         line = next((each for each in entry.facts.lifelines if each.source == source), None)
         bond = next((each for each in entry.bonds if each.source == source), None)
         what = bond.text if bond is not None else source
-        place = _place()
+        here = place(bytecode.is_program)
         text = f"{entry.label}: {what} died, which its guards know as {source}"
         if line is not None and line.user_line:
             text += f" (because of {line.user_line})"
-        text += f"; {place}"
-        reason = f"{what} died, {place}"
+        text += f"; {here}"
+        reason = f"{what} died, {here}"
         entry.doomed = True
         entry.change(state=EntryState.INVALID, reason=reason)
         self._note(EventKind.INVALIDATE, entry, text)
@@ -167,7 +144,7 @@ class CacheWatcher:
         """Note all that goes before the program can stand still for the first."""
         self._evicting = True
         try:
-            BOOK.evict_all(f"{reason}, {_place()}", code)
+            BOOK.evict_all(f"{reason}, {place(bytecode.is_program)}", code)
         finally:
             self._evicting = False
         self._tell_if_safe()
@@ -195,46 +172,20 @@ class CacheWatcher:
     # -- telling -----------------------------------------------------------------------------
 
     def _note(self, kind: EventKind, entry: KnownEntry, text: str) -> None:
-        recorder = self._recorder
-        if recorder is not None:
-            self._news.append(_News(kind, recorder.moment, text, entry.id, entry.code.qualname))
+        if self._news is not None:
+            self._news.note(kind, text, entry.id, entry.code.qualname)
 
     def tell(self) -> None:
         """Tell what was noted. Blocks while the program stands still."""
-        recorder = self._recorder
-        while recorder is not None and self._news:
-            news = self._news.popleft()
-            with recorder.walks.turn:
-                recorder.occurred(
-                    news.kind,
-                    news.text,
-                    news.entry,
-                    Subject(name=news.function),
-                    moment=news.moment,
-                )
+        if self._news is not None:
+            self._news.tell()
 
     def _tell_if_safe(self) -> None:
-        recorder = self._recorder
-        if recorder is None:
-            return
-        if recorder.judge.stands:
-            self.tell()
-            recorder.commit()
-            return
-        heard_in = _beneath_the_finalizer(sys._getframe(1))
-        if self._compiling() and not _between_instructions(heard_in):
-            recorder.judge.at_next_moment(self.tell)
-            return
-        if _inside_of_us(heard_in):
-            return
-        if recorder.walks.busy or not recorder.walks.turn.acquire(blocking=False):
-            return
-        try:
-            self.tell()
-        except KeyboardInterrupt:  # no exception leaves a finalizer
-            _thread.start_new_thread(_interrupt_outside, (_thread.get_ident(),))
-        finally:
-            recorder.walks.turn.release()
+        if self._news is not None:
+            self._news.tell_if_safe()
+
+    def _interprets(self, frame: FrameType | None) -> bool:
+        return self._compiling() and not _between_instructions(frame)
 
 
 def _compilations(frame: FrameType | None) -> Iterator[dict[str, Any]]:
@@ -244,26 +195,6 @@ def _compilations(frame: FrameType | None) -> Iterator[dict[str, Any]]:
         if code.co_name == "_compile" and code.co_filename.endswith("convert_frame.py"):
             yield frame_locals(frame)
         frame = frame.f_back
-
-
-def _beneath_the_finalizer(frame: FrameType | None) -> FrameType | None:
-    """Where the program was when a finalizer ran that called us."""
-    while frame is not None and (_is_ours(frame) or _finalizes(frame)):
-        frame = frame.f_back
-    return frame
-
-
-def _interrupt_outside(thread: int) -> None:
-    """End the program as Ctrl-C would, when no finalizer runs any more in a thread."""
-
-    while (frame := sys._current_frames().get(thread)) is not None:
-        while frame is not None and not _finalizes(frame) and not _is_ours(frame):
-            frame = frame.f_back
-        if frame is None:
-            interrupt_program()
-            return
-        del frame
-        time.sleep(0.001)
 
 
 def _finalizes(frame: FrameType) -> bool:
@@ -282,28 +213,3 @@ def _between_instructions(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return frame is not None
-
-
-def _inside_of_us(frame: FrameType | None) -> bool:
-    """Whether something of ours is at work in this thread."""
-    while frame is not None:
-        if _is_ours(frame):
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _is_ours(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__", "")
-    return type(name) is str and name.startswith(_OURS)
-
-
-def _place() -> str:
-    """Where in the program something happens, in words."""
-    frame = program_frame(bytecode.is_program)
-    if frame is None:
-        return f"in thread {_thread.get_ident()}"
-    code = frame.f_code
-    if code.co_filename == "<evaluate>":
-        return "in the console"
-    return f"at {code.co_filename}:{frame.f_lineno} in {code.co_qualname}"

@@ -30,7 +30,7 @@ from torch._C._dynamo import guards as C
 from torch._dynamo import convert_frame
 from torch._dynamo.guards import GuardManagerWrapper
 
-from stepper.engines.dynamo import assembler, graphs
+from stepper.engines.common import assembler, graphs
 from stepper.engines.dynamo.cache import CacheBook, KnownEntry, entries_of, locked
 from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
 from stepper.model.cache import (

@@ -18,11 +18,9 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import torch
-from torch._C._dynamo import eval_frame as native
 
 from stepper.debuggee.evaluator import describe_exception
 from stepper.engines.common.words import object_text
-from stepper.engines.dynamo.hits import by_hand
 from stepper.model.cache import CacheError, Comparison
 
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
@@ -126,17 +124,15 @@ def function_of(code: CodeType) -> FunctionType:
 def call(
     code: CodeType, f_globals: dict[str, Any], f_locals: dict[str, Any], original: CodeType
 ) -> Any:
-    """Run a code, transformed or not, with these locals of the original's frame. Nothing that it
-    calls is compiled or looked up in the cache meanwhile."""
+    """Run a code, transformed or not, with these locals of the original's frame."""
     closure = tuple(
         types.CellType(f_locals[name]) if name in f_locals else types.CellType()
         for name in code.co_freevars
     )
     function = FunctionType(code, f_globals, code.co_name, None, closure)
     args, kwargs = _arguments(original, f_locals)
-    with uncompiled(), by_hand():
-        result = function(*args, **kwargs)
-        return _awaited(result) if type(result) is types.CoroutineType else result
+    result = function(*args, **kwargs)
+    return _awaited(result) if type(result) is types.CoroutineType else result
 
 
 def _awaited(coroutine: types.CoroutineType[Any, Any, Any]) -> Any:
@@ -154,16 +150,6 @@ def _awaited(coroutine: types.CoroutineType[Any, Any, Any]) -> Any:
     raise CacheError(
         f"it waits for {object_text(waits_for)}, and the program's event loop does not run now"
     )
-
-
-@contextlib.contextmanager
-def uncompiled() -> Iterator[None]:
-    """Nothing that this thread calls is compiled or looked up in the cache meanwhile."""
-    before = native.set_eval_frame(None)
-    try:
-        yield
-    finally:
-        native.set_eval_frame(before)
 
 
 def _arguments(code: CodeType, f_locals: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:

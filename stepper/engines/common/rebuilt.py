@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stepper.engines.dynamo.arguments import functions_of, parameters
+from stepper.engines.common.arguments import functions_of, parameters
 from stepper.model.cache import CacheError
 
 _SEED = 1

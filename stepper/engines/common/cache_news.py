@@ -1,0 +1,141 @@
+"""News of cache entries, told to the recorder where that is safe.
+
+The difficulty is the death of objects. It is heard of in a finalizer, and a finalizer runs wherever
+the last reference happens to go or the garbage collector happens to run: in the midst of a
+compilation, in the recorder's own work, in any thread. So what is heard is noted (names and places,
+no objects) with the moment at which it happened. It is told at once when that is safe: at a stop,
+where the user waits to see it; when nothing is being recorded; within a compilation while no
+instruction is interpreted, in the backend for the most part. While one is, it is told before the
+next one. What is left is told at the next beginning or end of a translation.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from types import FrameType
+from typing import NamedTuple
+
+from stepper.debuggee.controller import interrupt_program
+from stepper.debuggee.engine import Subject
+from stepper.debuggee.program_names import program_frame
+from stepper.debuggee.recorder import Recorder
+from stepper.model.trace import EventKind, MomentId
+
+_OURS = "stepper."
+
+
+class _News(NamedTuple):
+    """Something to tell."""
+
+    kind: EventKind
+    moment: MomentId
+    text: str
+    entry: int
+    function: str
+
+
+class CacheNews:
+    """What was heard, until it is told."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        interprets: Callable[[FrameType | None], bool],
+        finalizes: Callable[[FrameType], bool],
+    ) -> None:
+        """
+        Args:
+            interprets: whether the thread that stood in this frame interprets an instruction, so
+                that news have to wait for the next one.
+            finalizes: whether a frame is that of a finalizer which calls us.
+        """
+        self._recorder = recorder
+        self._interprets = interprets
+        self._finalizes = finalizes
+        self._news: deque[_News] = deque()
+
+    def note(self, kind: EventKind, text: str, entry: int, function: str) -> None:
+        """Something has happened to an entry, of a function of this name."""
+        self._news.append(_News(kind, self._recorder.moment, text, entry, function))
+
+    def tell(self) -> None:
+        """Tell what was noted. Blocks while the program stands still."""
+        recorder = self._recorder
+        while self._news:
+            news = self._news.popleft()
+            with recorder.walks.turn:
+                recorder.occurred(
+                    news.kind,
+                    news.text,
+                    news.entry,
+                    Subject(name=news.function),
+                    moment=news.moment,
+                )
+
+    def tell_if_safe(self) -> None:
+        """Tell it now, or see to it that it is told soon."""
+        recorder = self._recorder
+        if recorder.judge.stands:
+            self.tell()
+            recorder.commit()
+            return
+        heard_in = self._beneath_the_finalizer(sys._getframe(1))
+        if self._interprets(heard_in):
+            recorder.judge.at_next_moment(self.tell)
+            return
+        if _inside_of_us(heard_in):
+            return
+        if recorder.walks.busy or not recorder.walks.turn.acquire(blocking=False):
+            return
+        try:
+            self.tell()
+        except KeyboardInterrupt:  # no exception leaves a finalizer
+            _thread.start_new_thread(self._interrupt_outside, (_thread.get_ident(),))
+        finally:
+            recorder.walks.turn.release()
+
+    def _beneath_the_finalizer(self, frame: FrameType | None) -> FrameType | None:
+        """Where the program was when a finalizer ran that called us."""
+        while frame is not None and (_is_ours(frame) or self._finalizes(frame)):
+            frame = frame.f_back
+        return frame
+
+    def _interrupt_outside(self, thread: int) -> None:
+        """End the program as Ctrl-C would, when no finalizer runs any more in a thread."""
+        while (frame := sys._current_frames().get(thread)) is not None:
+            while frame is not None and not self._finalizes(frame) and not _is_ours(frame):
+                frame = frame.f_back
+            if frame is None:
+                interrupt_program()
+                return
+            del frame
+            time.sleep(0.001)
+
+
+def _inside_of_us(frame: FrameType | None) -> bool:
+    """Whether something of ours is at work in this thread."""
+    while frame is not None:
+        if _is_ours(frame):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return type(name) is str and name.startswith(_OURS)
+
+
+def place(is_program: Callable[[str], bool]) -> str:
+    """Where in the program something happens, in words."""
+    frame = program_frame(is_program)
+    if frame is None:
+        return f"in thread {_thread.get_ident()}"
+    code = frame.f_code
+    if code.co_filename == "<evaluate>":
+        return "in the console"
+    return f"at {code.co_filename}:{frame.f_lineno} in {code.co_qualname}"
