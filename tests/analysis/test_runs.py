@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from stepper.analysis.runs import FrameDiff, Named, compare_frames, compare_runs
 from stepper.analysis.walks import compilations
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import Recorded
+from tests.real.running import run
+from tests.real.test_distributed import settled
 
 DEMO = "demos/recompilation.py"
 
@@ -159,3 +162,51 @@ def test_very_long_graphs_that_differ_throughout_are_told_all_the_same() -> None
     left = lines(*(f"a{n}" for n in range(5000)))
     right = lines(*(f"b{n}" for n in range(5000)))
     assert len(list(side_by_side(left, right))) == 10_000
+
+
+GLOO = """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+
+@torch.compile(backend="eager")
+def encode(x):
+    return x * 2 + 1
+
+@torch.compile(backend="eager")
+def head(x):
+    return x.softmax(-1).sum()
+
+encode(torch.ones(3))
+head(torch.ones(3 + rank))
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.slow
+def test_two_ranks_under_torchrun(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(GLOO)
+    settled(
+        lambda: run(
+            [
+                *("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"),
+                *("-m", "stepper", "record", "-o", "run-{rank}.stepper", "train.py"),
+            ],
+            tmp_path,
+        )
+    )
+    a, b = (Recording.open(str(tmp_path / f"run-{rank}.stepper")) for rank in range(2))
+    assert (a.facts.rank, b.facts.rank) == (0, 1)
+    found = compare_runs(a, b)
+    assert isinstance(found.first, FrameDiff)
+    assert found.first.a.name == "head"
+    assert not found.first.parted
+    ((mine, theirs),) = [row for row in found.first.guards if "TENSOR_MATCH" in str(row)]
+    assert "size[0] 3" in str(mine)
+    assert "size[0] 4" in str(theirs)
+    a.close()
+    b.close()
