@@ -31,12 +31,15 @@ from torch._dynamo import config, convert_frame
 from torch._dynamo.guards import DeletedGuardManagerWrapper
 
 from stepper.engines.common import graphs
+from stepper.engines.common import known as common
 from stepper.engines.common.assembler import to_text
+from stepper.engines.common.known import EVICTED_KEPT
+from stepper.engines.common.lifelines import Bond, holders, references
 from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode
 from stepper.engines.dynamo.graphs import graph_of
 from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
-from stepper.engines.dynamo.lifelines import Bond, all_bonds, bonds_of, holders, references
+from stepper.engines.dynamo.lifelines import all_bonds, bonds_of
 from stepper.engines.dynamo.versions import region_of
 from stepper.model.cache import (
     CachedCode,
@@ -54,21 +57,14 @@ from stepper.model.program import Code
 PATIENCE = 0.1
 """Seconds to wait for a compilation in another thread to end before the cache can be looked at."""
 _CACHED = frozenset({EntryState.NEW, EntryState.VALID, EntryState.INVALID})
-_EVICTED_KEPT = 20
-"""Entries that are gone and still listed, for each code."""
 
 
-class KnownEntry:
-    """An entry that was seen, as long as it can be spoken of."""
+class KnownEntry(common.KnownEntry):
+    """An entry of Dynamo's, or one that was made."""
 
-    def __init__(self, number: int, code: KnownCode, facts: CacheEntry) -> None:
-        self.id = number
-        self.code = code
-        self.facts = facts
-        """What was known of it when it was looked at last."""
+    def __init__(self, code: KnownCode, facts: CacheEntry) -> None:
+        super().__init__(code, facts)
         self.wrapper: weakref.ref[Any] | None = None
-        self.bonds: list[Bond] = []
-        self.born: float | None = None
         self.transformed: weakref.ref[CodeType] | None = None
         """Its code, until Dynamo has put it into the cache."""
         self.doomed = False
@@ -76,42 +72,8 @@ class KnownEntry:
         self.draft: Any = None
         """What the toolkit keeps of one that it made: a `stepper.engines.dynamo.toolkit.Draft`."""
 
-    @property
-    def label(self) -> str:
-        """What a person would call it."""
-        return f"entry {self.id} of {self.code.qualname} ({self.facts.compile_id})"
 
-    def change(self, **facts: Any) -> None:
-        """Note what has changed."""
-        self.facts = msgspec.structs.replace(self.facts, **facts)
-
-
-class KnownCode:
-    """A code object that has or had entries."""
-
-    def __init__(self, number: int, code: CodeType, gone: Callable[[KnownCode], None]) -> None:
-        self.id = number
-        self.ref = weakref.ref(code, lambda _: gone(self))
-        self.name = code.co_name
-        self.qualname = code.co_qualname
-        self.filename = code.co_filename
-        self.line = code.co_firstlineno
-        self.resume_of = bytecode.resumed_function(code)
-        self.strategy = ""
-        self.entries: list[KnownEntry] = []
-
-    @property
-    def listed(self) -> list[KnownEntry]:
-        """Its entries in the order of lookup, then drafts, then what is gone."""
-        order = {EntryState.DRAFT: 1, EntryState.EVICTED: 2}
-        return sorted(
-            self.entries,
-            key=lambda entry: (
-                order.get(entry.facts.state, 0),
-                entry.facts.position or 0,
-                entry.id,
-            ),
-        )
+KnownCode = common.KnownCode[KnownEntry]
 
 
 class CacheBook:
@@ -121,7 +83,6 @@ class CacheBook:
         self.codes: dict[int, KnownCode] = {}
         self._by_address: dict[int, KnownCode] = {}
         self.entries: dict[int, KnownEntry] = {}
-        self._entry_count = 0
         self.hits: Callable[[CodeType], int | None] = lambda transformed: None
         """How many calls an entry has served, asked with its transformed code."""
         self.told_evicted: Callable[[KnownEntry], None] = lambda entry: None
@@ -279,18 +240,17 @@ class CacheBook:
         """The code's record, made when it is first seen."""
         known = self._by_address.get(id(code))
         if known is None or known.ref() is not code:
-            known = KnownCode(len(self.codes) + 1, code, self._code_died)
+            resume_of = bytecode.resumed_function(code)
+            known = KnownCode(len(self.codes) + 1, code, resume_of, self._code_died)
             self.codes[known.id] = self._by_address[id(code)] = known
         return known
 
-    def add(self, known: KnownCode, facts: CacheEntry, wrapper: object | None) -> KnownEntry:
+    def add(self, code: KnownCode, facts: CacheEntry, wrapper: object | None) -> KnownEntry:
         """One more entry; `facts` without its number."""
-        self._entry_count += 1
-        number = self._entry_count
-        entry = KnownEntry(number, known, msgspec.structs.replace(facts, id=number, code=known.id))
+        entry = KnownEntry(code, facts)
         entry.wrapper = weakref.ref(wrapper) if wrapper is not None else None
-        self.entries[number] = entry
-        known.entries.append(entry)
+        self.entries[entry.id] = entry
+        code.entries.append(entry)
         return entry
 
     def evicted(self, entry: KnownEntry, reason: str) -> None:
@@ -304,7 +264,7 @@ class CacheBook:
         entry.bonds = []
         self.told_evicted(entry)
         gone = [each for each in entry.code.entries if each.facts.state is EntryState.EVICTED]
-        for old in gone[:-_EVICTED_KEPT]:
+        for old in gone[:-EVICTED_KEPT]:
             old.code.entries.remove(old)
             del self.entries[old.id]
 
@@ -418,18 +378,11 @@ class CacheBook:
         for entry in entries:
             if entry.origin is Origin.COMPILED and entry.position is not None:
                 regions[entry.region] = regions.get(entry.region, 0) + 1
-        return CachedCode(
-            id=known.id,
-            name=known.name,
-            qualname=known.qualname,
-            filename=known.filename,
-            line=known.line,
-            entries=entries,
+        return known.told(
+            entries,
             limit=config.recompile_limit,
             nearest=max(regions.values(), default=0),
             accumulated_limit=config.accumulated_recompile_limit,
-            strategy=known.strategy,
-            resume_of=known.resume_of,
         )
 
     def _entry_facts(self, entry: KnownEntry) -> CacheEntry:

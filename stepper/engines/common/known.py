@@ -1,0 +1,93 @@
+"""What a book of a compiler's cache keeps of codes and entries, so that one can speak of them."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from stepper.engines.common.lifelines import Bond
+from stepper.model.cache import CachedCode, CacheEntry, EntryState
+
+ENTRY_NUMBERS = itertools.count(1)
+"""Entries of both engines are numbered together: in code, a number alone names one."""
+
+EVICTED_KEPT = 20
+"""Entries that are gone and still listed, for each code."""
+
+
+class KnownEntry:
+    """An entry that was seen, as long as it can be spoken of."""
+
+    def __init__(self, code: KnownCode[Any], facts: CacheEntry) -> None:
+        self.id = next(ENTRY_NUMBERS)
+        self.code = code
+        self.facts = msgspec.structs.replace(facts, id=self.id, code=code.id)
+        """What was known of it when it was looked at last."""
+        self.bonds: list[Bond] = []
+        self.born: float | None = None
+
+    @property
+    def label(self) -> str:
+        """What a person would call it."""
+        identity = f" ({self.facts.compile_id})" if self.facts.compile_id else ""
+        return f"entry {self.id} of {self.code.qualname}{identity}"
+
+    def change(self, **facts: Any) -> None:
+        """Note what has changed."""
+        self.facts = msgspec.structs.replace(self.facts, **facts)
+
+
+E = TypeVar("E", bound=KnownEntry)
+
+
+class KnownCode(Generic[E]):
+    """A code object that has or had entries."""
+
+    def __init__(
+        self,
+        number: int,
+        code: CodeType,
+        resume_of: str,
+        gone: Callable[[KnownCode[E]], None],
+    ) -> None:
+        self.id = number
+        self.ref = weakref.ref(code, lambda _: gone(self))
+        self.name = code.co_name
+        self.qualname = code.co_qualname
+        self.filename = code.co_filename
+        self.line = code.co_firstlineno
+        self.resume_of = resume_of
+        self.strategy = ""
+        self.entries: list[E] = []
+
+    @property
+    def listed(self) -> list[E]:
+        """Its entries in the order of lookup, then drafts, then what is gone."""
+        order = {EntryState.DRAFT: 1, EntryState.EVICTED: 2}
+        return sorted(
+            self.entries,
+            key=lambda entry: (
+                order.get(entry.facts.state, 0),
+                entry.facts.position or 0,
+                entry.id,
+            ),
+        )
+
+    def told(self, entries: tuple[CacheEntry, ...], **limits: int) -> CachedCode:
+        """The code with these entries, as it is shown."""
+        return CachedCode(
+            id=self.id,
+            name=self.name,
+            qualname=self.qualname,
+            filename=self.filename,
+            line=self.line,
+            entries=entries,
+            strategy=self.strategy,
+            resume_of=self.resume_of,
+            **limits,
+        )

@@ -1,0 +1,109 @@
+"""The objects that an entry depends on by their identity, and who keeps them alive.
+
+Nothing here holds an object for longer than a call.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+import weakref
+from typing import Any, NamedTuple
+
+from stepper.engines.common.words import object_text, plain_text
+
+_HEAP_TYPE = 1 << 9
+_HOLDERS = 8
+"""Holders that are named."""
+
+
+class Bond(NamedTuple):
+    """An entry's dependence on one object."""
+
+    source: str
+    """How the guards reach it, e.g. `type(L['x'])`."""
+    object: weakref.ref[Any]
+    id: int
+    text: str
+    """The object in words, from when it was alive."""
+
+
+def bond_to(source: str, reference: weakref.ref[Any]) -> Bond | None:
+    """The dependence on an object; None for one that has died, or lasts as long as the process."""
+    value = reference()
+    if value is None or _lasting(value):
+        return None
+    return Bond(source, reference, id(value), object_text(value))
+
+
+def _lasting(value: object) -> bool:
+    """Whether it is part of the interpreter, of the standard library or of torch."""
+    kind = type(value)
+    if kind in (types.ModuleType, types.BuiltinFunctionType):
+        return True
+    if issubclass(kind, type) and not type.__dict__["__flags__"].__get__(value) & _HEAP_TYPE:
+        return True
+    if kind is types.FunctionType or issubclass(kind, type):
+        module = (
+            value.__module__
+            if kind is types.FunctionType
+            else type.__dict__["__dict__"].__get__(value).get("__module__")
+        )
+        if type(module) is str:
+            root = module.partition(".")[0]
+            return root == "torch" or (root in sys.stdlib_module_names and root != "__main__")
+    return False
+
+
+def references(value: object) -> int | None:
+    """How many references there are to it, besides the caller's own and this call's; None when
+    that would say nothing: a class refers to itself in several ways."""
+    return None if value is None or isinstance(value, type) else sys.getrefcount(value) - 3
+
+
+def holders(value: object) -> tuple[str, ...]:
+    """Who holds the object, in words. The garbage collector knows containers, not running frames,
+    so of local variables it tells nothing."""
+    found: list[str] = []
+    for holder in gc.get_referrers(value) if value is not None else ():
+        if type(holder) is types.FrameType:
+            continue
+        text = _holder_text(holder, value)
+        if text and text not in found:
+            found.append(text)
+    if len(found) > _HOLDERS:
+        found[_HOLDERS:] = [f"and {len(found) - _HOLDERS} more"]
+    return tuple(found)
+
+
+def _holder_text(holder: object, value: object) -> str:
+    kind = type(holder)
+    if kind is dict:
+        names = [name for name, item in holder.items() if item is value]  # type: ignore[attr-defined]
+        keys = ", ".join(plain_text(name).strip("'") for name in names[:3]) or "as a key"
+        owner = _owner(holder)
+        return f"{owner}: {keys}" if owner else f"a dict: {keys}"
+    if kind is types.CellType:
+        return "a closure's cell"
+    if kind in (list, tuple, set, frozenset):
+        # What a class refers to in itself (its MRO) is no reason for it to live.
+        if kind is tuple and isinstance(value, type) and value.__mro__ is holder:
+            return ""
+        return f"a {kind.__name__} of {len(holder)}"  # type: ignore[arg-type]
+    if isinstance(value, type) and kind is types.GetSetDescriptorType:
+        return ""
+    text = object_text(holder)
+    return text if not text.startswith("<") else f"an object {text}"
+
+
+def _owner(namespace: object) -> str:
+    """Whose namespace a dict is."""
+    for name, module in list(sys.modules.items()):
+        if type(module) is types.ModuleType and module.__dict__ is namespace:
+            return f"module {name}"
+    for referrer in gc.get_referrers(namespace):
+        kind = type(referrer)
+        if kind.__module__ != "builtins" and not issubclass(kind, type):
+            return f"an object {object_text(referrer)}"
+    return ""
