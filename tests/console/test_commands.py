@@ -134,7 +134,7 @@ def test_values_as_trees_and_paths(talk: Talk) -> None:
 
 def test_graph_guards_effects_and_bytecode(talk: Talk) -> None:
     _, code, table, guards, dis, transformed = talk(
-        "goto 25", "graph", "graph table", "guards closure*", "dis", "dis transformed"
+        "goto 21", "graph", "graph table", "guards closure*", "dis", "dis transformed"
     )
     assert "    mul = operator.mul(x)  # f32[2, 3]" in code.splitlines()
     assert table.splitlines()[0].split() == ["op", "name", "target", "args", "value"]
@@ -163,7 +163,7 @@ def test_search_events_output_and_session(talk: Talk) -> None:
 
 
 def test_selecting_frames_changes_what_locals_are(talk: Talk) -> None:
-    _, inner, up, outer, down, refused = talk("goto 12", "locals", "u", "locals", "d", "d")
+    _, inner, up, outer, down, refused = talk("goto 10", "locals", "u", "locals", "d", "d")
     assert "self" not in inner
     assert "Net.forward" in up
     assert "self = Net()" in outer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sqlite3
 from collections.abc import Callable
@@ -368,5 +369,5 @@ def test_fork_in_the_midst_of_a_session(debug: Debug, tmp_path: Path) -> None:
     assert int(evaluate(program, "__import__('os').getpid()").text) == program.process.pid
     program.resume()
     assert program.finish() == OUTPUT
-    with sqlite3.connect(program.recording) as database:
+    with contextlib.closing(sqlite3.connect(program.recording)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
