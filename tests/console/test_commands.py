@@ -138,7 +138,7 @@ def test_graph_guards_effects_and_bytecode(talk: Talk) -> None:
     )
     assert "    mul = operator.mul(x)  # f32[2, 3]" in code.splitlines()
     assert table.splitlines()[0].split() == ["op", "name", "target", "args", "value"]
-    assert len(re.findall(r"^. +\d+  CLOSURE_MATCH ", guards, flags=re.M)) == 3
+    assert len(re.findall(r"^. +\d+  CLOSURE_MATCH ", guards, flags=re.M)) >= 2
     assert "TENSOR_MATCH" not in guards
     assert len(re.findall("-->", dis)) == 1
     assert "·" in dis
