@@ -46,6 +46,18 @@ _MAX_BLOB = 256 * 1024 * 1024
 _HEADER = b"SQLite format 3\x00"
 
 
+class _Connection(sqlite3.Connection):
+    """Closes itself when it is dropped.
+
+    From Python 3.13 on, sqlite3's own warns then, in the user's program. It does so also when its
+    owner would close it and both are in one cycle: who is told of its end first is open.
+    """
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+
 class Database:
     """One connection to a recording's file. Every failure is a RecordingError naming the file."""
 
@@ -131,10 +143,6 @@ class Database:
                 connection.close()
         if self._copy is not None:
             self._copy.cleanup()
-
-    def __del__(self) -> None:
-        # A connection that is collected unclosed warns, from Python 3.13 on, in the user's program.
-        self.close()
 
     def leak(self) -> None:
         """Forget the connection without closing it, in a forked child.
@@ -232,8 +240,9 @@ def _connected(path: str, mode: str, timeout: float, *, immutable: bool = False)
     uri = f"file:{name}?mode={mode}" + ("&immutable=1" if immutable else "")
     try:
         connection = sqlite3.connect(
-            uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
-        )
+            uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False,
+            factory=_Connection,
+        )  # fmt: skip
     except sqlite3.Error as error:
         raise _translated(error, path) from error
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BLOB)
