@@ -129,11 +129,17 @@ Change = tuple[str, Difference]
 
 
 def changes_of(tried: Tried) -> list[Change]:
-    """Everything in which the call differs from what an entry wants."""
+    """Everything in which the call differs from what an entry wants. Strides that follow from
+    another size are left out."""
     found: list[Change] = []
     for each in tried.failures:
         if each.differences:
-            found += [(each.source, difference) for difference in each.differences]
+            resized = any(difference.what.startswith("size[") for difference in each.differences)
+            found += [
+                (each.source, difference)
+                for difference in each.differences
+                if not (resized and difference.what.startswith("stride["))
+            ]
         else:
             found.append((each.source, Difference("")))
     return found

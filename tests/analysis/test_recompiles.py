@@ -155,6 +155,29 @@ def test_series_are_told_together(recorded: Recorded) -> None:
     assert (size.what, size.values) == ("size[0]", ("4", "5"))
 
 
+RESIZED = """
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+f(torch.ones(2, 4))
+f(torch.ones(2, 5))
+"""
+
+
+def test_strides_that_follow_from_a_size_are_no_change_of_their_own(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(RESIZED), "--lookups")
+    (history,) = histories(recording, recompilations(recording))
+    assert [(each.what, each.values) for each in history.series] == [("size[1]", ("4", "5"))]
+    # The check itself says all that is not as wanted.
+    (tried,) = history.recompilations[0].tried
+    assert {each.what for each in tried.failures[0].differences} == {"size[1]", "stride[0]"}
+
+
 @pytest.mark.parametrize(
     ("values", "trend"),
     [("1 2 3", "grows"), ("8 4 2", "shrinks"), ("1 3 2", "changes"), ("1 2", "changes"),
