@@ -12,6 +12,8 @@ everything else about that.
 `import stepper.cache` is for looking at the cache of compiled code, and for changing it.
 
 Importing this costs nothing: what these need is imported when they are first used.
+
+PYTEST_DONT_REWRITE: under `stepper record -m pytest` it is there before pytest is, which would warn.
 """
 
 from __future__ import annotations

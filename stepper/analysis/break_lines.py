@@ -22,15 +22,18 @@ _STACK = 4
 _TEXT = 300
 
 
-def break_lines(recording: Recording, function: str = "") -> Iterator[Line]:
+def break_lines(recording: Recording, function: str = "", *, after: int = 0) -> Iterator[Line]:
     """The whole answer: a heading, each cause, then the frames that were skipped without a break.
 
     Args:
         recording: what is asked.
         function: only what happened in functions with this in their name; empty: all.
+        after: only what happened in walks after this one.
     """
-    found = [each for each in causes(recording) if _about(each, function)]
-    given_up = [each for each in skipped(recording) if function.lower() in each.name.lower()]
+    found = [each for each in causes(recording, after=after) if _about(each, function)]
+    given_up = [
+        each for each in skipped(recording, after=after) if function.lower() in each.name.lower()
+    ]
     if not found and not given_up:
         where = f" in a function with {function!r} in its name" if function else ""
         yield Line(f"no graph break and no skipped frame{where}")

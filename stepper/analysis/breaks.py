@@ -118,11 +118,13 @@ class Skipped(msgspec.Struct, frozen=True):
     moment: MomentId
 
 
-def causes(recording: Recording) -> list[Cause]:
-    """Every cause of graph breaks, the most expensive first."""
+def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
+    """Every cause of graph breaks, in walks after the one given, the most expensive first."""
     reader = _Reader(recording)
     groups: dict[tuple[str, str], list[GraphBreak]] = {}
     for each in recording.graph_breaks():
+        if recording.attempt(each.attempt).translation <= after:
+            continue
         groups.setdefault((kinds_of(each)[0], reader.place_of(each)), []).append(each)
     found = [reader.cause(group) for group in groups.values()]
     return sorted(found, key=lambda cause: (-cause.cost, cause.moment))
@@ -142,12 +144,13 @@ def _kind(part: str) -> str:
     return next(named, "")
 
 
-def skipped(recording: Recording) -> list[Skipped]:
-    """Frames that were given up, or never looked at, without a graph break; each reason once."""
+def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
+    """Frames that were given up without a graph break, in walks after the one given, or never
+    looked at; each reason once."""
     found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
     broken = {each.attempt for each in recording.graph_breaks()}
     for item in compilations(recording):
-        if item.outcome is not Outcome.SKIPPED:
+        if item.outcome is not Outcome.SKIPPED or item.id <= after:
             continue
         attempts = recording.attempts(item.id)
         if any(attempt.id in broken for attempt in attempts):

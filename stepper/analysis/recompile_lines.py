@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from stepper.analysis.line import Line
@@ -27,10 +28,12 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.program import PythonFrame
+from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
 
 _VALUES = 8
 _TEXT = 120
+_TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
 WITHOUT_LOOKUPS = (
     "Lookups were not recorded: what is said of entries beyond Dynamo's own words is inferred. "
     "stepper record --lookups also records each guard that failed, with what was there, and what "
@@ -38,18 +41,19 @@ WITHOUT_LOOKUPS = (
 )
 
 
-def recompile_lines(recording: Recording, function: str = "") -> Iterator[Line]:
+def recompile_lines(recording: Recording, function: str = "", *, after: int = 0) -> Iterator[Line]:
     """The whole answer: a heading, then each function with its series, its recompilations and
     advice.
 
     Args:
         recording: what is asked.
         function: only functions with this in their name; empty: all.
+        after: only compilations in walks after this one.
     """
     found = [
         each
         for each in recompilations(recording)
-        if function.lower() in each.translation.name.lower()
+        if each.translation.id > after and function.lower() in each.translation.name.lower()
     ]
     if not found:
         which = f"no function with {function!r} in its name" if function else "no function"
@@ -88,7 +92,7 @@ def _function(recording: Recording, history: History) -> Iterator[Line]:
     stack: tuple[PythonFrame, ...] = ()
     for each in history.recompilations:
         yield from _recompilation(recording, each, stack, told)
-        stack = each.translation.python_stack
+        stack = _callers(each.translation)
     for advice in advise(recording, history):
         yield Line(f"  advice: {advice.text}")
         yield Line(f"    since {advice.evidence}", role="dim")
@@ -127,7 +131,7 @@ def _recompilation(
     """`before`: the stack of the recompilation before this one; told only where it is another."""
     item, cwd = found.translation, recording.facts.cwd
     moment = found.lookup.first_moment if found.lookup is not None else item.first_moment
-    stack = item.python_stack
+    stack = _callers(item)
     by = f"  called by {python_frame_line(stack[-1], cwd)}" if stack else ""
     what = "given up" if found.limit else "compiled"
     yield Line(f"  {item.compile_id or '-'} {what}{by}", moment)
@@ -139,11 +143,19 @@ def _recompilation(
     if nearest is not None and nearest.translation is not None:
         made = recording.translation(nearest.translation)
         others = f"nearest: {nearest.entry}, " if len(found.tried) > 1 else f"{nearest.entry} was "
-        if made.python_stack and made.python_stack != stack:
-            by = f"made for a call by {python_frame_line(made.python_stack[-1], cwd)}"
+        callers = _callers(made)
+        if callers and callers != stack:
+            by = f"made for a call by {python_frame_line(callers[-1], cwd)}"
             yield Line(f"    {others}{by}", made.first_moment, "dim")
         elif len(found.tried) > 1:
             yield Line(f"    {others}made for a call from the same place", made.first_moment, "dim")
+
+
+def _callers(item: Translation) -> tuple[PythonFrame, ...]:
+    """The program's frames that led to a call, without those of pytest that led to the test."""
+    stack = item.python_stack
+    theirs = [at for at, frame in enumerate(stack) if _TEST_RUNNER.search(frame.filename)]
+    return stack[theirs[-1] + 1 :] if theirs else stack
 
 
 def _tried(tried: Tried, cwd: str, told: set[tuple[str, str, str]]) -> Iterator[Line]:

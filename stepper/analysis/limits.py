@@ -1,0 +1,111 @@
+"""What may happen in a part of a run at most, and what to say when more has happened.
+
+A limit is about walks after a given one, so that a recording can be asked about its last part: what
+a block of a test has compiled, say. The answer to "too much" is the post-mortem of that part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from stepper.analysis.break_lines import break_lines
+from stepper.analysis.line import Line
+from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.walks import compilations, compiled_again
+from stepper.client.text import plural, short_name, short_path
+from stepper.model.trace import Outcome, Translation
+from stepper.recording.reader import Recording
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How many there may be at most; None: any number."""
+
+    graphs: int | None = None
+    """Graphs compiled, for all functions together; the parts between graph breaks each count."""
+    breaks: int | None = None
+    """Graph breaks; one instruction can break more than once."""
+    recompilations: int | None = None
+    """Compilations of functions that had cache entries, those given up at a limit too."""
+
+
+class Excess(msgspec.Struct, frozen=True):
+    """More of something than there may be."""
+
+    what: str
+    """`graph`, `graph break` or `recompilation`."""
+    found: int
+    allowed: int
+
+
+def excesses(recording: Recording, limits: Limits, *, after: int = 0) -> list[Excess]:
+    """The limits that walks after the one given exceed together; empty: none."""
+    counts = (
+        ("graph", len(graphs(recording, after=after)), limits.graphs),
+        ("graph break", _breaks(recording, after), limits.breaks),
+        ("recompilation", len(_again(recording, after)), limits.recompilations),
+    )
+    return [
+        Excess(what, found, allowed)
+        for what, found, allowed in counts
+        if allowed is not None and found > allowed
+    ]
+
+
+def excess_lines(recording: Recording, found: list[Excess], *, after: int = 0) -> Iterator[Line]:
+    """The post-mortem: what there was too much of, the graphs when those were too many, and why.
+
+    Args:
+        recording: what is asked.
+        found: the limits exceeded; not empty.
+        after: tell of walks after this one only.
+    """
+    for each in found:
+        most = f"at most {each.allowed} allowed" if each.allowed else "none allowed"
+        yield Line(f"{plural(each.found, each.what)}, {most}", role="title")
+    exceeded = {each.what for each in found}
+    if "graph" in exceeded:
+        yield Line("")
+        yield from (_graph(recording, item) for item in graphs(recording, after=after))
+    if "graph break" in exceeded or ("graph" in exceeded and _breaks(recording, after)):
+        yield Line("")
+        yield from break_lines(recording, after=after)
+    if "recompilation" in exceeded or ("graph" in exceeded and _again(recording, after)):
+        yield Line("")
+        yield from recompile_lines(recording, after=after)
+
+
+def graphs(recording: Recording, *, after: int = 0) -> list[Translation]:
+    """The compilations after a walk that gave the backend a graph, in order."""
+    return [
+        item
+        for item in compilations(recording)
+        if item.id > after and item.outcome is Outcome.COMPILED and _has_graph(recording, item)
+    ]
+
+
+def _has_graph(recording: Recording, item: Translation) -> bool:
+    """Dynamo gives a graph its output node just before the backend gets it; what compiles no
+    graph, a resume function that returns a constant for instance, has none."""
+    last = recording.attempts(item.id)[-1].id
+    return any(
+        node.op == "output" and not node.graph for node in recording.nodes(None, attempt=last)
+    )
+
+
+def _breaks(recording: Recording, after: int) -> int:
+    return sum(
+        recording.attempt(each.attempt).translation > after for each in recording.graph_breaks()
+    )
+
+
+def _again(recording: Recording, after: int) -> list[Translation]:
+    return [item for item in compiled_again(recording) if item.id > after]
+
+
+def _graph(recording: Recording, item: Translation) -> Line:
+    place = f"{short_path(item.filename, recording.facts.cwd)}:{item.line}"
+    name = short_name(item.name)
+    text = f"  {item.compile_id or '-'} {name}  {place}  {plural(item.nodes, 'node')}"
+    return Line(text, item.first_moment)

@@ -1,0 +1,173 @@
+"""The plugin for pytest: `--stepper-record`, and the mark and the fixture `stepper_limits`.
+
+The recording of a test begins when it is set up and ends when all of it is over, so that what its
+fixtures compile is in it, and a failure in its teardown keeps it. Limits are about the test's own
+body, or about a block of it: what others have compiled for it is not its fault.
+
+Workers of pytest-xdist need nothing special: each test is recorded where it runs, to a file named
+after the test.
+
+What records and what reads is imported by the first test that wants it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from stepper.analysis.limits import Limits
+    from stepper.testing.limits import Limited
+    from stepper.testing.recorded import RecordedTest
+
+_MARK = "stepper_limits"
+_LONGEST_NAME = 120
+_TEST = pytest.StashKey["RecordedTest"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the command line's options."""
+    group = parser.getgroup("stepper", "torch.compile under stepper")
+    group.addoption(
+        "--stepper-record",
+        metavar="DIR",
+        help="record what each test compiles, and keep the recordings of those that fail in DIR",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the directory and explain the mark.
+
+    Raises:
+        pytest.UsageError: the directory cannot be made.
+    """
+    config.addinivalue_line(
+        "markers",
+        f"{_MARK}(graphs=N, breaks=N, recompilations=N): the test fails, with a post-mortem, when "
+        "it compiles more graphs, has more graph breaks, or compiles functions again more often",
+    )
+    if config.option.stepper_record is not None:
+        folder = config.invocation_params.dir / config.option.stepper_record
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise pytest.UsageError(f"--stepper-record {folder}: {error.strerror}") from None
+        # Workers are given the options as they are now, and may run elsewhere.
+        config.option.stepper_record = str(folder)
+
+
+@pytest.fixture
+def stepper_limits(request: pytest.FixtureRequest) -> Callable[..., Limited]:
+    """Makes blocks that may compile so much and no more:
+
+        with stepper_limits(graphs=1, breaks=0, recompilations=0):
+            model(x)
+
+    What is not named is not limited. The block fails with a post-mortem when it exceeds a limit.
+    """
+    test = _recorded(request.node)
+
+    def limits(
+        *, graphs: int | None = None, breaks: int | None = None, recompilations: int | None = None
+    ) -> Limited:
+        from stepper.analysis.limits import Limits
+        from stepper.testing.limits import Limited
+
+        wanted = Limits(graphs=graphs, breaks=breaks, recompilations=recompilations)
+        return Limited(test, wanted)
+
+    return limits
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End the recording when all of the test is over."""
+    try:
+        return (yield)
+    finally:
+        test = item.stash.get(_TEST, None)
+        if test is not None:
+            del item.stash[_TEST]
+            test.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin the recording, before the fixtures."""
+    limited = item.get_closest_marker(_MARK) is not None or _MARK in _fixtures(item)
+    if limited or item.config.option.stepper_record is not None:
+        _recorded(item, lookups=limited)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Hold the test to its mark."""
+    mark = item.get_closest_marker(_MARK)
+    if mark is None:
+        return (yield)
+    from stepper.testing.limits import Limited
+
+    limited = Limited(item.stash[_TEST], _limits(mark))
+    limited.begin()
+    result = yield
+    if text := limited.exceeded():
+        pytest.fail(text, pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say with a failure where its recording is."""
+    report = yield
+    test = item.stash.get(_TEST, None)
+    if test is not None and report.failed:
+        test.failed = True
+        if test.own and item.config.option.stepper_record is not None and test.newest_walk():
+            report.sections.append(("stepper", f"stepper open {test.path}"))
+    return report
+
+
+def _recorded(item: pytest.Item, *, lookups: bool = True) -> RecordedTest:
+    """The test's recording, begun where there is none.
+
+    Raises:
+        stepper.SessionError: it cannot be recorded.
+    """
+    test = item.stash.get(_TEST, None)
+    if test is None:
+        from stepper.testing.recorded import RecordedTest
+
+        folder = item.config.option.stepper_record
+        path = Path(folder, _file_name(item.nodeid)) if folder is not None else None
+        test = item.stash[_TEST] = RecordedTest(path, lookups=lookups)
+    return test
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    """Those that a test names; doctests and other kinds of items name none."""
+    return getattr(item, "fixturenames", [])
+
+
+def _limits(mark: pytest.Mark) -> Limits:
+    from stepper.analysis.limits import Limits
+
+    names = Limits.__struct_fields__
+    if mark.args or not mark.kwargs or not set(mark.kwargs) <= set(names):
+        raise pytest.UsageError(
+            f"the mark {_MARK} takes at least one of {', '.join(names)}, by name"
+        )
+    given: dict[str, Any] = dict(mark.kwargs)
+    return Limits(**given)
+
+
+def _file_name(test: str) -> str:
+    """A file name that says which test it is, and that no other test has."""
+    plain = re.sub(r"[^\w.-]+", "-", test).strip("-")[:_LONGEST_NAME]
+    return f"{plain}-{hashlib.sha1(test.encode()).hexdigest()[:8]}.stepper"

@@ -1,0 +1,1 @@
+"""stepper as a plugin of pytest."""

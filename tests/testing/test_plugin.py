@@ -1,0 +1,189 @@
+"""The plugin in runs of pytest of their own, as people run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stepper.recording.reader import Recording
+
+pytest_plugins = ["pytester"]
+
+PROGRAM = """
+import pytest
+import torch
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+
+def compiled(function):
+    return torch.compile(function, backend="eager", dynamic=False)
+
+def broken(x):
+    x = x + 1
+    print("in between")
+    return x * 2
+"""
+
+BLOCKS = """
+def test_within(stepper_limits):
+    function = compiled(lambda x: x + 1)
+    with stepper_limits(graphs=1, breaks=0, recompilations=0):
+        function(torch.ones(2))
+
+def test_only_the_block_counts(stepper_limits):
+    function = compiled(lambda x: x + 1)
+    function(torch.ones(2)), function(torch.ones(3)), compiled(broken)(torch.ones(2))
+    with stepper_limits(graphs=0, breaks=0, recompilations=0):
+        function(torch.ones(2))
+
+def test_compiles_again(stepper_limits):
+    function = compiled(lambda x: x + 1)
+    function(torch.ones(2))
+    with stepper_limits(recompilations=0):
+        function(torch.ones(3))
+
+def test_own_error(stepper_limits):
+    with stepper_limits(graphs=0):
+        compiled(lambda x: x + 1)(torch.ones(2))
+        raise KeyError("mine")
+"""
+
+MARKS = """
+@pytest.mark.stepper_limits(graphs=2, breaks=1)
+def test_within():
+    compiled(broken)(torch.ones(2))
+
+@pytest.mark.stepper_limits(breaks=0)
+def test_breaks():
+    compiled(broken)(torch.ones(2))
+
+@pytest.mark.stepper_limits(graphs=1)
+class TestGraphs:
+    def test_too_many(self):
+        compiled(broken)(torch.ones(2))
+
+    def test_one(self):
+        compiled(lambda x: x + 1)(torch.ones(2))
+
+@pytest.fixture
+def warm():
+    function = compiled(lambda x: x + 1)
+    function(torch.ones(2))
+    return function
+
+@pytest.mark.stepper_limits(graphs=0)
+def test_what_a_fixture_compiles_is_not_its_own(warm):
+    warm(torch.ones(2))
+
+@pytest.mark.stepper_limits(graph=0)
+def test_wrong_name():
+    pass
+"""
+
+RECORDED = """
+def test_passes():
+    compiled(lambda x: x + 1)(torch.ones(2))
+
+def test_fails():
+    compiled(lambda x: x + 1)(torch.ones(2))
+    assert False
+
+def test_fails_without_compiling():
+    assert False
+
+@pytest.fixture
+def leaving():
+    yield
+    assert False
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_fails_at_the_end(leaving, size):
+    compiled(lambda x: x + 1)(torch.ones(size))
+"""
+
+
+def run(pytester: pytest.Pytester, source: str, *options: str) -> pytest.RunResult:
+    pytester.makepyfile(PROGRAM + source)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options, timeout=150)
+
+
+@pytest.mark.slow
+def test_a_block_is_held_to_its_limits(pytester: pytest.Pytester) -> None:
+    result = run(pytester, BLOCKS)
+    result.assert_outcomes(passed=2, failed=2)
+    said = result.stdout.str()
+    result.stdout.fnmatch_lines(
+        [
+            ">       with stepper_limits(recompilations=0):",
+            "E       *LimitsExceeded: 1 recompilation, none allowed",
+            "*size?0? of x: expected 2, actual 3*",
+            "*KeyError: 'mine'",
+        ]
+    )
+    assert "_pytest/" not in said
+    assert "Lookups were not recorded" not in said
+
+
+@pytest.mark.slow
+def test_a_test_is_held_to_its_mark(pytester: pytest.Pytester) -> None:
+    result = run(pytester, MARKS)
+    result.assert_outcomes(passed=3, failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "1 graph break, none allowed",
+            "1. Failed to trace builtin operator  *in broken",
+            '*print("in between")',
+            "2 graphs, at most 1 allowed",
+            "  0/0 broken  *",
+            "*torch_dynamo_resume_in_broken*",
+            "*stepper_limits takes at least one of graphs, breaks, recompilations, by name*",
+        ]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_recordings_of_failing_tests_are_kept(
+    pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    result = run(pytester, RECORDED, "--stepper-record", "kept", *options)
+    result.assert_outcomes(passed=3, failed=2, errors=2)
+    kept = sorted(path for path in Path(pytester.path, "kept").iterdir())
+    names = [path.name.partition("py-")[2].rpartition("-")[0] for path in kept]
+    assert names == ["test_fails", "test_fails_at_the_end-2", "test_fails_at_the_end-3"]
+    for path in kept:
+        result.stdout.fnmatch_lines_random(f"stepper open {path}")
+        recording = Recording.open(str(path))
+        assert len(recording.translations()) == 1
+        assert recording.ended == "exit"
+        recording.close()
+
+
+def test_a_folder_that_cannot_be_made_is_told(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test(): pass")
+    pytester.makefile("", taken="")
+    result = pytester.runpytest_subprocess("--stepper-record", "taken/here")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("*--stepper-record */taken/here: Not a directory")
+
+
+def test_tests_without_it_import_nothing_of_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "import sys\n"
+        "def test():\n"
+        "    mine = {n for n in sys.modules if n.startswith('stepper.')}\n"
+        "    assert mine == {'stepper.testing', 'stepper.testing.plugin'}\n"
+        "    assert not {'torch', 'msgspec', 'sqlite3'} & sys.modules.keys()\n"
+    )
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+def test_recording_imports_no_torch(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "import sys\ndef test(stepper_limits):\n    assert 'torch' not in sys.modules"
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--stepper-record", "kept")
+    result.assert_outcomes(passed=1)
