@@ -26,6 +26,8 @@ from stepper.debuggee.recorder import Recorder
 from stepper.model.trace import EventKind, MomentId
 
 _OURS = "stepper."
+_ENTRANCES = frozenset({"stepper.native", "stepper.engines.native.eval_frame"})
+"""Modules of ours through which the program calls itself."""
 
 
 class _News(NamedTuple):
@@ -127,7 +129,7 @@ def _inside_of_us(frame: FrameType | None) -> bool:
 
 def _is_ours(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__", "")
-    return type(name) is str and name.startswith(_OURS)
+    return type(name) is str and name.startswith(_OURS) and name not in _ENTRANCES
 
 
 def place(is_program: Callable[[str], bool]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import weakref
 from collections.abc import Callable
 from types import CodeType
@@ -56,7 +57,13 @@ class KnownCode(Generic[E]):
         gone: Callable[[KnownCode[E]], None],
     ) -> None:
         self.id = number
-        self.ref = weakref.ref(code, lambda _: gone(self))
+        ends = sys.is_finalizing
+
+        def died(_: weakref.ref[CodeType]) -> None:
+            if not ends():  # else the modules are being taken apart, with their codes
+                gone(self)
+
+        self.ref = weakref.ref(code, died)
         self.name = code.co_name
         self.qualname = code.co_qualname
         self.filename = code.co_filename

@@ -2,46 +2,92 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from types import CodeType
 from typing import Any, NoReturn
 
-from stepper.model.cache import CacheError, CacheListing
+from stepper.engines.common import portable_code
+from stepper.engines.common.asked_call import locals_of_call
+from stepper.engines.native import cache_check
+from stepper.engines.native.cache import BOOK, remove
+from stepper.engines.native.convert_frame import is_library
+from stepper.model.cache import (
+    CacheCheck,
+    CacheError,
+    CacheListing,
+    EntryCode,
+    EntryView,
+    RunResult,
+)
 
-
-def _not_yet() -> NoReturn:
-    raise CacheError("the native engine's cache cannot be asked or changed from here")
+Standing = Callable[[CodeType], dict[str, Any] | None]
 
 
 class NativeCache:
-    """Answers for the cache of `stepper._C`."""
+    """Answers for the caches of `stepper._C`."""
+
+    def __init__(self, standing: Standing) -> None:
+        """`standing`: the locals of the call of a code, if the program stands at one."""
+        self._standing = standing
 
     def listing(self, function: str) -> CacheListing:
         """See `Cache.listing`."""
-        _not_yet()
+        return BOOK.listing(function)
 
-    def view(self, entry: int) -> Any:
+    def view(self, entry: int) -> EntryView:
         """See `Cache.view`."""
-        _not_yet()
+        return BOOK.view(entry)
 
-    def check(self, code: int, arguments: str, backend: str, compare: bool) -> Any:
+    def code(self, entry: int) -> EntryCode:
+        """See `Cache.code`."""
+        found, _ = BOOK.parts(BOOK.entry(entry))
+        data = portable_code.to_bytes(found.code)
+        return EntryCode(entry, data, sys.executable or "", sys.version_info[:2])
+
+    def check(self, code: int, arguments: str, backend: str, compare: bool) -> CacheCheck:
         """See `Cache.check`."""
-        _not_yet()
+        _, original = BOOK.code(code)
+        f_locals = self._locals(original, arguments)
+        return cache_check.check(original, f_locals, backend=backend, compare=compare)
 
-    def run(self, entry: int, arguments: str, compare: bool) -> Any:
+    def run(self, entry: int, arguments: str, compare: bool) -> RunResult:
         """See `Cache.run`."""
-        _not_yet()
+        known = BOOK.entry(entry)
+        _, original = BOOK.parts(known)
+        return cache_check.run(known, self._locals(original, arguments), compare=compare)
 
-    def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> Any:
+    def stepping(self, entry: int, arguments: str) -> Callable[[], str]:
+        """See `Cache.stepping`."""
+        _refuse("code of the native engine is not stepped: run the entry instead")
+
+    def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
         """See `Cache.clone`."""
-        _not_yet()
+        _refuse(_NO_COPIES)
 
-    def edit(self, entry: int, bytecode: str) -> Any:
+    def edit(self, entry: int, bytecode: str) -> EntryView:
         """See `Cache.edit`."""
-        _not_yet()
+        _refuse(_NO_COPIES)
 
-    def register(self, entry: int) -> Any:
+    def register(self, entry: int) -> EntryView:
         """See `Cache.register`."""
-        _not_yet()
+        _refuse(_NO_COPIES)
 
     def remove(self, entry: int) -> str:
         """See `Cache.remove`."""
-        _not_yet()
+        known = remove(entry)
+        return f"{known.label} is out of the cache: the next call is captured anew"
+
+    def _locals(self, code: CodeType, text: str) -> dict[str, Any]:
+        return locals_of_call(code, text, self._standing(code), _is_program)
+
+
+_NO_COPIES = "entries of the native engine cannot be copied or edited yet: remove one instead"
+
+
+def _is_program(filename: str) -> bool:
+    return not is_library(filename)
+
+
+def _refuse(why: str) -> NoReturn:
+    raise CacheError(why)

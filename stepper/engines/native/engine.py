@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from stepper import _C
 from stepper.debuggee.controller import thread_name
 from stepper.engines.native.cache_face import NativeCache
+from stepper.engines.native.cache_watch import CacheWatcher
 from stepper.engines.native.code_book import CodeBook
-from stepper.engines.native.convert_frame import GuardedCode, is_library
+from stepper.engines.native.convert_frame import is_library
 from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.observer import OBSERVERS, TranslationObserver
 from stepper.engines.native.per_code import PerCode
@@ -21,6 +22,7 @@ from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
 
 if TYPE_CHECKING:
+    from stepper.debuggee.mirror import LiveTranslation
     from stepper.debuggee.recorder import Recorder
     from stepper.engines.native.convert_frame import Translation
 
@@ -35,9 +37,11 @@ class NativeEngine:
     def __init__(self) -> None:
         self.recorder: Recorder
         self.codes: CodeBook
-        self.cache = NativeCache()
+        self.cache = NativeCache(self._call_of)
         self._describer: NativeDescriber
         self._observers: list[RecordingObserver] = []
+        self._captured: dict[RecordingObserver, Translation] = {}
+        self._watcher = CacheWatcher(self._newest_translation)
         self._numbers: PerCode[int] = PerCode()
         self._count = itertools.count()
         self._installed = False
@@ -48,15 +52,16 @@ class NativeEngine:
         self.codes = CodeBook(observer.store_code)
         self._installed = True
         OBSERVERS.engine = self
-        _C.set_cache_listener(self._on_cache_event)
+        self._watcher.install(observer)
 
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
         if self._installed:
             self._installed = False
             OBSERVERS.engine = None
-            _C.set_cache_listener(None)
+            self._watcher.uninstall()
             self._observers.clear()
+            self._captured.clear()
 
     def wishes_changed(self) -> None:
         """See `Engine.wishes_changed`."""
@@ -125,6 +130,7 @@ class NativeEngine:
 
     def translation_begins(self, translation: Translation) -> TranslationObserver:
         """A frame is going to be translated; who is to be told of it."""
+        self._watcher.tell()
         code = translation.code
         number = self._numbers.get(code)
         if number is None:
@@ -144,11 +150,23 @@ class NativeEngine:
             self.recorder.recompiled(live, reason)
         observer = RecordingObserver(self, live)
         self._observers.append(observer)
+        self._captured[observer] = translation
         return observer
 
     def translation_ends(self, observer: RecordingObserver) -> None:
-        """It is over."""
+        """It is over, and its entry is in the cache if it has one."""
+        self._watcher.tell()
         self._observers.remove(observer)
+        del self._captured[observer]
+
+    def _newest_translation(self) -> LiveTranslation | None:
+        return self._observers[-1].translation if self._observers else None
+
+    def _call_of(self, code: CodeType) -> dict[str, Any] | None:
+        for observer in reversed(self._observers):
+            if (translation := self._captured[observer]).code is code:
+                return translation.f_locals
+        return None
 
     def _why_recompiled(self, translation: Translation) -> str:
         cache = _C.code_cache(translation.code)
@@ -166,19 +184,6 @@ class NativeEngine:
     def cache_limit(self, code: CodeType, text: str) -> None:
         """A code is given up."""
         self.recorder.occurred(EventKind.CACHE_LIMIT, text, None)
-
-    def _on_cache_event(self, event: str, entry: Any, detail: Any) -> None:
-        if not isinstance(entry, GuardedCode):
-            return
-        original = entry.original
-        name = original.co_qualname if original is not None else entry.code.co_qualname
-        if event == "added":
-            self.recorder.occurred(EventKind.ENTRY, f"{name}: entry {entry.number}", None)
-        elif event == "invalidated":
-            text = f"{name}: entry {entry.number}: {detail}"
-            self.recorder.occurred(EventKind.INVALIDATE, text, None)
-        elif event in ("evicted", "removed"):
-            self.recorder.occurred(EventKind.EVICT, f"{name}: entry {entry.number}", None)
 
 
 def _program_stack(frame: FrameType | None) -> tuple[PythonFrame, ...]:

@@ -15,6 +15,7 @@ attribute. So the check catches what its conditions raise.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 import weakref
@@ -26,6 +27,7 @@ import torch
 import torch.utils._device
 from torch._C._dynamo.guards import GlobalStateGuard, TensorGuards, check_obj_id, check_type_id
 
+from stepper.engines.common.words import class_name, object_text
 from stepper.engines.native.source import GuardSource, Source
 
 if TYPE_CHECKING:
@@ -67,12 +69,18 @@ class Guard:
 
 @dataclass(frozen=True)
 class GuardPart:
-    """A guard as a cache entry keeps it: in words only."""
+    """A guard as a cache entry keeps it: in words only.
+
+    expected: what the value must be, where the code does not say it.
+    reachable: whether `name` is the expression of one value.
+    """
 
     kind: str
     name: str
     source: str
     code: tuple[str, ...]
+    expected: str = ""
+    reachable: bool = False
 
     def __str__(self) -> str:
         return " and ".join(self.code) or f"{self.kind} {self.name}"
@@ -150,6 +158,7 @@ class CheckFunctionManager:
     parts: for each guard that checks something, what it is in words and a check of its own.
     weak: objects that are known by their identity, each with the name of its guard: with any of
         them, the entry must die.
+    lifelines: weak references to these, each with the name.
     """
 
     def __init__(self, guards: Iterable[Guard], state: GlobalState, name: str) -> None:
@@ -164,6 +173,10 @@ class CheckFunctionManager:
             builder.guard = guard
             guard.create(builder)
         self.weak: list[tuple[Any, str]] = builder.weak
+        self.lifelines: list[tuple[weakref.ref[Any], str]] = []
+        for value, guarded in builder.weak:
+            with contextlib.suppress(TypeError):  # then there is going to be no entry
+                self.lifelines.append((weakref.ref(value), guarded))
         self.parts: list[tuple[GuardPart, Check]] = []
         conditions = [condition for _, condition in builder.code]
         names = builder.tensor_names
@@ -207,12 +220,31 @@ class CheckFunctionManager:
             text = " and ".join(f"({condition})" for condition in own)
             if text not in written:
                 written[text] = eval(f"lambda L, G: {text}", self._scope)
-            part = GuardPart(guard.kind, guard.name, guard.source.value, shown_code)
+            part = GuardPart(
+                guard.kind,
+                guard.name,
+                guard.source.value,
+                shown_code,
+                expected=_expected(guard, example),
+                reachable=guard.origin is not None and guard.kind != "EXPRESSION",
+            )
             self.parts.append((part, written[text]))
+
+    def reach(self, name: str, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> Any:
+        """The value that guards of this name look at; raises what reaching it raises."""
+        return eval(name, self._scope, {"L": f_locals, "G": f_globals})
 
     def bind(self, entry: Any) -> None:
         """Tell the check whose it is, for `___guarded_code.valid`."""
         self._scope["___guarded_code"] = weakref.proxy(entry)
+
+
+def _expected(guard: Guard, example: torch.Tensor | None) -> str:
+    if example is not None:
+        return object_text(example)
+    if guard.kind == "TYPE_MATCH":
+        return class_name(type(guard.value))
+    return f"length {len(guard.value)}" if guard.kind == "LIST_LENGTH" else ""
 
 
 def is_immortal(value: object) -> bool:

@@ -36,7 +36,7 @@ class RecordingObserver(TranslationObserver):
     def __init__(self, engine: NativeEngine, translation: LiveTranslation) -> None:
         self._engine = engine
         self._recorder = engine.recorder
-        self._translation = translation
+        self.translation = translation
         self._attempt: LiveAttempt
         self._frames: list[FrameMirror] = []
         self._guards: dict[Guard, int] = {}
@@ -45,7 +45,7 @@ class RecordingObserver(TranslationObserver):
         self.txs: list[Any] = []
 
     def attempt_begins(self) -> None:
-        self._attempt = self._recorder.begin_attempt(self._translation)
+        self._attempt = self._recorder.begin_attempt(self.translation)
         self._guards.clear()
         self._nodes.clear()
 
@@ -136,7 +136,7 @@ class RecordingObserver(TranslationObserver):
 
     def _end(self, outcome: Outcome, reason: str, code: Any) -> None:
         self._engine.translation_ends(self)
-        self._recorder.end_translation(self._translation, outcome, reason=reason, transformed=code)
+        self._recorder.end_translation(self.translation, outcome, reason=reason, transformed=code)
 
 
 def _argument(argument: Any) -> str:

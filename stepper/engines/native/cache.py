@@ -1,0 +1,333 @@
+"""The native engine's cache, told: which codes have entries, and what the entries are.
+
+Entries are objects of ours, in the caches of `stepper._C`, so there is little to find out: what a
+book keeps is numbers, for as long as an entry can be spoken of, and how those ended that are gone.
+It holds none of them: an entry that its cache gives up is freed, and with it its graph.
+
+An entry that has ended leaves its cache at once. It stays in the list as what it was, with the
+reason; that the book knows only of those whose end it was told (`heard`), as in a session.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+import weakref
+from types import CodeType
+from typing import Any
+
+import msgspec
+
+from stepper import _C
+from stepper.engines.common import known as common
+from stepper.engines.common.arguments import functions_of
+from stepper.engines.common.assembler import to_text
+from stepper.engines.common.graphs import code_bytes, graph_behind, graph_bytes
+from stepper.engines.common.known import EVICTED_KEPT
+from stepper.engines.common.lifelines import bond_to, holders, references
+from stepper.engines.common.words import callable_name, object_text
+from stepper.engines.native import config
+from stepper.engines.native.code_book import described
+from stepper.engines.native.convert_frame import GuardedCode
+from stepper.engines.native.entry_guards import guard_rows
+from stepper.engines.native.per_code import PerCode
+from stepper.engines.native.resume_execution import info_of
+from stepper.model.cache import (
+    CachedCode,
+    CacheEntry,
+    CacheError,
+    CacheListing,
+    EntryState,
+    EntryView,
+    GuardRow,
+    Lifeline,
+)
+from stepper.model.matching import glob_matches
+
+RESET = "reset"
+"""With this reason entries end that `reset` ends."""
+
+
+class KnownEntry(common.KnownEntry):
+    """An entry that was seen."""
+
+    def __init__(self, code: KnownCode, facts: CacheEntry, entry: GuardedCode) -> None:
+        super().__init__(code, facts)
+        self.ref = weakref.ref(entry)
+
+
+KnownCode = common.KnownCode[KnownEntry]
+
+
+class CacheBook:
+    """All codes and entries that are known in this process."""
+
+    def __init__(self) -> None:
+        self.codes: dict[int, KnownCode] = {}
+        self.entries: dict[int, KnownEntry] = {}
+        self._known: PerCode[KnownCode] = PerCode()
+
+    # -- looking -----------------------------------------------------------------------------
+
+    def listing(self, function: str = "") -> CacheListing:
+        """Every code that has entries, or had some; `function` is a glob."""
+        for cache in _C.code_caches():
+            code = cache.code
+            if code is not None and cache.entries:
+                self.look_at(code)
+        for known in list(self.codes.values()):
+            code = known.ref()
+            if code is not None:
+                self.look_at(code)
+        return CacheListing(
+            tuple(
+                self._code_facts(known)
+                for known in self.codes.values()
+                if known.entries
+                and (glob_matches(function, known.qualname) or glob_matches(function, known.name))
+            )
+        )
+
+    def facts(self, number: int) -> CacheEntry:
+        """What is known of one entry now.
+
+        Raises:
+            CacheError: there is none of that number.
+        """
+        entry = self.entry(number)
+        code = entry.code.ref()
+        if code is not None:
+            self.look_at(code)
+        return self._entry_facts(entry)
+
+    def view(self, number: int) -> EntryView:
+        """All that is in one entry.
+
+        Raises:
+            CacheError: there is none of that number.
+        """
+        facts = self.facts(number)
+        entry = self.entry(number)
+        original, found = entry.code.ref(), entry.ref()
+        rows = guard_rows(found) if found is not None else ()
+        return EntryView(
+            msgspec.structs.replace(facts, lifelines=_lifelines(entry, rows, detail=True)),
+            rows,
+            code=described(found.code, 0) if found is not None else None,
+            original=described(original, 0) if original is not None else None,
+            graph=found.graph_code.strip() if found is not None else "",
+            bytecode=to_text(found.code) if found is not None else "",
+        )
+
+    def entry(self, number: int) -> KnownEntry:
+        """The entry of that number.
+
+        Raises:
+            CacheError: there is none.
+        """
+        try:
+            return self.entries[number]
+        except KeyError:
+            raise CacheError(f"there is no cache entry {number}: list the cache") from None
+
+    def code(self, number: int) -> tuple[KnownCode, CodeType]:
+        """The code of that number.
+
+        Raises:
+            CacheError: there is none, or it is gone.
+        """
+        known = self.codes.get(number)
+        code = known.ref() if known is not None else None
+        if known is None or code is None:
+            raise CacheError(f"there is no code {number} with cache entries: list the cache")
+        return known, code
+
+    def parts(self, entry: KnownEntry) -> tuple[GuardedCode, CodeType]:
+        """The entry itself and the code for which it was captured.
+
+        Raises:
+            CacheError: one of them is gone.
+        """
+        found, original = entry.ref(), entry.code.ref()
+        if found is None or original is None:
+            state, reason = entry.facts.state, entry.facts.reason
+            raise CacheError(f"{entry.label} is {state}, its code is gone: {reason}")
+        return found, original
+
+    # -- bringing up to date -----------------------------------------------------------------
+
+    def look_at(self, code: CodeType) -> KnownCode:
+        """Bring what is known of a code's entries up to date."""
+        known = self.know(code)
+        present: set[int] = set()
+        for position, found in enumerate(_C.code_cache(code).entries):
+            if isinstance(found, GuardedCode):
+                entry = self.recognize(known, found)
+                entry.change(position=position, hits=found.hits)
+                present.add(entry.id)
+        for entry in list(known.entries):
+            if entry.facts.state is EntryState.VALID and entry.id not in present:
+                self.ended(entry, EntryState.EVICTED, "it left the cache")
+        return known
+
+    def know(self, code: CodeType) -> KnownCode:
+        """The code's record, made when it is first seen."""
+        known = self._known.get(code)
+        if known is None:
+            resume_of = info_of(code).function
+            known = KnownCode(len(self.codes) + 1, code, resume_of, self._code_died)
+            self.codes[known.id] = self._known.set(code, known)
+        return known
+
+    def recognize(self, known: KnownCode, found: GuardedCode) -> KnownEntry:
+        """The entry's record, made when it is first seen."""
+        for entry in known.entries:
+            if entry.ref() is found:
+                return entry
+        graph = graph_of(found)
+        backend = found.backend
+        facts = CacheEntry(
+            id=0,
+            code=0,
+            compile_id="",
+            backend=callable_name(backend) or object_text(backend),
+            guards=len(found.manager.parts),
+            code_bytes=code_bytes(found.code),
+            graph_nodes=None if graph is None else len(graph.graph.nodes),
+            graph_bytes=None if graph is None else graph_bytes(graph),
+            transformed=found.code.co_qualname,
+        )
+        entry = KnownEntry(known, facts, found)
+        bonds = [bond_to(name, reference) for reference, name in found.manager.lifelines]
+        entry.bonds = [bond for bond in bonds if bond is not None]
+        entry.change(lifelines=_lifelines(entry, ()))
+        self.entries[entry.id] = entry
+        known.entries.append(entry)
+        return entry
+
+    def added(self, found: GuardedCode, original: CodeType) -> KnownEntry:
+        """An entry was made just now."""
+        entry = self.recognize(self.know(original), found)
+        entry.born = time.monotonic()
+        return entry
+
+    def of(self, found: GuardedCode) -> KnownEntry | None:
+        """The record of an entry, if it was seen."""
+        for entry in self.entries.values():
+            if entry.ref() is found:
+                return entry
+        return None
+
+    def ended(self, entry: KnownEntry, state: EntryState, reason: str) -> None:
+        """It is no longer in the cache."""
+        found = entry.ref()
+        hits = entry.facts.hits if found is None else found.hits
+        entry.change(lifelines=_lifelines(entry, ()) or entry.facts.lifelines)
+        entry.change(state=state, reason=reason, position=None, hits=hits)
+        known = entry.code
+        gone = [each for each in known.entries if each.facts.state is not EntryState.VALID]
+        for old in gone[:-EVICTED_KEPT]:
+            known.entries.remove(old)
+            del self.entries[old.id]
+
+    def _code_died(self, known: KnownCode) -> None:
+        for entry in list(known.entries):
+            if entry.facts.state is EntryState.VALID:
+                self.ended(entry, EntryState.EVICTED, f"its function {known.qualname} was deleted")
+
+    # -- telling -----------------------------------------------------------------------------
+
+    def _code_facts(self, known: KnownCode) -> CachedCode:
+        entries = tuple(self._entry_facts(entry) for entry in known.listed)
+        code = known.ref()
+        mark = _C.get_skip(code) if code is not None else None
+        known.strategy = _STRATEGIES.get(mark or "", "")
+        return known.told(
+            entries,
+            limit=config.cache_size_limit,
+            nearest=sum(entry.position is not None for entry in entries),
+            accumulated_limit=config.cache_size_limit,
+        )
+
+    def _entry_facts(self, entry: KnownEntry) -> CacheEntry:
+        age = None if entry.born is None else round(time.monotonic() - entry.born, 3)
+        lifelines = _lifelines(entry, ()) or entry.facts.lifelines
+        return msgspec.structs.replace(entry.facts, age=age, lifelines=lifelines)
+
+
+_STRATEGIES = {"capture": "run only", "frame": "skip", "recursive": "skip"}
+
+BOOK = CacheBook()
+"""The one of this process: numbers mean the same with and without a session."""
+
+
+def remove(number: int) -> KnownEntry:
+    """Take an entry out of the cache: the next call that it would have served is captured anew.
+
+    Raises:
+        CacheError: there is none of that number, or it is not in the cache.
+    """
+    entry = BOOK.entry(number)
+    found, original = BOOK.parts(entry)
+    cache = _C.code_cache(original)
+    if found not in cache.entries:
+        raise CacheError(f"{entry.label} is {entry.facts.state}: it is not in the cache")
+    if entry.facts.state is EntryState.VALID:
+        BOOK.ended(entry, EntryState.EVICTED, "it was taken out by hand")
+    cache.remove(found)
+    return entry
+
+
+def graph_of(entry: GuardedCode) -> Any:
+    """The FX graph that an entry's code calls; None: it calls none, or its backend kept none."""
+    for constant in entry.code.co_consts:
+        if (
+            type(constant) is types.FunctionType
+            and constant.__name__.startswith("__compiled_fn_")
+            and (graph := graph_behind(constant)) is not None
+        ):
+            return graph
+    return None
+
+
+def globals_of(code: CodeType) -> dict[str, Any]:
+    """The global variables with which a code runs.
+
+    Raises:
+        CacheError: neither a function nor the module is left that has them.
+    """
+    functions = functions_of(code)
+    if functions:
+        namespace: dict[str, Any] = functions[0].__globals__
+        return namespace
+    # A resume function is made for each call.
+    for module in list(sys.modules.values()):
+        fields = module.__dict__ if type(module) is types.ModuleType else {}
+        if fields.get("__file__") == code.co_filename:
+            return fields
+    raise CacheError(f"no function {code.co_qualname} is left to call")
+
+
+def _lifelines(
+    entry: KnownEntry, rows: tuple[GuardRow, ...], *, detail: bool = False
+) -> tuple[Lifeline, ...]:
+    found = []
+    for bond in entry.bonds:
+        value = bond.object()
+        found.append(
+            Lifeline(
+                bond.source,
+                bond.text,
+                alive=value is not None,
+                guards=tuple(
+                    row.index
+                    for row in rows
+                    if any(f"_id({bond.source}, {bond.id})" in code for code in row.code)
+                ),
+                references=references(value) if detail else None,
+                holders=holders(value) if detail else (),
+            )
+        )
+        del value
+    return tuple(found)

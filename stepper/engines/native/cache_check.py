@@ -1,0 +1,125 @@
+"""Arguments against the cache: every entry's verdict, who wins, and what the winner computes.
+
+Asking changes nothing: whether an entry matches is what the cache's own verbose lookup says, which
+neither counts nor moves. What is run by hand is run with nothing captured or looked up meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+from stepper import _C
+from stepper.debuggee.evaluator import describe_exception
+from stepper.engines.common import arguments
+from stepper.engines.common.words import object_text
+from stepper.engines.native.cache import BOOK, KnownEntry, globals_of
+from stepper.engines.native.entry_guards import ask, guard_rows
+from stepper.model.cache import CacheCheck, EntryCheck, EntryState, GuardRow, RunResult
+
+
+def check(
+    code: CodeType, f_locals: dict[str, Any], *, backend: str = "", compare: bool = False
+) -> CacheCheck:
+    """Run the locals of a call against all entries of a code.
+
+    Raises:
+        CacheError: the code's globals are gone.
+    """
+    f_globals = globals_of(code)
+    known = BOOK.look_at(code)
+    with uncaptured():
+        reports = _C.code_cache(code).explain(f_locals, f_globals)
+    verdicts = {id(report.entry): report for report in reports}
+    found: list[EntryCheck] = []
+    rows: dict[int, tuple[GuardRow, ...]] = {}
+    winner: KnownEntry | None = None
+    for entry in known.listed:
+        alive = entry.ref()
+        report = verdicts.get(id(alive)) if alive is not None else None
+        if alive is None or report is None:
+            if entry.facts.state is EntryState.INVALID:
+                reason = entry.facts.reason
+                found.append(EntryCheck(entry.id, False, eligible=False, reason=reason))
+            continue
+        rows[entry.id] = guard_rows(alive)
+        eligible = not backend or entry.facts.backend == backend
+        failed = next((str(part.guard) for part in report.guards if not part.passed), "")
+        wins = winner is None and report.matched and eligible
+        winner = entry if wins else winner
+        with uncaptured():
+            checks = ask(alive, f_locals, f_globals)
+        found.append(
+            EntryCheck(
+                entry.id,
+                report.matched,
+                eligible=eligible,
+                wins=wins,
+                reason=failed
+                or ("" if eligible else f"it is of the backend {entry.facts.backend}"),
+                checks=checks,
+                executed=len(report.guards),
+            )
+        )
+    comparison = None
+    if compare and winner is not None:
+        comparison = run(winner, f_locals, compare=True).comparison
+    return CacheCheck(
+        code=known.id,
+        arguments=tuple((name, object_text(value)) for name, value in f_locals.items()),
+        entries=tuple(found),
+        guards=rows,
+        winner=None if winner is None else winner.id,
+        comparison=comparison,
+    )
+
+
+def run(entry: KnownEntry, f_locals: dict[str, Any], *, compare: bool = False) -> RunResult:
+    """Run an entry by hand, whatever its guards say.
+
+    Raises:
+        CacheError: its code is gone.
+    """
+    result, error, comparison = execute(entry, f_locals, compare=compare)
+    text = object_text(result) if error is None else describe_exception(error)
+    return RunResult(entry.id, text, raised=error is not None, comparison=comparison)
+
+
+def execute(
+    entry: KnownEntry, f_locals: dict[str, Any], *, compare: bool = False
+) -> tuple[Any, BaseException | None, Any]:
+    """The same, with the result itself, or the exception, and the comparison.
+
+    Raises:
+        CacheError: its code is gone.
+    """
+    found, original = BOOK.parts(entry)
+    f_globals = globals_of(original)
+
+    def run_entry(local: dict[str, Any]) -> Any:
+        with uncaptured():
+            return arguments.call(found.code, f_globals, local, original)
+
+    def run_original(local: dict[str, Any]) -> Any:
+        with uncaptured():
+            return arguments.call(original, f_globals, local, original)
+
+    if compare:
+        compared, result, error = arguments.compare(run_entry, run_original, f_locals)
+        return result, error, compared
+    try:
+        return run_entry(f_locals), None, None
+    except Exception as error:
+        return None, error, None
+
+
+@contextlib.contextmanager
+def uncaptured() -> Iterator[None]:
+    """Nothing that this thread calls is captured or looked up meanwhile."""
+    before = _C.set_frame_callback(None, None)
+    try:
+        yield
+    finally:
+        _C.set_frame_callback(*before)

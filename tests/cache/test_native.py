@@ -1,0 +1,175 @@
+"""The native engine's cache, through the session: listed, asked, changed, and its entries' ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepper.model.cache import CacheCheck, CacheListing, EntryState, EntryView, RunResult, Verdict
+from stepper.model.control import (
+    CheckCache,
+    CloneEntry,
+    Evaluate,
+    FetchCode,
+    InspectEntry,
+    ListCache,
+    RemoveEntry,
+    RunEntry,
+)
+from stepper.model.trace import EventKind
+from stepper.recording.reader import Recording
+from tests.debuggee.harness import Program
+
+LIFETIME = """
+import gc
+import torch
+import stepper.native
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.linear(x) + 1
+
+def other(x, scale=2):
+    return x * scale
+
+model = Model()
+stepper.native.compile(model, backend="eager")(torch.ones(2, 3))
+print(stepper.native.compile(other, backend="eager")(torch.ones(2)).tolist())
+del model
+gc.collect()
+stepper.native.reset()
+print("end")
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Any]:
+    programs: list[Program] = []
+
+    def begin(*breakpoints: str, source: str = LIFETIME) -> Program:
+        programs.append(Program(source, tmp_path, breakpoints=breakpoints, engine="native"))
+        return programs[-1]
+
+    yield begin
+    for program in programs:
+        program.close()
+
+
+def listed(program: Program) -> dict[str, Any]:
+    data = program.ask(lambda seq: ListCache(seq)).data
+    assert isinstance(data, CacheListing)
+    return {code.qualname: code for code in data.codes}
+
+
+def events(program: Program) -> list[tuple[EventKind, str]]:
+    recording = Recording.open(program.recording)
+    kinds = (EventKind.ENTRY, EventKind.INVALIDATE, EventKind.EVICT)
+    found = [(event.kind, event.text) for event in recording.events(kinds=kinds)]
+    recording.close()
+    return found
+
+
+def test_an_entry_is_seen_to_die_with_its_module(start: Any) -> None:
+    program = start("entry:other", "invalidate")
+    program.stopped()
+    (entry,) = listed(program)["Model.forward"].entries
+    assert entry.state is EntryState.VALID
+    assert entry.position == 0
+    assert "L['self']" in {line.source for line in entry.lifelines if line.alive}
+    program.resume()
+    stop = program.stopped()
+    assert "Model" in stop.text
+    assert "died" in stop.text
+    assert "program.py:21 in <module>" in stop.text
+    (entry,) = listed(program)["Model.forward"].entries
+    assert entry.state is EntryState.INVALID
+    assert "died" in entry.reason
+    assert entry.position is None
+    program.resume()
+    assert program.finish() == (0, "[2.0, 2.0]\nend\n", "")
+    told = [kind for kind, _ in events(program)]
+    assert told == [EventKind.ENTRY, EventKind.ENTRY, EventKind.INVALIDATE, EventKind.EVICT]
+
+
+def test_deleting_the_module_in_the_console_ends_the_entry_at_once(start: Any) -> None:
+    program = start("entry:other")
+    program.stopped()
+    assert program.ask(lambda seq: Evaluate(seq, "del model; gc.collect()")).ok
+    (entry,) = listed(program)["Model.forward"].entries
+    assert entry.state is EntryState.INVALID
+    assert "in the console" in entry.reason
+
+
+def test_asking_changes_nothing_and_says_which_guard_fails(start: Any) -> None:
+    program = start("invalidate")
+    program.stopped()
+    code = listed(program)["other"]
+    (entry,) = code.entries
+
+    def check(arguments: str, **how: Any) -> CacheCheck:
+        found = program.ask(lambda seq: CheckCache(seq, code.id, arguments, **how))
+        assert isinstance(found.data, CacheCheck), found.text
+        return found.data
+
+    fits = check("torch.ones(2)", compare=True)
+    assert fits.winner == entry.id
+    assert fits.comparison is not None
+    assert fits.comparison.same
+    assert {each.verdict for each in fits.entries[0].checks} == {Verdict.PASS}
+    misses = check("torch.ones(3), 5")
+    assert misses.winner is None
+    rows = misses.guards[entry.id]
+    failed = {
+        rows[each.guard].source: each
+        for each in misses.entries[0].checks
+        if each.verdict is Verdict.FAIL
+    }
+    assert failed["L['x']"].difference == "Tensor f32[3] ≠ Tensor f32[2]"
+    assert failed["L['scale']"].actual == "5"
+    assert "L['" in misses.entries[0].reason
+    assert listed(program)["other"].entries[0].hits == entry.hits
+
+
+def test_an_entry_can_be_looked_into_run_and_removed(start: Any) -> None:
+    program = start("invalidate")
+    program.stopped()
+    (entry,) = listed(program)["other"].entries
+    view = program.ask(lambda seq: InspectEntry(seq, entry.id)).data
+    assert isinstance(view, EntryView)
+    assert "TENSOR_MATCH" in {row.kind for row in view.guards}
+    assert "x * 2" in view.graph
+    assert view.code is not None
+    assert view.entry.graph_nodes == 3
+    assert "RETURN_VALUE" in view.bytecode
+    ran = program.ask(lambda seq: RunEntry(seq, entry.id, "torch.ones(2)", compare=True)).data
+    assert isinstance(ran, RunResult)
+    assert ran.comparison is not None
+    assert ran.comparison.same
+    assert program.ask(lambda seq: FetchCode(seq, entry.id)).ok
+    refused = program.ask(lambda seq: CloneEntry(seq, entry.id))
+    assert not refused.ok
+    assert "cannot be copied" in refused.text
+    assert "out of the cache" in program.ask(lambda seq: RemoveEntry(seq, entry.id)).text
+    (entry,) = listed(program)["other"].entries
+    assert entry.state is EntryState.EVICTED
+    again = program.ask(lambda seq: RemoveEntry(seq, entry.id))
+    assert not again.ok
+
+
+def test_the_call_at_which_it_stands_needs_no_arguments(start: Any) -> None:
+    twice = LIFETIME.replace("del model", "stepper.native.compile(other)(torch.ones(5))\ndel model")
+    twice = twice.replace("other)(", 'other, backend="eager")(')
+    program = start("recompile", source=twice)
+    program.stopped()
+    code = listed(program)["other"]
+    found = program.ask(lambda seq: CheckCache(seq, code.id)).data
+    assert isinstance(found, CacheCheck)
+    assert dict(found.arguments)["x"] == "Tensor f32[5]"
+    assert found.winner is None
