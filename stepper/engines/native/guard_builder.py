@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from stepper.engines.native.guards import SCOPE, GlobalState, Guard, is_immortal
+from stepper.engines.native.guards import SCOPE, GlobalState, Guard, has_hooks, is_immortal
 from stepper.engines.native.source import instance_dict
 
 
@@ -107,13 +107,19 @@ class GuardBuilder:
         self.identify(guard.name, guard.value)
 
     def NN_MODULE(self, guard: Guard) -> None:
-        """It is this `nn.Module`, in the same mode, and calling it means calling `forward`."""
+        """It is this `nn.Module`, in the same mode, and calling it means what it meant: calling
+        `forward`, unless it has hooks."""
         self.identify(guard.name, guard.value)
         from stepper.engines.native import config
 
         if config.guard_nn_modules:
             training = guard.value.__dict__["training"]
-            self.add(f"___check_nn_module({guard.name}, {training})")
+            if has_hooks(guard.value):  # calling it is left to Python
+                self.scope["___has_hooks"] = has_hooks
+                self.add(f"{guard.name}.__dict__['training'] is {training}")
+                self.add(f"___has_hooks({guard.name})")
+            else:
+                self.add(f"___check_nn_module({guard.name}, {training})")
 
     def CONSTANT_MATCH(self, guard: Guard) -> None:
         """It is this constant, of this type."""

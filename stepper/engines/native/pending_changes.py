@@ -17,6 +17,7 @@ from stepper.engines.native.variables.base import (
     VariableTracker,
 )
 from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.context_var import ContextVariable
 from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.lists import ListVariable
@@ -136,6 +137,8 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
                 codegen.emit("LOAD_FAST", kept)
             codegen.call_method(method == "update")
             codegen.pop_top()
+    elif isinstance(owner, ContextVariable):
+        raise owner.refuse("a change that lasts")
     elif isinstance(owner, UserDefinedObjectVariable) and owner.has_setattr():
         # Its own method has been interpreted: what is pending is what that stored.
         kept = codegen.temporary()

@@ -71,6 +71,14 @@ class SideEffects:
         self._set(self.attributes[key], name, value)
         self._note(key, owner)
 
+    def forget(self, owner: VariableTracker) -> None:
+        """What was stored in the object has been put back: it is as it was."""
+        key = owner.mutation_type
+        if self.on_change is not None:
+            self.on_change(owner, "reset", None)
+        for where in (self.attributes, self.changed):
+            self._remove(where, key)
+
     def load_attr(self, owner: VariableTracker, name: str) -> VariableTracker | None:
         """What was stored, None: nothing was."""
         key = owner.mutation_type
@@ -92,6 +100,10 @@ class SideEffects:
         existing = isinstance(key, ValueMutationExisting | AttributeMutationExisting)
         if existing and key not in self.changed:
             self._set(self.changed, key, owner)
+
+    def _remove(self, where: dict[Any, Any], key: Any) -> None:
+        before = where.pop(key)
+        self._output.trail.append(lambda: where.update({key: before}))
 
     def _set(self, where: dict[Any, Any], key: Any, value: Any) -> None:
         before = where.get(key, _MISSING)

@@ -98,6 +98,8 @@ def test_a_buffer_registered_later_under_the_name_is_noticed() -> None:
 
 def test_registers_and_calls_are_not_stored_into_unseen() -> None:
     class Model(nn.Module):
+        b: torch.Tensor
+
         def __init__(self) -> None:
             super().__init__()
             self.register_buffer("b", torch.ones(2))

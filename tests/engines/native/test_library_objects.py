@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import dataclasses
 import inspect
 import os
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from transformers.utils.generic import ModelOutput
 
 from stepper import _C, native
 from tests.engines.native.harness import check, run_graph
@@ -79,3 +82,102 @@ def test_how_many_parameters_a_function_has() -> None:
     explanation = check(f, torch.ones(1))
     assert explanation.graph_count == 1, str(explanation)
     assert not explanation.breaks
+
+
+VAR: contextvars.ContextVar[Any] = contextvars.ContextVar("VAR", default=0)
+
+
+def test_a_context_variable_that_is_put_back() -> None:
+    def inner(x: torch.Tensor) -> Any:
+        outer = VAR.set(1)
+        try:
+            token = VAR.set(2)
+            y = x + 1
+            VAR.reset(token)
+        finally:
+            VAR.reset(outer)
+        return y
+
+    def lasting(x: torch.Tensor) -> Any:
+        y = x * 2
+        VAR.set(y)
+        return VAR.get() + y
+
+    def twice(x: torch.Tensor) -> Any:
+        token = VAR.set(x + 1)
+        VAR.reset(token)
+        VAR.reset(token)
+
+    assert not check(inner, torch.ones(1)).breaks
+    check(lasting, torch.ones(1))
+    assert VAR.get().item() == 2
+    with pytest.raises(RuntimeError, match="already been used"):
+        native.optimize(run_graph)(twice)(torch.ones(1))
+
+
+class Registry(dict[str, Any]):
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(str(type(key)), default) or {}
+
+
+def test_an_entry_of_a_dictionarys_subclass_is_checked_by_itself() -> None:
+    registry = Registry({str(Registry): {"factor": 3}})
+
+    def f(x: torch.Tensor, model: Any) -> Any:
+        return x * registry.get(model).get("factor", 1)
+
+    captured = native.optimize(run_graph)(f)
+    assert captured(torch.ones(1), registry).item() == 3
+    registry["something else"] = {}
+    assert captured(torch.ones(1), registry).item() == 3
+    assert len(_C.code_cache(f.__code__).entries) == 1
+    registry[str(Registry)] = {"factor": 5}
+    assert captured(torch.ones(1), registry).item() == 5
+    del registry[str(Registry)]
+    assert captured(torch.ones(1), registry).item() == 1
+
+
+@dataclasses.dataclass
+class Output(ModelOutput):
+    loss: Any = None
+    logits: Any = None
+    states: Any = None
+
+
+@dataclasses.dataclass
+class Doubled(Output):
+    def __post_init__(self) -> None:
+        self.logits = self.logits * 2
+        super().__post_init__()  # type: ignore[no-untyped-call]
+
+
+def test_outputs_of_models() -> None:
+    def f(x: torch.Tensor) -> Any:
+        states = [x]
+        one = Output(logits=x + 1, states=states)
+        states.append(one["logits"])
+        other = Output(x, None)
+        return (
+            [one, one], one[0], one.states is states, one.loss, len(one), list(one), "loss" in one,
+            isinstance(one, dict), other.to_tuple(), list(other.items()), other.get("states", 5),
+            hasattr(one, "logits"), hasattr(one, "nothing"),
+        )  # fmt: skip
+
+    explanation = check(f, torch.ones(2))
+    assert explanation.graph_count == 1, str(explanation)
+    assert not explanation.breaks
+    result = native.optimize(run_graph)(f)(torch.ones(2))
+    assert result[0][0] is result[0][1]
+
+    def stranger(x: torch.Tensor) -> Any:
+        y = x + 1
+        return Doubled(None, y), Output((("loss", 1), ("logits", 2)))
+
+    assert check(stranger, torch.ones(2)).breaks
+
+    def stored(x: torch.Tensor) -> Any:
+        output = Output(x + 1, x)
+        output.loss = x * 3
+        return output
+
+    check(stored, torch.ones(2))

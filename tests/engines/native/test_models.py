@@ -1,61 +1,78 @@
-"""Real models: the same numbers as eager, and few graphs."""
+"""Real models: the same numbers as eager, and one graph each in evaluation mode."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
-from transformers import GPT2Config, GPT2Model
 
 from stepper import native
+from tests.engines.native import models
 from tests.engines.native.harness import run_graph
+from tests.engines.native.models import Convolutions, Recurrent
 
 
-def test_gpt2_in_evaluation_mode_is_one_graph() -> None:
-    torch.manual_seed(0)
-    config = GPT2Config(
-        n_layer=2, n_head=2, n_embd=32, vocab_size=64, n_positions=32, use_cache=False,
-        bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
-    model = GPT2Model(config).eval()
-    tokens = torch.arange(8)[None]
+def tensors(output: Any) -> dict[Any, torch.Tensor]:
+    """The tensors of what a model returns, by name or place."""
+    if isinstance(output, dict):
+        return dict(output)
+    return dict(enumerate(output)) if isinstance(output, tuple) else {0: output}
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_a_model_is_one_graph_and_computes_the_same(name: str) -> None:
+    model, arguments = models.make(name)
     with torch.no_grad():
-        explanation = native.explain(model)(tokens)
-        assert explanation.graph_count == 1, str(explanation)
-        assert explanation.op_count > 100
+        explanation = native.explain(model)(**arguments)
+        assert (explanation.graph_count, explanation.breaks) == (1, []), str(explanation)
         native.reset()
-        captured = native.compile(model, backend="eager")
+        captured = native.optimize(run_graph, nopython=True)(model)
         for _ in range(2):
-            expected, got = model(tokens), captured(tokens)
+            expected, got = model(**arguments), captured(**arguments)
             assert type(got) is type(expected)
-            assert torch.equal(got.last_hidden_state, expected.last_hidden_state)
+            assert list(tensors(got)) == list(tensors(expected))
+            for key, value in tensors(expected).items():
+                assert torch.allclose(tensors(got)[key], value), key
 
 
-class Convolutions(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-            nn.Linear(36, 5),
-        )  # fmt: skip
+@pytest.mark.parametrize("name", ["LLaMA", "T5", "BERT", "ViT"])
+def test_a_models_gradients_are_the_same(name: str) -> None:
+    model, arguments = models.make(name)
+    captured = native.optimize(run_graph)(model)
+    found = []
+    for call in (model, captured):
+        model.zero_grad()
+        output = call(**arguments)
+        output.last_hidden_state.square().mean().backward()
+        assert output[0] is output.last_hidden_state
+        found.append({key: p.grad for key, p in model.named_parameters() if p.grad is not None})
+    assert list(found[0]) == list(found[1])
+    for key, value in found[0].items():
+        assert torch.allclose(value, found[1][key], atol=1e-6), key
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layers(x)  # type: ignore[no-any-return]
+
+def test_a_models_outputs_as_a_tuple_and_with_hidden_states() -> None:
+    model, arguments = models.make("BERT")
+    captured = native.optimize(run_graph)(model)
+    with torch.no_grad():
+        expected = model(**arguments, return_dict=False)
+        got = captured(**arguments, return_dict=False)
+        assert type(got) is tuple
+        assert all(torch.allclose(a, b) for a, b in zip(expected, got, strict=True))
+        expected = model(**arguments, output_hidden_states=True)
+        got = captured(**arguments, output_hidden_states=True)
+        assert len(got.hidden_states) == len(expected.hidden_states) == 3
+        assert all(map(torch.allclose, got.hidden_states, expected.hidden_states))
 
 
-class Recurrent(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.cell = nn.Linear(8, 4)
-
-    def forward(self, xs: torch.Tensor) -> Any:
-        state = torch.zeros(2, 4)
-        states = []
-        for x in xs:
-            state = torch.tanh(self.cell(torch.cat([x, state], dim=1)))
-            states.append(state)
-        return torch.stack(states), state
+def test_the_table_of_models_is_up_to_date() -> None:
+    page = models.PAGE.read_text(encoding="utf-8")
+    written = page.partition(models.BEGIN)[2].partition(models.END)[0].strip()
+    if models.versions() not in written:
+        pytest.skip(f"the table is not made with {models.versions()}")
+    assert written == models.table().strip(), "run: python -m tests.engines.native.models"
 
 
 def gradients(model: nn.Module, call: Any, x: torch.Tensor) -> list[torch.Tensor]:

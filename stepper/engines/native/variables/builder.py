@@ -8,6 +8,7 @@ the items of a container are lazy until somebody takes them.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import inspect
 import os
 import types
@@ -28,6 +29,8 @@ from stepper.engines.native.variables.base import (
 )
 from stepper.engines.native.variables.builtin import OPERATORS, BuiltinVariable
 from stepper.engines.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
+from stepper.engines.native.variables.context_var import ContextVariable
+from stepper.engines.native.variables.data_class import DataClassClassVariable, is_model_output
 from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.exceptions import ExceptionClassVariable
 from stepper.engines.native.variables.functions import (
@@ -120,6 +123,11 @@ class VariableBuilder:
             )  # fmt: skip
         if kind is types.CellType:
             return self._wrap_cell(value)
+        if kind is contextvars.ContextVar:
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return ContextVariable(
+                source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
+            )
         if value is os.environ:
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return EnvironVariable(source=self.source, guards=guards)
@@ -158,6 +166,8 @@ class VariableBuilder:
                 guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
                 return BuiltinVariable(value, source=source, guards=guards)
             guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+            if is_model_output(value):
+                return DataClassClassVariable(value, source=source, guards=guards)
             return UserDefinedClassVariable(value, source=source, guards=guards)
         if kind not in (types.FunctionType, *_BUILTIN_FUNCTIONS, *_METHOD_DESCRIPTORS):
             return None

@@ -227,7 +227,7 @@ _ARGUMENTS: dict[Any, tuple[int, int]] = {
     len: (1, 1), builtins.iter: (1, 1), next: (1, 2), list: (0, 1), tuple: (0, 1), dict: (0, 1),
     reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1), sum: (1, 2), isinstance: (2, 2),
     issubclass: (2, 2), type: (1, 1), getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3),
-    callable: (1, 1), super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255),
+    callable: (1, 1), str: (1, 1), super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -421,6 +421,16 @@ def is_subclass(kind: type, of: type) -> bool:
     if type(of) is abc.ABCMeta and of.__module__ in ("collections.abc", "numbers", "typing"):
         return issubclass(kind, of)
     raise unimplemented(f"isinstance with {of.__name__}, whose class is {type(of).__name__}")
+
+
+@handles(str)
+def _str(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    value = getattr(args[0], "value", None)
+    if not isinstance(value, type) or type(value).__repr__ is not type.__repr__:
+        return None
+    if type(value).__str__ is not object.__str__ or args[0].source is None:
+        return None
+    return ConstantVariable(str(value), **VariableTracker.propagate(args))
 
 
 @handles(type)

@@ -18,6 +18,7 @@ import torch
 from stepper.engines.native.exc import Unsupported, unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import AttrSource, GetItemSource, InstanceAttrSource, TypeSource
+from stepper.engines.native.variables import dict_contents
 from stepper.engines.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.functions import (
@@ -225,9 +226,18 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             plain = first is kind and not self.has_getattribute()
             own = AttrSource(self._source(), name) if plain else None
             return UserMethodVariable(function, self, source=own, **options)
+        if found is dict.__dict__.get(name, _MISSING) and name in dict_contents.METHODS:
+            return BoundBuiltinMethod(self._contents(), name, guards=self.guards)
         if hasattr(type(found), "__get__"):
             raise self.refuse(f"attribute {name}")
         return tx.build(source, found).with_guards(self.guards)
+
+    def _contents(self) -> VariableTracker:
+        if not dict_contents.is_read_like_dict(type(self.value)):
+            raise self.refuse("the contents")
+        return dict_contents.DictContentsVariable(
+            self.value, self._source(), **self.propagate(self)
+        )
 
     def var_setattr(self, tx: InstructionTranslatorBase, name: str, value: VariableTracker) -> None:
         if self.has_setattr():
