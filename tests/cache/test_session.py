@@ -29,7 +29,7 @@ from stepper.model.control import (
     SetBreakpoints,
     Terminate,
 )
-from stepper.model.trace import EventKind
+from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.reader import Recording
 from tests.debuggee.harness import Program
 
@@ -65,8 +65,8 @@ print("end")
 def start(tmp_path: Path) -> Iterator[Any]:
     programs: list[Program] = []
 
-    def begin(*breakpoints: str, source: str = LIFETIME) -> Program:
-        programs.append(Program(source, tmp_path, breakpoints=breakpoints))
+    def begin(*breakpoints: str, source: str = LIFETIME, **config: Any) -> Program:
+        programs.append(Program(source, tmp_path, breakpoints=breakpoints, **config))
         return programs[-1]
 
     yield begin
@@ -280,6 +280,35 @@ def test_an_entry_is_taken_out_again(start: Any) -> None:
     assert states(program)["apply"] == [EntryState.VALID, EntryState.DRAFT]
     assert "thrown away" in program.ask(lambda seq: RemoveEntry(seq, made.entry.id)).text
     assert states(program)["apply"] == [EntryState.VALID]
+
+
+def test_lookups_and_executions_of_a_registered_copy_are_told(start: Any) -> None:
+    program = start("entry:other", lookups=True, execute=True)
+    program.stopped()
+    entry = next(code for code in listing(program).codes if code.name == "apply").entries[0]
+    view = program.ask(lambda seq: InspectEntry(seq, entry.id)).data
+    assert isinstance(view, EntryView)
+    drop = tuple(row.index for row in view.guards if row.kind == "TENSOR_MATCH")
+    made = program.ask(lambda seq: CloneEntry(seq, entry.id, drop)).data
+    assert isinstance(made, EntryView)
+    assert program.ask(lambda seq: RegisterEntry(seq, made.entry.id)).ok
+    wanted = (parse_breakpoint("execute:apply"),)
+    assert program.ask(lambda seq: SetBreakpoints(seq, wanted)).ok
+    program.resume()
+    program.stopped()
+    served = {
+        each.id: each.hits
+        for code in listing(program).codes
+        for each in code.entries
+        if code.name == "apply"
+    }
+    assert (served[entry.id], served[made.entry.id]) == (0, 1)
+    recording = Recording.open(program.recording)
+    lookup, execution = recording.translations()[-2:]
+    assert (lookup.phase, lookup.outcome) == (Phase.LOOKUP, Outcome.HIT)
+    assert lookup.compile_id == "precompiled"
+    assert (execution.phase, execution.name) == (Phase.EXECUTE, "apply")
+    recording.close()
 
 
 def test_the_call_at_which_it_stands_needs_no_arguments(start: Any) -> None:

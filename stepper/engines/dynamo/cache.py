@@ -290,6 +290,17 @@ class CacheBook:
                 entry.draft = None
                 self.evicted(entry, f"its function {known.qualname} was deleted")
 
+    def registered(self) -> list[tuple[CodeType, CodeType, str]]:
+        """The code of each made entry that is in the cache, the code that it was made of, and the
+        compile id."""
+        return [
+            (entry.draft.code, original, entry.facts.compile_id)
+            for entry in self.entries.values()
+            if entry.draft is not None
+            and entry.draft.registered
+            and (original := entry.code.ref()) is not None
+        ]
+
     def by_wrapper(self, wrapper: object) -> KnownEntry | None:
         """The entry with that guard manager."""
         for entry in self.entries.values():

@@ -28,6 +28,7 @@ from stepper.debuggee.recorder import Recorder
 from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK
+from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.cache_face import DynamoCache
 from stepper.engines.dynamo.cache_watch import CacheWatcher
 from stepper.engines.dynamo.describe import Describer
@@ -105,6 +106,7 @@ class DynamoEngine:
                 self._probes.append(Probe(versions.resolve(point), point.parameters, changes))
             self._lookups.install(observer, self._safely)
             BOOK.hits = self._lookups.count_of
+            TOOLKIT.registered = self._on_registered
             self._entries.install(observer, self._safely)
             with contextlib.suppress(CacheError):  # somebody compiles: what is old stays unheard
                 self._lookups.listen_to_old()
@@ -127,6 +129,7 @@ class DynamoEngine:
         """See `Engine.uninstall`."""
         if not self._probes:
             return
+        TOOLKIT.registered = lambda code, original, compile_id: None
         self._entries.uninstall()
         self._lookups.uninstall()
         self._executions.uninstall()
@@ -260,6 +263,10 @@ class DynamoEngine:
         while len(self._contexts) > running:
             left = self._contexts[-1]
             self._end(left, Outcome.FAILED, reason=left.translation.record.reason or reason)
+
+    def _on_registered(self, code: CodeType, original: CodeType, compile_id: str) -> None:
+        self._lookups.registered(code, original)
+        self._executions.registered(code, original, compile_id)
 
     def _on_left(self, exc_type: type[BaseException] | None) -> None:
         # Dynamo itself deals with exceptions; those that end a program pass it by.

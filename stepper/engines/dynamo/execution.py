@@ -27,6 +27,7 @@ from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.walks import Described
 from stepper.engines.common.words import plain_text
 from stepper.engines.dynamo import bytecode, values, versions
+from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.graphs import compiled_names
 from stepper.engines.dynamo.hits import leave_alone
 from stepper.model.program import Code, Instruction, PythonFrame
@@ -90,6 +91,11 @@ class ExecutionWatcher:
             original = versions.original_of(code)
             self._watch(code, code if original is None else original, compile_id)
 
+    def registered(self, code: CodeType, original: CodeType, compile_id: str) -> None:
+        """A copy of an entry has been put into the cache."""
+        if self.wanted and self._begin():
+            self._watch(code, original, compile_id)
+
     def pause(self) -> None:
         """Dynamo begins to compile in this thread."""
         if self._events is not None:
@@ -144,7 +150,7 @@ class ExecutionWatcher:
                 return False
             self._hears_runs = True
         self._events = self._make_events()
-        for code, original, compile_id in versions.transformed_codes():
+        for code, original, compile_id in (*versions.transformed_codes(), *BOOK.registered()):
             self._watch(code, original, compile_id)
         return True
 

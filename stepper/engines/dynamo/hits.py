@@ -72,10 +72,13 @@ class Hits:
         self.trouble = ""
         """Why hits cannot be told, only counted at best; empty when they can."""
 
-    def watch(self, transformed: CodeType, original: CodeType) -> None:
-        """Listen to both from now on; the transformed code is about to run for the first time."""
+    def watch(self, transformed: CodeType, original: CodeType, *, compiled: bool = True) -> None:
+        """Listen to both from now on. The first run of what was just compiled is no hit."""
+        new = id(transformed) not in self._watched
         for code, known in ((transformed, self._watched), (original, self._originals)):
             self._listen(code, known)
+        if new and not compiled:
+            _C.count_call(transformed)
 
     def _listen(self, code: CodeType, known: dict[int, weakref.ref[CodeType]]) -> None:
         address = id(code)

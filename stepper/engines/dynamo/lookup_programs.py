@@ -19,7 +19,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from stepper.engines.dynamo.bytecode import CodeBook
-from stepper.engines.dynamo.cache import backend_name, entries_of
+from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of
 from stepper.engines.dynamo.guard_tree import Check, GuardTree
 from stepper.engines.dynamo.lookup_words import MAX_TEXT, checks_text, expected_text
 from stepper.engines.dynamo.versions import region_of
@@ -49,7 +49,10 @@ class Candidate:
         self.precompiled = origin is Origin.PRECOMPILED
         self.region = EVERYBODY if self.precompiled else region_of(entry)
         self.backend: Any = None if self.precompiled else entry.backend
-        code = None if self.precompiled else entry.code
+        made = BOOK.by_wrapper(self.wrapper) if self.precompiled else None
+        code = entry.code if made is None and not self.precompiled else None
+        if made is not None and made.draft is not None:
+            code = made.draft.code
         self.code: CodeType | None = code if type(code) is CodeType else None
         self.memory = memory
         self.label = "precompiled" if self.precompiled else str(entry.compile_id)

@@ -172,6 +172,12 @@ class LookupWatcher:
             quiet = Quiet(names.get("locals") or {}, names.get("globals") or {})
             self._learn_names(memory.names, guard_manager, quiet)
 
+    def registered(self, code: CodeType, original: CodeType) -> None:
+        """A copy of an entry has been put into the cache."""
+        self._know(code, original)
+        if self._hits is not None:
+            self._hits.watch(code, original, compiled=False)
+
     def listen_to_old(self) -> None:
         """Listen to what was compiled before the session, too.
 

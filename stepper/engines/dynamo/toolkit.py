@@ -47,6 +47,10 @@ Died = Callable[[KnownEntry, str, str], None]
 """Told the entry, how the guards reached the object, and what the object was."""
 
 
+Registered = Callable[[CodeType, CodeType, str], None]
+"""Told the code of the entry, the code that it was made of, and the compile id."""
+
+
 class Draft:
     """What is kept of an entry that was made: all that is needed to run it and to register it."""
 
@@ -130,6 +134,8 @@ class Toolkit:
         self._book = book
         self.died: Died = lambda entry, source, text: None
         """Told each made entry that an object's death has ended."""
+        self.registered: Registered = lambda code, original, compile_id: None
+        """Told the code of each made entry that is put into the cache."""
 
     def clone(
         self, number: int, drop: tuple[int, ...] = (), add: tuple[str, ...] = ()
@@ -187,6 +193,7 @@ class Toolkit:
             native._load_precompile_entry(code, draft.wrapper, draft.code)
             convert_frame.input_codes.add(code)  # what a reset goes by
             draft.registered = True
+            self.registered(draft.code, code, entry.facts.compile_id)
             self._book.look_at(code)
             return entry
 
@@ -250,7 +257,8 @@ class Toolkit:
         added = tuple(text for index, text in enumerate(before, len(numbers)) if index not in drop)
         scope = old.scope if old is not None else dict(wrapper.global_scope)
         base = old.base if old is not None else transformed
-        draft = Draft(code or transformed, base, tree, scope, kept, (*added, *add))
+        # A code object of its own: what runs says by it which entry it is.
+        draft = Draft(code or transformed.replace(), base, tree, scope, kept, (*added, *add))
         warnings = [*entry.facts.warnings] if old is not None else []
         warnings += [_lost(rows[index]) for index in drop]
         edits = [*entry.facts.edits] if old is not None else []
