@@ -14,6 +14,9 @@
 `f` is a function, a method, a module, or what `torch.compile` made of one. No debugger has to be
 there; in a session, entries have the numbers that the debugger shows.
 
+Entries of `stepper.compile` are listed, checked, run and removed like the others; copies of them
+cannot be made yet.
+
 To look changes nothing: no entry moves, nothing is counted or compiled. To register an entry can
 make a program wrong: what a change gives up is said in `Entry.warnings`; nobody checks the rest.
 """
@@ -29,10 +32,16 @@ from typing import Any
 
 import torch
 
-from stepper.engines.common import arguments, rebuilt
+from stepper.engines.common import arguments, known, rebuilt
 from stepper.engines.dynamo import cache_check, graphs
-from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
+from stepper.engines.dynamo.cache import BOOK, CacheBook, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
+from stepper.engines.native import cache_check as native_check
+from stepper.engines.native.cache import BOOK as NATIVE
+from stepper.engines.native.cache import CacheBook as NativeBook
+from stepper.engines.native.cache import graph_of as graph_of_native
+from stepper.engines.native.cache import remove as remove_native
+from stepper.engines.native.cache_face import NO_COPIES
 from stepper.model.cache import (
     CacheCheck,
     CacheEntry,
@@ -77,7 +86,7 @@ class Entry:
     @property
     def facts(self) -> CacheEntry:
         """What is known of it: state, backend, hits, age, memory, what it lives on."""
-        return BOOK.facts(self.id)
+        return _book(self.id).facts(self.id)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -97,23 +106,29 @@ class Entry:
     @property
     def code(self) -> CodeType | None:
         """The code object that runs in place of the function's own."""
+        if self.id in NATIVE.entries:
+            found = NATIVE.entries[self.id].ref()
+            return None if found is None else found.code
         with locked():
-            return BOOK.parts(self._known)[1]
+            return BOOK.parts(BOOK.entry(self.id))[1]
 
     @property
     def graph(self) -> torch.fx.GraphModule | None:
         """The FX graph that its code calls; None when the backend has not kept it."""
+        if self.id in NATIVE.entries:
+            found = NATIVE.entries[self.id].ref()
+            return None if found is None else graph_of_native(found)
         with locked():
-            wrapper, code = BOOK.parts(self._known)
+            wrapper, code = BOOK.parts(BOOK.entry(self.id))
             return graphs.graph_of(code, wrapper) if code is not None else None
 
     @property
-    def _known(self) -> KnownEntry:
-        return BOOK.entry(self.id)
+    def _known(self) -> known.KnownEntry:
+        return _book(self.id).entry(self.id)
 
     @property
     def _view(self) -> EntryView:
-        return BOOK.view(self.id)
+        return _book(self.id).view(self.id)
 
     def __repr__(self) -> str:
         try:
@@ -147,18 +162,17 @@ def list(function: Any = None) -> builtins.list[Entry]:
         CacheError: another thread is compiling.
     """
     if function is None:
-        listing = BOOK.listing()
         return [
             Entry(entry.id)
-            for code in listing.codes
+            for book in (BOOK, NATIVE)
+            for code in book.listing().codes
             for entry in code.entries
             if entry.state is not EntryState.EVICTED
         ]
+    code = _function(function)[0].__code__
     with locked():
-        known = BOOK.look_at(_function(function)[0].__code__)
-        return [
-            Entry(entry.id) for entry in known.listed if entry.facts.state is not EntryState.EVICTED
-        ]
+        listed = (*BOOK.look_at(code).listed, *NATIVE.look_at(code).listed)
+    return [Entry(entry.id) for entry in listed if entry.facts.state is not EntryState.EVICTED]
 
 
 def check(function: Any, /, *args: Any, **kwargs: Any) -> CacheCheck:
@@ -173,7 +187,10 @@ def check(function: Any, /, *args: Any, **kwargs: Any) -> CacheCheck:
         f_locals = arguments.bound(plain.__code__, (), kwargs)
     else:
         f_locals = arguments.bind(plain, (*first, *args), kwargs)
-    return cache_check.check(plain.__code__, f_locals)
+    code = plain.__code__
+    if NATIVE.look_at(code).entries and not BOOK.look_at(code).entries:
+        return native_check.check(code, f_locals)
+    return cache_check.check(code, f_locals)
 
 
 def recorded(
@@ -222,7 +239,7 @@ def clone(
     Raises:
         CacheError: there is no such guard, or an expression is none.
     """
-    number = _number(entry)
+    number = _to_copy(entry)
     rows = Entry(number).guards
     dropped = [index for item in _several(drop) for index in _rows(rows, item)]
     added = (add,) if isinstance(add, str) else tuple(add)
@@ -239,7 +256,7 @@ def edit(entry: Entry | int, text: str | Callable[[str], str]) -> Entry:
     Raises:
         CacheError: the text cannot be made into code that is safe to run.
     """
-    number = _number(entry)
+    number = _to_copy(entry)
     if not isinstance(text, str):
         text = text(Entry(number).bytecode)
     return Entry(TOOLKIT.edit(number, text).id)
@@ -252,8 +269,7 @@ def run(entry: Entry | int, /, *args: Any, **kwargs: Any) -> Any:
     Raises:
         CacheError: the arguments do not fit, or its code is gone.
     """
-    known = BOOK.entry(_number(entry))
-    result, error, _ = cache_check.execute(known, _bind(known, args, kwargs))
+    result, error, _ = _execute(entry, args, kwargs, compare=False)
     if error is not None:
         raise error
     return result
@@ -266,8 +282,7 @@ def compare(entry: Entry | int, /, *args: Any, **kwargs: Any) -> Comparison:
     Raises:
         CacheError: the arguments do not fit, or its code is gone.
     """
-    known = BOOK.entry(_number(entry))
-    comparison: Comparison = cache_check.execute(known, _bind(known, args, kwargs), compare=True)[2]
+    comparison: Comparison = _execute(entry, args, kwargs, compare=True)[2]
     return comparison
 
 
@@ -278,17 +293,22 @@ def register(entry: Entry | int) -> Entry:
     Raises:
         CacheError: it is no copy, is registered already, or an object that it depends on has died.
     """
-    return Entry(TOOLKIT.register(_number(entry)).id)
+    return Entry(TOOLKIT.register(_to_copy(entry)).id)
 
 
 def remove(entry: Entry | int) -> None:
     """Take a registered copy out of the cache; it can be registered again. A copy that is not
-    registered is thrown away.
+    registered is thrown away. Of the native engine, take any entry out: the next call is captured
+    anew.
 
     Raises:
-        CacheError: it is no copy.
+        CacheError: it is no copy; or it is the native engine's, and not in the cache.
     """
-    TOOLKIT.remove(_number(entry))
+    number = _number(entry)
+    if number in NATIVE.entries:
+        remove_native(number)
+    else:
+        TOOLKIT.remove(number)
 
 
 # -- small things --------------------------------------------------------------------------------
@@ -296,6 +316,28 @@ def remove(entry: Entry | int) -> None:
 
 def _number(entry: Entry | int) -> int:
     return entry if isinstance(entry, int) else entry.id
+
+
+def _book(number: int) -> CacheBook | NativeBook:
+    return NATIVE if number in NATIVE.entries else BOOK
+
+
+def _to_copy(entry: Entry | int) -> int:
+    number = _number(entry)
+    if number in NATIVE.entries:
+        raise CacheError(NO_COPIES)
+    return number
+
+
+def _execute(
+    entry: Entry | int, args: tuple[Any, ...], kwargs: dict[str, Any], *, compare: bool
+) -> tuple[Any, BaseException | None, Any]:
+    number = _number(entry)
+    if number in NATIVE.entries:
+        ours = NATIVE.entry(number)
+        return native_check.execute(ours, _bind(ours, args, kwargs), compare=compare)
+    theirs = BOOK.entry(number)
+    return cache_check.execute(theirs, _bind(theirs, args, kwargs), compare=compare)
 
 
 def _function(of: Any) -> tuple[FunctionType, tuple[Any, ...]]:
@@ -318,10 +360,10 @@ def _function(of: Any) -> tuple[FunctionType, tuple[Any, ...]]:
             raise CacheError(f"{type(of).__name__} is nothing that torch.compile compiles")
 
 
-def _bind(known: KnownEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    original = known.code.ref()
+def _bind(entry: known.KnownEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    original = entry.code.ref()
     if original is None:
-        raise CacheError(f"{known.label} cannot be run: its function was deleted")
+        raise CacheError(f"{entry.label} cannot be run: its function was deleted")
     return arguments.bound(original, args, kwargs)
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+import stepper.cache
+import stepper.native
 from stepper.model.cache import CacheCheck, CacheListing, EntryState, EntryView, RunResult, Verdict
 from stepper.model.control import (
     CheckCache,
@@ -173,3 +176,45 @@ def test_the_call_at_which_it_stands_needs_no_arguments(start: Any) -> None:
     assert isinstance(found, CacheCheck)
     assert dict(found.arguments)["x"] == "Tensor f32[5]"
     assert found.winner is None
+
+
+def test_the_cache_is_at_hand_in_code() -> None:
+    def scale(x: torch.Tensor, by: int = 2) -> torch.Tensor:
+        return x * by
+
+    compiled = stepper.native.compile(scale, backend="eager")
+    compiled(torch.ones(2))
+    compiled(torch.ones(3))
+    newest, first = stepper.cache.list(compiled)
+    assert (newest.facts.backend, newest.facts.state) == ("eager", EntryState.VALID)
+    assert first in stepper.cache.list()
+    assert stepper.cache.check(scale, torch.ones(2)).winner == first.id
+    assert stepper.cache.check(scale, torch.ones(4)).winner is None
+    assert stepper.cache.run(first, torch.ones(5)).tolist() == [2.0] * 5
+    assert stepper.cache.compare(first, torch.ones(2)).same
+    with pytest.raises(stepper.cache.CacheError, match="cannot be copied"):
+        stepper.cache.clone(first, drop="TENSOR_MATCH *")
+    stepper.cache.remove(first)
+    assert stepper.cache.list(scale) == [newest]
+    compiled(torch.ones(2))
+    assert len(stepper.cache.list(scale)) == 2
+
+
+def test_a_guard_is_not_asked_about_a_value_of_another_type() -> None:
+    class Kind:
+        factor = 2
+
+    class Loud:
+        @property
+        def factor(self) -> int:
+            raise AssertionError("a property of the program was asked")
+
+    def scale(x: torch.Tensor, kind: object) -> torch.Tensor:
+        return x * kind.factor  # type: ignore[attr-defined]
+
+    stepper.native.compile(scale, backend="eager")(torch.ones(2), Kind())
+    found = stepper.cache.check(scale, torch.ones(2), Loud())
+    (entry,) = found.entries
+    verdicts = {found.guards[entry.entry][each.guard].kind: each for each in entry.checks}
+    assert verdicts["TYPE_MATCH"].difference == "Loud ≠ Kind"
+    assert Verdict.UNREACHED in {each.verdict for each in entry.checks}

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stepper.engines.common.words import callable_name, object_text
+
+_found: dict[str, Any] = {}
+"""Backends that were asked for by name."""
+
 Backend = Callable[[Any, list[Any]], Callable[..., Any]]
 
 
@@ -29,4 +34,13 @@ def lookup(backend: Any) -> Backend:
 
     if backend not in list_backends(()):
         raise ValueError(f"there is no backend {backend!r}")
-    return lookup_backend(backend)
+    named: Backend = _found.setdefault(backend, lookup_backend(backend))
+    return named
+
+
+def backend_name(backend: object) -> str:
+    """A backend in a word: the name by which it was asked for, or a function's own."""
+    if backend is eager:
+        return "eager"
+    named = (name for name, found in _found.items() if found is backend)
+    return next(named, "") or callable_name(backend) or object_text(backend)

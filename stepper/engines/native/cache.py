@@ -26,10 +26,10 @@ from stepper.engines.common.assembler import to_text
 from stepper.engines.common.graphs import code_bytes, graph_behind, graph_bytes
 from stepper.engines.common.known import EVICTED_KEPT
 from stepper.engines.common.lifelines import bond_to, holders, references
-from stepper.engines.common.words import callable_name, object_text
 from stepper.engines.native import config
+from stepper.engines.native.backends import backend_name
 from stepper.engines.native.code_book import described
-from stepper.engines.native.convert_frame import GuardedCode
+from stepper.engines.native.convert_frame import GuardedCode, is_library
 from stepper.engines.native.entry_guards import guard_rows
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.resume_execution import info_of
@@ -186,12 +186,11 @@ class CacheBook:
             if entry.ref() is found:
                 return entry
         graph = graph_of(found)
-        backend = found.backend
         facts = CacheEntry(
             id=0,
             code=0,
             compile_id="",
-            backend=callable_name(backend) or object_text(backend),
+            backend=backend_name(found.backend),
             guards=len(found.manager.parts),
             code_bytes=code_bytes(found.code),
             graph_nodes=None if graph is None else len(graph.graph.nodes),
@@ -199,8 +198,11 @@ class CacheBook:
             transformed=found.code.co_qualname,
         )
         entry = KnownEntry(known, facts, found)
-        bonds = [bond_to(name, reference) for reference, name in found.manager.lifelines]
-        entry.bonds = [bond for bond in bonds if bond is not None]
+        entry.bonds = [
+            bond
+            for reference, name in found.manager.lifelines
+            if not _of_a_library(reference()) and (bond := bond_to(name, reference)) is not None
+        ]
         entry.change(lifelines=_lifelines(entry, ()))
         self.entries[entry.id] = entry
         known.entries.append(entry)
@@ -307,6 +309,10 @@ def globals_of(code: CodeType) -> dict[str, Any]:
         if fields.get("__file__") == code.co_filename:
             return fields
     raise CacheError(f"no function {code.co_qualname} is left to call")
+
+
+def _of_a_library(value: object) -> bool:
+    return type(value) is CodeType and is_library(value.co_filename)
 
 
 def _lifelines(

@@ -63,15 +63,15 @@ class NativeCache:
 
     def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
         """See `Cache.clone`."""
-        _refuse(_NO_COPIES)
+        _refuse(NO_COPIES)
 
     def edit(self, entry: int, bytecode: str) -> EntryView:
         """See `Cache.edit`."""
-        _refuse(_NO_COPIES)
+        _refuse(NO_COPIES)
 
     def register(self, entry: int) -> EntryView:
         """See `Cache.register`."""
-        _refuse(_NO_COPIES)
+        _refuse(NO_COPIES)
 
     def remove(self, entry: int) -> str:
         """See `Cache.remove`."""
@@ -82,7 +82,7 @@ class NativeCache:
         return locals_of_call(code, text, self._standing(code), _is_program)
 
 
-_NO_COPIES = "entries of the native engine cannot be copied or edited yet: remove one instead"
+NO_COPIES = "entries of the native engine cannot be copied or edited yet: remove one instead"
 
 
 def _is_program(filename: str) -> bool:
