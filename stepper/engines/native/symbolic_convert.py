@@ -131,17 +131,17 @@ class InstructionTranslatorBase(Instructions):
 
     def _for_graph(self, arg: VariableTracker) -> VariableTracker:
         from stepper.engines.native.variables.dicts import ConstDictVariable
-        from stepper.engines.native.variables.lists import BaseListVariable
+        from stepper.engines.native.variables.lists import BaseListVariable, TupleVariable
 
         arg = self.realize(arg)
-        if isinstance(arg, BaseListVariable) and not arg.is_python_constant():
-            items = [self._for_graph(item) for item in arg.items]
-            return type(arg)(items, guards=arg.guards, mutation_type=arg.mutation_type)
-        if isinstance(arg, BaseListVariable) and any(
-            isinstance(item, LazyVariableTracker) for item in arg.items
+        if isinstance(arg, BaseListVariable) and (
+            not arg.is_python_constant()
+            or any(isinstance(item, LazyVariableTracker) for item in arg.items)
         ):
             items = [self._for_graph(item) for item in arg.items]
-            return type(arg)(items, guards=arg.guards, mutation_type=arg.mutation_type)
+            # An operator takes a named tuple as a tuple.
+            kind = TupleVariable if isinstance(arg, TupleVariable) else type(arg)
+            return kind(items, guards=arg.guards, mutation_type=arg.mutation_type)
         if isinstance(arg, ConstDictVariable):
             raise unimplemented("a dictionary as an argument of an operator")
         return arg
@@ -274,6 +274,12 @@ class InstructionTranslator(InstructionTranslatorBase):
             )
             self.symbolic_locals[name] = tracker
             self.output.remember_variable(cell, tracker)
+
+    def cleanup(self) -> None:
+        """Let go of the program's objects, and of itself; see `OutputGraph.cleanup`."""
+        self.stack.clear()
+        self.symbolic_locals.clear()
+        del self.root
 
     def run(self) -> None:
         """Interpret until the function returns or the graph breaks; then make the code."""

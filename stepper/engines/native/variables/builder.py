@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import inspect
 import os
 import types
@@ -32,6 +33,7 @@ from stepper.engines.native.variables.constant import CONSTANT_TYPES, ConstantVa
 from stepper.engines.native.variables.context_var import ContextVariable
 from stepper.engines.native.variables.data_class import DataClassClassVariable, is_model_output
 from stepper.engines.native.variables.dicts import ConstDictVariable
+from stepper.engines.native.variables.enums import EnumVariable, is_plain_member
 from stepper.engines.native.variables.exceptions import ExceptionClassVariable
 from stepper.engines.native.variables.functions import (
     BaseUserFunctionVariable,
@@ -47,7 +49,16 @@ from stepper.engines.native.variables.lists import (
     TupleVariable,
 )
 from stepper.engines.native.variables.misc import EnvironVariable, PythonModuleVariable
+from stepper.engines.native.variables.named_tuple import (
+    NamedTupleClassVariable,
+    NamedTupleVariable,
+    is_named_tuple,
+)
 from stepper.engines.native.variables.nn_module import NNModuleVariable
+from stepper.engines.native.variables.partial import (
+    FunctoolsPartialClassVariable,
+    FunctoolsPartialVariable,
+)
 from stepper.engines.native.variables.signatures import SignatureFunctionVariable
 from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.engines.native.variables.user_defined import (
@@ -100,7 +111,7 @@ class VariableBuilder:
         kind = type(value)
         if kind is torch.Tensor or kind is torch.nn.Parameter:
             return self._wrap_tensor(value)
-        if kind in (tuple, list):
+        if kind in (tuple, list) or is_named_tuple(kind):
             return self._wrap_sequence(value)
         if kind is dict and all(is_constant(key) and key == key for key in value):
             return self._wrap_dict(value)
@@ -131,6 +142,11 @@ class VariableBuilder:
         if value is os.environ:
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return EnvironVariable(source=self.source, guards=guards)
+        if kind is functools.partial:
+            return self._wrap_partial(value)
+        if is_plain_member(value):
+            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
+            return EnumVariable(value, source=self.source, guards=guards)
         found = self._wrap_callable(value)
         if found is not None:
             return found
@@ -166,6 +182,12 @@ class VariableBuilder:
                 guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
                 return BuiltinVariable(value, source=source, guards=guards)
             guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+            if value is functools.partial:
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return FunctoolsPartialClassVariable(source=source, guards=guards)
+            if is_named_tuple(value):
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return NamedTupleClassVariable(value, source=source, guards=guards)
             if is_model_output(value):
                 return DataClassClassVariable(value, source=source, guards=guards)
             return UserDefinedClassVariable(value, source=source, guards=guards)
@@ -194,6 +216,18 @@ class VariableBuilder:
         options = VariableTracker.propagate(function, owner)
         return UserMethodVariable(
             function, owner, source=self.source, guards=guards | options["guards"]
+        )
+
+    def _wrap_partial(self, value: functools.partial[Any]) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        func = self.tx.build(AttrSource(self.source, "func"), value.func)
+        args = self.tx.build(AttrSource(self.source, "args"), value.args)
+        keywords = self.tx.build(AttrSource(self.source, "keywords"), value.keywords)
+        if not isinstance(args, TupleVariable) or not isinstance(keywords, ConstDictVariable):
+            raise unimplemented("a partial of these arguments")
+        guards |= VariableTracker.propagate(func, args, keywords)["guards"]
+        return FunctoolsPartialVariable(
+            func, args.items, keywords.items, source=self.source, guards=guards
         )
 
     def _wrap_cell(self, value: types.CellType) -> VariableTracker:
@@ -230,6 +264,8 @@ class VariableBuilder:
         ]
         if type(value) is tuple:
             return TupleVariable(items, source=self.source, guards=guards)
+        if type(value) is not list:
+            return NamedTupleVariable(items, type(value), source=self.source, guards=guards)
         return ListVariable(
             items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
         )

@@ -196,15 +196,17 @@ def binary_op(
 
 
 def identity_of(tracker: VariableTracker) -> Any:
-    """The object itself, for functions, classes and modules, which are equal to themselves only;
-    None for anything else. A constant is equal to none of them."""
+    """The object itself, for functions, classes, modules and members of enumerations, which are
+    equal to themselves only; None for anything else. A constant is equal to none of them."""
+    from stepper.engines.native.variables.enums import is_plain_member
+
     if isinstance(tracker, ConstantVariable):
         return _SOME_CONSTANT if tracker.value is None else None
     found = getattr(tracker, "fn", None)
     found = getattr(tracker, "value", None) if found is None else found
     kind = type(found)
     plain = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
-    return found if kind in plain else None
+    return found if kind in plain or is_plain_member(found) else None
 
 
 _SOME_CONSTANT = object()

@@ -1,0 +1,43 @@
+"""Members of enumerations: each is known by its identity, and equal to itself only."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from stepper.engines.native.source import InstanceAttrSource
+from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable, lookup
+
+if TYPE_CHECKING:
+    from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+
+
+def is_plain_member(value: object) -> bool:
+    """Whether a value is a member of an enumeration that is no number or text, too."""
+    kind = type(value)
+    return (
+        isinstance(value, enum.Enum)
+        and kind.__eq__ is object.__eq__
+        and not isinstance(value, int | float | str | bytes)
+    )
+
+
+class EnumVariable(UserDefinedObjectVariable):
+    """A member."""
+
+    def describe(self) -> str:
+        return f"{type(self.value).__name__}.{self.value._name_}"
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        if name not in ("name", "value"):
+            return super().var_getattr(tx, name)
+        own = f"_{name}_"
+        described = lookup(type(self.value).__mro__, name) is enum.Enum.__dict__[name]
+        if not described or self.source is None:
+            raise self.refuse(f"attribute {name}")
+        fields = self.instance_dict()
+        return tx.build(InstanceAttrSource(self.source, own), fields[own]).with_guards(self.guards)
+
+    def var_setattr(self, tx: InstructionTranslatorBase, name: str, value: VariableTracker) -> None:
+        raise self.refuse(f"assignment to attribute {name}")

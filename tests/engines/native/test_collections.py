@@ -1,0 +1,139 @@
+"""Named tuples, partials and enumerations, that were there before and that a frame makes."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import functools
+from typing import Any, NamedTuple
+
+import torch
+
+from stepper import _C, native
+from tests.engines.native.harness import check, run_graph
+
+Pair = collections.namedtuple("Pair", "a b", defaults=(2,))
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any = 3
+
+    def length(self) -> Any:
+        return self.x + self.y
+
+
+class Strange(collections.namedtuple("Strange", "a")):
+    def __getitem__(self, index: Any) -> Any:
+        return 5
+
+
+class Colour(enum.Enum):
+    RED = 1
+    GREEN = "green"
+
+    @property
+    def upper(self) -> str:
+        return self.name.upper()
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+def added(x: Any, y: Any = 1, *, scale: Any = 1) -> Any:
+    return (x + y) * scale
+
+
+def one_graph(function: Any, *args: Any) -> None:
+    explanation = check(function, *args)
+    assert explanation.graph_count == 1, str(explanation)
+    assert not explanation.breaks, str(explanation)
+
+
+def test_named_tuples() -> None:
+    def f(x: torch.Tensor, given: Any) -> Any:
+        made = Pair(x + 1)
+        point = Point(y=made.a, x=given.a)
+        a, b = made
+        return (
+            made, [point], a * b, made[0], point[1:], len(made), given[:] + made[:1], given.b,
+            torch.stack(given[:1]), isinstance(point, tuple), tuple(made),
+            torch.stack(Pair(x, x)),
+        )  # fmt: skip
+
+    one_graph(f, torch.ones(2), Pair(torch.ones(2), 7))
+
+    def method(x: torch.Tensor) -> Any:
+        point = Point(x + 1)
+        return point.length(), point._replace(y=4)
+
+    assert check(method, torch.ones(1)).breaks
+
+    def as_tuples(x: torch.Tensor, given: Any) -> Any:
+        return given + given, given == (1, x), (1, x) == given, given * 2, 1 in given, hash(given)
+
+    check(as_tuples, torch.ones(1), Pair(1, 2))
+
+    def strange(x: torch.Tensor, value: Any) -> Any:
+        return x + value[0]
+
+    check(strange, torch.ones(1), Strange(1))
+
+
+def test_another_class_of_named_tuples_is_noticed() -> None:
+    def f(x: torch.Tensor, pair: Any) -> Any:
+        return x + pair[0], type(pair).__name__
+
+    captured = native.optimize(run_graph)(f)
+    assert captured(torch.ones(1), Pair(1, 2))[1] == "Pair"
+    assert captured(torch.ones(1), Point(1, 2))[1] == "Point"
+    assert captured(torch.ones(1), (1, 2))[1] == "tuple"
+
+
+def test_partials() -> None:
+    given = functools.partial(added, scale=3)
+
+    def f(x: torch.Tensor) -> Any:
+        made = functools.partial(given, y=x)
+        return given(x), made(x), made(x, scale=4), functools.partial(made, x), made
+
+    one_graph(f, torch.ones(2))
+    made = native.optimize(run_graph)(f)(torch.ones(2))[3]
+    assert made.func is added
+    assert made.keywords.keys() == {"scale", "y"}
+    assert torch.equal(made(), torch.full((2,), 6.0))
+
+
+def test_a_partials_arguments_are_checked() -> None:
+    def f(x: torch.Tensor, function: Any) -> Any:
+        return function(x)
+
+    captured = native.optimize(run_graph)(f)
+    results = [
+        captured(torch.ones(1), functools.partial(added, scale=scale)).item() for scale in (2, 2, 5)
+    ]
+    assert results == [4, 4, 10]
+    assert len(_C.code_cache(f.__code__).entries) == 2
+
+
+def test_members_of_enumerations() -> None:
+    def f(x: torch.Tensor, colour: Any) -> Any:
+        if colour is Colour.RED:
+            x = x + colour.value
+        elif colour == Colour.GREEN:
+            x = x * 2
+        return x, colour, colour.name, colour != Colour.RED, colour.upper
+
+    one_graph(f, torch.ones(1), Colour.RED)
+    one_graph(f, torch.ones(1), Colour.GREEN)
+
+    def compared(x: torch.Tensor, colour: Any) -> Any:
+        return x * 2, colour == 1, colour in (1, Colour.RED), {colour: 1}, str(colour), Colour(1)
+
+    check(compared, torch.ones(1), Colour.RED)
+
+    def number(x: torch.Tensor, value: Any) -> Any:
+        return x + value
+
+    check(number, torch.ones(1), Number.ONE)
