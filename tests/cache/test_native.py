@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -218,3 +220,28 @@ def test_a_guard_is_not_asked_about_a_value_of_another_type() -> None:
     verdicts = {found.guards[entry.entry][each.guard].kind: each for each in entry.checks}
     assert verdicts["TYPE_MATCH"].difference == "Loud ≠ Kind"
     assert Verdict.UNREACHED in {each.verdict for each in entry.checks}
+
+
+def test_a_capture_keeps_nothing_of_the_program() -> None:
+    class Scale(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.by = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * self.by
+
+    def capture() -> weakref.ref[Any]:
+        module = Scale()
+        with stepper.native.optimize("eager"):
+            module(torch.ones(2))
+        return weakref.ref(module)
+
+    capture()  # torch imports more of itself, and that may keep exceptions
+    gc.collect()
+    gc.disable()
+    try:
+        assert capture()() is None
+    finally:
+        gc.enable()
+    assert stepper.cache.list(Scale.forward) == []

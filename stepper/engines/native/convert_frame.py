@@ -138,6 +138,8 @@ def convert_frame(
             raise
         report_defect(code, error)
         return None
+    finally:
+        translation.cleanup()
 
 
 def report_defect(code: types.CodeType, error: Exception) -> None:
@@ -240,6 +242,7 @@ class Translation:
         self.nopython = nopython
         self.state = GlobalState()
         self.output: OutputGraph
+        self._outputs: list[OutputGraph] = []
         self.entry: GuardedCode | None = None
         self.compiled: Any = None
         self.graph_code = ""
@@ -257,6 +260,7 @@ class Translation:
             while True:
                 self.observer.attempt_begins()
                 self.output = OutputGraph(self, self.state)
+                self._outputs.append(self.output)
                 tx = InstructionTranslator(self.output, self.function, self.f_locals, break_at)
                 self._install_global_guards()
                 self.observer.enter(tx)
@@ -272,12 +276,19 @@ class Translation:
                     raise SkipFrame("too little room on the stack") from None
                 finally:
                     self.observer.leave(tx)
+                    tx.cleanup()
         finally:
             random.setstate(rng[0])
             torch.set_rng_state(rng[1])
             torch._C._set_grad_enabled(self.state.grad_enabled)
         assert self.entry is not None
         return self.entry
+
+    def cleanup(self) -> None:
+        """Let go of the program's objects."""
+        self.f_locals = {}
+        for output in self._outputs:
+            output.cleanup()
 
     def _install_global_guards(self) -> None:
         install = self.output.install_guard

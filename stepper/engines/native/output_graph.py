@@ -95,6 +95,16 @@ class OutputGraph:
         while len(trail) > mark:
             trail.pop()()
 
+    def cleanup(self) -> None:
+        """Let go of the program's objects: in cycles, they would live until the garbage collector
+        comes by, and so would entries that die with them."""
+        self.trail.clear()
+        self.guards.clear()
+        self.graphargs.clear()
+        self.variables.clear()
+        self.mutables.clear()
+        self.side_effects.cleanup()
+
     def _remember(self, where: dict[Any, Any], key: Any, value: Any) -> None:
         where[key] = value
         self.trail.append(lambda: where.pop(key))

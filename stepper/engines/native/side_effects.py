@@ -45,6 +45,13 @@ class SideEffects:
         self.on_change: Callable[[VariableTracker, str, VariableTracker | None], None] | None = None
         """Told of each change: the object, what was done, the value."""
 
+    def cleanup(self) -> None:
+        """Let go of all trackers."""
+        self.newest.clear()
+        self.attributes.clear()
+        self.changed.clear()
+        self.on_change = None
+
     def latest(self, tracker: VariableTracker) -> VariableTracker:
         """What the object is now."""
         key = tracker.mutation_type

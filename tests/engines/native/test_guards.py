@@ -257,7 +257,8 @@ class Model(nn.Module):
 
 def test_an_entry_dies_with_its_module() -> None:
     def main() -> None:
-        native.optimize(run_graph)(Model())(torch.ones(2, 4))
+        model = Model()
+        native.optimize(run_graph)(model)(torch.ones(2, 4))
         assert len(entries(Model.forward)) == 1
 
     main()
