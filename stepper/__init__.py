@@ -5,6 +5,7 @@ In a program:
     stepper.breakpoint()               stop here, in the compiler when this code is being compiled
     with stepper.record("a.stepper"):  record what is compiled inside
     stepper.debug(function)            stop when the function is compiled the next time
+    stepper.set_excepthook()           open the debugger when the program dies while it compiles
 
 `stepper.compile(function)` captures it with stepper's own engine; `import stepper.native` is for
 everything else about that.
@@ -13,7 +14,7 @@ everything else about that.
 
 Importing this costs nothing: what these need is imported when they are first used.
 
-PYTEST_DONT_REWRITE: under `stepper record -m pytest` it is there before pytest is, which would warn.
+PYTEST_DONT_REWRITE: under `stepper record -m pytest` it is there before pytest, which would warn.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ if PathFinder.find_spec("stepper._C", __path__) is None:
     )
 
 if TYPE_CHECKING:
-    from stepper.debuggee.api import SessionError, debug, record
+    from stepper.debuggee.api import SessionError, debug, record, set_excepthook
     from stepper.native import compile
 
-__all__ = ["SessionError", "breakpoint", "compile", "debug", "record"]
+__all__ = ["SessionError", "breakpoint", "compile", "debug", "record", "set_excepthook"]
 __version__ = "0.1.0"
 
 

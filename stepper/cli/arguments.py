@@ -37,6 +37,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         console,
         diff,
         open,
+        post_mortem,
         query,
         record,
         run,
@@ -52,7 +53,10 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     )
     parser.add_argument("--version", action=_Version)
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
-    for module in (run, record, open, console, query, why_recompile, why_break, why_guard, diff):
+    for module in (
+        run, record, open, console, post_mortem,
+        query, why_recompile, why_break, why_guard, diff,
+    ):  # fmt: skip
         module.add_to(subparsers)
     return parser, subparsers.choices
 

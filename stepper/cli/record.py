@@ -47,8 +47,12 @@ def record(options: argparse.Namespace) -> int:
     config = config_here()
     # Breakpoints in the configuration are for sessions that somebody watches.
     options.breakpoints = []
-    spec = msgspec.structs.replace(launch_spec(options, config), capture_output=False)
-    progress = _Progress(sys.stderr.isatty())
+    # Then the terminal is not for our lines, or somebody else's screen is on it.
+    post_mortem = getattr(options, "post_mortem", False)
+    spec = msgspec.structs.replace(
+        launch_spec(options, config), capture_output=False, post_mortem=post_mortem
+    )
+    progress = _Progress(sys.stderr.isatty() and not post_mortem)
     with _signals_are_the_programs() as forward:
         try:
             session = launch(spec)

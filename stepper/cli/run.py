@@ -27,12 +27,24 @@ def add_to(subparsers: Any) -> None:
         allow_abbrev=False,
     )
     add_breakpoints(parser)
+    parser.add_argument(
+        "--post-mortem",
+        action="store_true",
+        help="run the program on this terminal without stopping, and open the debugger when it "
+        "dies while it compiles, where the compilation failed",
+    )
     add_program(parser)
     parser.set_defaults(handler=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Start the program and the interface."""
+    if options.post_mortem:
+        from stepper.cli.record import record
+
+        if options.breakpoints:
+            raise UsageError("--post-mortem does not stop the program: leave --break out")
+        return record(options)
     import msgspec
 
     from stepper.cli.ending import end_as

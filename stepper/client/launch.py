@@ -51,6 +51,8 @@ class LaunchSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     lookups: bool = False
     execute: bool = False
     stop_at_entry: bool = False
+    post_mortem: bool = False
+    """Whether the program opens a front end on its terminal when it dies while it compiles."""
     capture_output: bool = True
     """Run under a pseudo-terminal; False: with our own stdin, stdout and stderr."""
     echo: bool = True
@@ -142,6 +144,7 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
         execute=spec.execute,
         breakpoints=spec.breakpoints,
         stop_at_entry=spec.stop_at_entry,
+        post_mortem=spec.post_mortem,
         path_entry=startup_directory(),
         argv=tuple(command_line(spec)),
     )

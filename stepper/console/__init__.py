@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from stepper.client.session import Session
 
 
-def run(session: Session, commands: Iterable[str] | None = None) -> int:
-    """Read commands until `quit` or their end; from stdin when none are given.
+def run(session: Session, commands: Iterable[str] | None = None, *, at: int | None = None) -> int:
+    """Read commands until `quit` or their end; from stdin when none are given. A recording is shown
+    at the moment `at`, by default its first.
 
     Returns 0 when the user left, else the program's own exit code (128 + N for a signal).
     """
     from stepper.console.shell import Shell
 
-    return Shell(session, commands).run()
+    return Shell(session, commands, at=at).run()

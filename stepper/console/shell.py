@@ -40,9 +40,12 @@ class Quit(Exception):
 class Shell:
     """A console over one session."""
 
-    def __init__(self, session: Session, commands: Iterable[str] | None = None) -> None:
+    def __init__(
+        self, session: Session, commands: Iterable[str] | None = None, *, at: int | None = None
+    ) -> None:
         self.session = session
         self.cursor = Cursor(session)
+        self._at = at
         self.screen = Screen(sys.stdout)
         self.selected = -1
         """Index of the selected symbolic frame in the state's frames; -1: the innermost."""
@@ -84,7 +87,7 @@ class Shell:
             + (", still being written" if self.session.growing else "")
         )
         try:
-            self.show(self.cursor.goto(self.cursor.oldest))
+            self.show(self.cursor.goto(self.cursor.oldest if self._at is None else self._at))
         except CommandError as error:
             self.screen.say(str(error))
 

@@ -1,4 +1,4 @@
-"""The debugger from inside a program: `breakpoint()`, `record()` and `debug()` of `stepper`.
+"""The debugger from inside a program: `breakpoint()` and the others of `stepper`.
 
 Under `stepper run` these speak to the session that is there. Without one, `breakpoint` and `debug`
 start a line-mode front end on this terminal, as a child process at the other end of a socketpair:
@@ -11,13 +11,13 @@ import contextlib
 import functools
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
-from stepper.debuggee import start
+from stepper.debuggee import post_mortem, start
+from stepper.debuggee.front_end import start_front_end
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.launch import DebuggeeConfig
 
@@ -93,6 +93,23 @@ def debug(function: Callable[P, T]) -> Callable[P, T]:
     return function
 
 
+def set_excepthook() -> None:
+    """Open the debugger when the program dies while it compiles, where the compilation failed.
+
+    Records from here on, unless a session does already, and replaces `sys.excepthook` by a function
+    that calls the one before first. Then the recording opens on this terminal, on the full screen
+    or line by line, when the exception came out of the compiler (`BackendCompilerFailed`,
+    `Unsupported` with `fullgraph`, `InternalTorchDynamoError` …) or was raised from one that did.
+    A session that a front end watches is left to that.
+
+    Raises:
+        SessionError: nothing can be recorded.
+    """
+    session = start.current() or _begin(DebuggeeConfig(recording=_temporary_recording()))
+    if not session.controller.listens:
+        post_mortem.install()
+
+
 def _begin(config: DebuggeeConfig) -> start.Debuggee:
     session, trouble = start.try_begin(config)
     if session is None:
@@ -108,19 +125,9 @@ def _begin_on_terminal() -> start.Debuggee:
         )
     ours, theirs = socket.socketpair()
     with theirs:
-        subprocess.Popen(
-            [sys.executable, "-m", "stepper", "console", "--attach-fd", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            env=_front_end_environment(),
-        )
+        descriptor = theirs.fileno()
+        start_front_end("console", "--attach-fd", str(descriptor), pass_fds=[descriptor])
     return _begin(DebuggeeConfig(recording=_temporary_recording(), channel=ours.detach()))
-
-
-def _front_end_environment() -> dict[str, str]:
-    """The program's environment, in which the front end finds this very stepper."""
-    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    entries = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(entries)}
 
 
 def _temporary_recording() -> str:

@@ -167,6 +167,10 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
     if channel is not None:
         channel.start_reading()
     _hook()
+    if config.post_mortem:
+        from stepper.debuggee import post_mortem
+
+        post_mortem.install()
     return session, ""
 
 

@@ -39,6 +39,8 @@ class DebuggeeConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     breakpoints: tuple[Breakpoint, ...] = ()
     stop_at_entry: bool = False
     """Stop at the first instruction of the first translation."""
+    post_mortem: bool = False
+    """Open a front end on the recording when the program dies while it compiles."""
     path_entry: str = ""
     """What the front end added to PYTHONPATH, to be taken away again."""
     argv: tuple[str, ...] = ()

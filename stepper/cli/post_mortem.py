@@ -1,0 +1,74 @@
+"""`stepper post-mortem`: a recording where its last compilation failed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from stepper.cli.arguments import UsageError, config_here, need_terminal, theme_of
+
+if TYPE_CHECKING:
+    from stepper.client.session import Session
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "post-mortem",
+        help="look at where a compilation failed",
+        description="Open a recording at the moment at which its last failed compilation failed, "
+        "or at its last moment when none did: on the full screen, or line by line where there is "
+        "no terminal.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.set_defaults(handler=post_mortem)
+
+
+def post_mortem(options: argparse.Namespace) -> int:
+    """Open the recording in the interface that this terminal allows."""
+    from stepper.client.session import open_recording
+    from stepper.recording.errors import RecordingError
+
+    theme = theme_of(config_here())
+    try:
+        session = open_recording(options.file)
+        try:
+            at, reason = _failure(session)
+            if _on_full_screen():
+                from stepper.tui.running import run as run_screen
+
+                return run_screen(session, theme=theme, at=at)
+            import stepper.console
+
+            if reason:
+                print(reason)
+            return stepper.console.run(session, at=at)
+        finally:
+            session.close()
+    except RecordingError as error:
+        raise UsageError(str(error)) from None
+
+
+def _failure(session: Session) -> tuple[int, str]:
+    """The moment to open at, and what happened there in one line."""
+    from stepper.analysis.failures import last_failure, last_moment
+    from stepper.client.text import short_name
+
+    recording = session.recording
+    if recording is None or not recording.newest:
+        raise UsageError("nothing was translated: there is no moment to look at")
+    failed = last_failure(recording)
+    if failed is None:
+        return recording.newest, ""
+    reason = failed.reason.partition("\n")[0]
+    name = f"{failed.compile_id or '-'} {short_name(failed.name)}"
+    return last_moment(recording, failed), f"{name} failed: {reason}"
+
+
+def _on_full_screen() -> bool:
+    try:
+        need_terminal("the console")
+    except UsageError:
+        return False
+    return True
