@@ -45,9 +45,6 @@ from stepper.model.cache import (
 )
 from stepper.model.matching import glob_matches
 
-RESET = "reset"
-"""With this reason entries end that `reset` ends."""
-
 
 class KnownEntry(common.KnownEntry):
     """An entry that was seen."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from stepper import _C
 from stepper.engines.common.cache_news import CacheNews, place
-from stepper.engines.native.cache import BOOK, RESET, KnownEntry
-from stepper.engines.native.convert_frame import GuardedCode, is_library
+from stepper.engines.native.cache import BOOK, KnownEntry
+from stepper.engines.native.convert_frame import RESET, GuardedCode, is_library
 from stepper.model.cache import EntryState
 from stepper.model.trace import EventKind
 

@@ -51,6 +51,8 @@ _PYTHON = os.path.dirname(os.__file__) + os.sep
 _LOCALS_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"})
 """Names of functions that see a frame's variables, or the frame itself."""
 
+RESET = "reset"
+"""With this reason entries end that `reset` ends."""
 _graph_numbers = itertools.count()
 _entry_numbers = itertools.count()
 _given_up: PerCode[str] = PerCode()
@@ -427,7 +429,7 @@ def reset() -> None:
     for cache in _C.code_caches():
         for entry in cache.entries:
             if isinstance(entry, GuardedCode):
-                entry.invalidate("reset")
+                entry.invalidate(RESET)
         code = cache.code
         if code is not None and _C.get_skip(code) == "capture":
             _C.set_skip(code, None)
