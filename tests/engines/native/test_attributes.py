@@ -200,3 +200,40 @@ def test_an_attribute_stored_before_a_failing_operator_is_stored() -> None:
     with pytest.raises(IndexError):
         captured(torch.ones(2), torch.tensor([7]), box)
     assert box.value == 3
+
+
+def test_stores_before_and_after_a_break_are_all_done_in_time() -> None:
+    class Model(nn.Module):
+        calls = 0
+        seen: Any = None
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.calls += 1
+            self.seen = x + self.calls
+            print(self.calls, self.seen.sum().item())
+            self.calls += 1
+            self.seen = self.seen * 2
+            y: torch.Tensor = x + self.seen
+            return y
+
+    explanation = both(Model, torch.ones(2))
+    assert explanation.breaks
+    assert not explanation.skips, str(explanation)
+
+
+def test_hooks_and_calls_of_a_module_whose_forward_is_stored() -> None:
+    class Inner(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.inner.forward = torch.neg  # type: ignore[method-assign]
+            y: torch.Tensor = self.inner(x)
+            return y
+
+    both(Model, torch.ones(2))
