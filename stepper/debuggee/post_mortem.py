@@ -57,8 +57,13 @@ def _open() -> None:
     session = start.current()
     if session is None:
         return
-    path = session.writer.path
     session.close()
+    show(session.writer.path)
+
+
+def show(path: str) -> None:
+    """Let the user look at a recording where its last compilation failed, until the user leaves.
+    To be called on the main thread."""
     try:
         front_end = start_front_end("post-mortem", path)
     except OSError as error:

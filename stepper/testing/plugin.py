@@ -1,4 +1,4 @@
-"""The plugin for pytest: `--stepper-record`, and the mark and the fixture `stepper_limits`.
+"""The plugin for pytest: `--stepper-record`, `--stepper-pm`, the mark and fixture `stepper_limits`.
 
 The recording of a test begins when it is set up and ends when all of it is over, so that what its
 fixtures compile is in it, and a failure in its teardown keeps it. Limits are about the test's own
@@ -38,14 +38,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         help="record what each test compiles, and keep the recordings of those that fail in DIR",
     )
+    group.addoption(
+        "--stepper-pm",
+        action="store_true",
+        help="open the debugger on the recording of each test that fails and compiled something",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the directory and explain the mark.
 
     Raises:
-        pytest.UsageError: the directory cannot be made.
+        pytest.UsageError: the directory cannot be made, or workers have no terminal to ask on.
     """
+    if config.option.stepper_pm and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("--stepper-pm needs the terminal, which workers have not: use -n 0")
     config.addinivalue_line(
         "markers",
         f"{_MARK}(graphs=N, breaks=N, recompilations=N): the test fails, with a post-mortem, when "
@@ -100,7 +107,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Begin the recording, before the fixtures."""
     limited = item.get_closest_marker(_MARK) is not None or _MARK in _fixtures(item)
-    if limited or item.config.option.stepper_record is not None:
+    options = item.config.option
+    if limited or options.stepper_record is not None or options.stepper_pm:
         _recorded(item, lookups=limited)
 
 
@@ -132,6 +140,23 @@ def pytest_runtest_makereport(
         if test.own and item.config.option.stepper_record is not None and test.newest_walk():
             report.sections.append(("stepper", f"stepper open {test.path}"))
     return report
+
+
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    """Open the debugger, as `--pdb` does."""
+    test = node.stash.get(_TEST, None)
+    if test is None or not node.config.option.stepper_pm or not test.newest_walk():
+        return
+    from stepper.debuggee.post_mortem import show
+
+    capture = node.config.pluginmanager.getplugin("capturemanager")
+    if capture is not None:
+        capture.suspend_global_capture(in_=True)
+    try:
+        show(test.path)
+    finally:
+        if capture is not None:
+            capture.resume_global_capture()
 
 
 def _recorded(item: pytest.Item, *, lookups: bool = True) -> RecordedTest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,29 @@ def test_recording_imports_no_torch(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--stepper-record", "kept")
     result.assert_outcomes(passed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.real_terminal
+def test_the_debugger_opens_on_a_failing_test(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")  # so the console, which has lines to wait for
+    path = pytester.makepyfile(PROGRAM + RECORDED)
+    child = pytester.spawn(
+        f"{sys.executable} -m pytest -p no:cacheprovider --stepper-pm {path} -k 'not end'",
+        expect_timeout=60.0,
+    )
+    child.expect("test.stepper: ")
+    child.expect_exact("(stepper) ")
+    child.sendline("where")
+    child.expect("in test_fails")
+    child.sendline("quit")
+    child.expect("2 failed, 1 passed")
+    child.close(force=True)
+
+
+def test_the_debugger_needs_the_terminal(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_subprocess("--stepper-pm", "-n", "2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("*--stepper-pm needs the terminal*")
