@@ -155,6 +155,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",  # both outputs in the order of a terminal
         "XDG_STATE_HOME": str(folder / "state"),
+        "COLUMNS": "120",
         "NO_COLOR": "1",
         "TERM": "dumb",
     }
