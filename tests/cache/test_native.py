@@ -28,6 +28,8 @@ from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from tests.debuggee.harness import Program
 
+pytestmark = pytest.mark.evaluator_out
+
 LIFETIME = """
 import gc
 import torch

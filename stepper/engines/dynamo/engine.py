@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -65,6 +65,8 @@ class DynamoEngine:
 
     def __init__(self) -> None:
         self._probes: list[Probe] = []
+        self._placed: set[str] = set()
+        """What the probes that are there mean."""
         self._recorder: Recorder
         self._steps: Steps[FrameMirror]
         self._describer: Describer
@@ -88,22 +90,16 @@ class DynamoEngine:
         """See `Engine.install`. `observer` is the recorder."""
         points = versions.probe_points()
         functions = {meaning: versions.resolve(point) for meaning, point in points.items()}
+        for point in versions.change_points():
+            versions.resolve(point)  # what this torch lacks is said before anything begins
         self._recorder = observer
         self._steps = observer.steps
-        self._listen()
         self._codes.begin(observer.store_code)
         self._executions.install(observer)
         compile_code = inspect.unwrap(functions["translation_begins"]).__code__
         try:
-            for meaning, point in points.items():
-                if meaning == "step":  # on the hot path: the recorder's own, which is its own net
-                    hook = self._step_hook()
-                else:
-                    hook = self._safely(getattr(self, f"_on_{meaning}"))
-                self._probes.append(Probe(functions[meaning], point.parameters, hook))
-            changes = self._safely(self._on_change)
-            for point in versions.change_points():
-                self._probes.append(Probe(versions.resolve(point), point.parameters, changes))
+            self._place(points.keys() - versions.OF_GRAPHS - versions.OF_DETAIL)
+            self._listen()
             self._lookups.install(observer, self._safely)
             BOOK.hits = self._lookups.count_of
             TOOLKIT.registered = self._on_registered
@@ -114,6 +110,26 @@ class DynamoEngine:
         except Exception:
             self.uninstall()
             raise
+
+    def _place(self, meanings: Iterable[str]) -> None:
+        """Put the probes there that are not yet."""
+        points = versions.probe_points()
+        for meaning in points:  # in their order
+            if meaning in meanings and meaning not in self._placed:
+                self._placed.add(meaning)
+                if meaning == "step":  # on the hot path: the recorder's own, which is its own net
+                    hook = self._step_hook()
+                else:
+                    hook = self._safely(getattr(self, f"_on_{meaning}"))
+                point = points[meaning]
+                self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
+
+    def _place_changes(self) -> None:
+        if "change" not in self._placed:
+            self._placed.add("change")
+            hook = self._safely(self._on_change)
+            for point in versions.change_points():
+                self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
 
     def make_describer(self) -> Describer:
         """What knows the trackers."""
@@ -136,6 +152,7 @@ class DynamoEngine:
         for probe in self._probes:
             probe.remove()
         self._probes.clear()
+        self._placed.clear()
         self._contexts.clear()
         self._failed = None
         self._switch()
@@ -201,9 +218,14 @@ class DynamoEngine:
             now.graph.sync(self._recorder, now.attempt)
 
     def _listen(self) -> None:
-        """Hear of guards and nodes from now on, if anybody wants to."""
+        """Hear of guards, nodes and changes from now on, as far as anybody wants to."""
         wants = self._recorder.wants
         hears, self._hears = self._hears, wants(EventKind.GUARD) or wants(EventKind.NODE)
+        if self._hears:
+            self._place(versions.OF_GRAPHS)
+        if self._recorder.everything:
+            self._place(versions.OF_DETAIL)
+            self._place_changes()
         if self._hears and not hears:
             for context in self._contexts:
                 context.graph.catch_up()

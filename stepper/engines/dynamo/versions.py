@@ -183,6 +183,22 @@ _OVERRIDES: dict[tuple[int, int], dict[str, ProbePoint | None]] = {
 }
 
 
+OF_GRAPHS = frozenset(
+    {
+        "node_inserted", "node_removed", "node_moved", "node_moved_behind", "name_hinted",
+        "guard_added", "guards_removed",
+    }
+)  # fmt: skip
+"""What nobody needs to hear of who does not ask for guards or nodes."""
+OF_DETAIL = frozenset(
+    {
+        "function_made", "attribute_stored", "mutated", "tensor_method", "outputs_moved",
+        "flags_moved", "output_moved",
+    }
+)  # fmt: skip
+"""What only matters when every instruction is recorded."""
+
+
 def torch_version() -> tuple[int, int]:
     """Major and minor version of the installed torch."""
     major, minor = torch.__version__.split(".")[:2]

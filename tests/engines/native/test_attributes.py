@@ -13,6 +13,8 @@ from stepper import native
 from stepper.engines.native.observer import Explanation
 from tests.engines.native.harness import check, run_graph
 
+pytestmark = pytest.mark.evaluator_out
+
 
 class Counter(nn.Module):
     calls: int

@@ -7,10 +7,13 @@ import enum
 import functools
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 
 from stepper import _C, native
 from tests.engines.native.harness import check, run_graph
+
+pytestmark = pytest.mark.evaluator_out
 
 Pair = collections.namedtuple("Pair", "a b", defaults=(2,))
 

@@ -6,10 +6,13 @@ import dis
 import types
 from typing import Any
 
+import pytest
 import torch
 
 from stepper import _C, native
 from stepper.engines.native.convert_frame import GuardedCode
+
+pytestmark = pytest.mark.evaluator_out
 
 graphs: list[Any] = []
 

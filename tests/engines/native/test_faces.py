@@ -13,6 +13,8 @@ from torch import nn
 from stepper import _C, native
 from tests.engines.native.harness import check, run_graph
 
+pytestmark = pytest.mark.evaluator_out
+
 
 def entries(function: Any) -> int:
     return len(_C.code_cache(function.__code__).entries)

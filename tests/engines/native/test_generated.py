@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 
+import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 
 from stepper.engines.native.convert_frame import reset
 from tests.engines.native.generated import arguments, compiled, sources
 from tests.engines.native.harness import check
+
+pytestmark = pytest.mark.evaluator_out
 
 EXAMPLES = int(os.environ.get("STEPPER_GENERATED", "150"))
 

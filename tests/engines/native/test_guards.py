@@ -17,6 +17,8 @@ from stepper.engines.native import config
 from stepper.engines.native.convert_frame import GuardedCode
 from tests.engines.native.harness import run_graph
 
+pytestmark = pytest.mark.evaluator_out
+
 
 def entries(function: Any) -> tuple[Any, ...]:
     return _C.code_cache(function.__code__).entries

@@ -17,6 +17,8 @@ from transformers.utils.generic import ModelOutput
 from stepper import _C, native
 from tests.engines.native.harness import check, run_graph
 
+pytestmark = pytest.mark.evaluator_out
+
 
 def test_a_variable_of_the_environment_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     def f(x: torch.Tensor) -> torch.Tensor:

@@ -13,6 +13,8 @@ from tests.engines.native import models
 from tests.engines.native.harness import run_graph
 from tests.engines.native.models import Convolutions, Recurrent
 
+pytestmark = pytest.mark.evaluator_out
+
 
 def tensors(output: Any) -> dict[Any, torch.Tensor]:
     """The tensors of what a model returns, by name or place."""

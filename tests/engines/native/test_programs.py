@@ -9,6 +9,8 @@ import pytest
 from tests.engines.native import programs
 from tests.engines.native.harness import check
 
+pytestmark = pytest.mark.evaluator_out
+
 NAMES = [function.__name__ for function, _ in programs.PROGRAMS]
 
 NO_GRAPH = {"alias", "isinst"}

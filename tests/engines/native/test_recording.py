@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from stepper import native
@@ -14,6 +15,8 @@ from stepper.model.trace import EventKind, Outcome, SessionFacts
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
 from tests.engines.native.harness import run_graph
+
+pytestmark = pytest.mark.evaluator_out
 
 
 def record(path: Path, run: object) -> Recording:
