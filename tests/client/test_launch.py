@@ -148,9 +148,9 @@ def test_uncaught_ctrl_c_ends_by_sigint(tmp_path: Path) -> None:
 def test_the_window_follows(tmp_path: Path) -> None:
     code = (
         "import os, signal\n"
-        "signal.signal(signal.SIGWINCH, lambda *a: None)\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])\n"
         "print(tuple(os.get_terminal_size()), flush=True)\n"
-        "signal.pause()\n"
+        "signal.sigwait([signal.SIGWINCH])\n"
         "print(tuple(os.get_terminal_size()))\n"
     )
     watch = start(tmp_path, code, rows=30, cols=100)
