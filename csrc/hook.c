@@ -11,7 +11,7 @@
 
 #include "api.h"
 
-#include <structmember.h>
+#include <stddef.h>
 
 typedef struct {
     PyObject_HEAD
@@ -133,11 +133,6 @@ hook_dealloc(Hook *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-static PyMemberDef members[] = {
-    {"__wrapped__", T_OBJECT_EX, offsetof(Hook, function), READONLY, NULL},
-    {NULL},
-};
-
 static PyTypeObject Hook_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "stepper._C.Hook",
@@ -151,7 +146,6 @@ static PyTypeObject Hook_Type = {
     .tp_dealloc = (destructor)hook_dealloc,
     .tp_traverse = (traverseproc)hook_traverse,
     .tp_clear = (inquiry)hook_clear,
-    .tp_members = members,
 };
 
 int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
+from collections.abc import Callable
 from typing import Any
 
 from stepper._C import Mirror
@@ -70,6 +71,33 @@ class FrameMirror(Mirror):
     call_moment: MomentId | None
     code: Code
     parent: FrameMirror | None
+
+
+def names_at(
+    mirror: FrameMirror | None, frame: int | None, guards_of: Callable[[Any], list[Any]]
+) -> dict[str, object]:
+    """What an expression can speak of in a symbolic frame: see `Engine.namespace`.
+
+    `mirror` is the innermost frame, `guards_of` gives the guards of a translator's output.
+
+    Raises:
+        LookupError: no such frame is on the symbolic call stack now.
+    """
+    while mirror is not None and frame is not None and mirror.id != frame:
+        mirror = mirror.parent
+    if mirror is None:
+        if frame is None:
+            return {}
+        raise LookupError(f"frame {frame} is not on the symbolic call stack now")
+    tx = mirror.key
+    return {
+        "tx": tx,
+        "stack": list(mirror.stack),
+        "locals": dict(tx.symbolic_locals),
+        "inst": tx.instructions[mirror.ip],
+        "graph": tx.output.graph,
+        "guards": guards_of(tx.output),
+    }
 
 
 def storing(code: Code) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from stepper.engines.common.lifelines import Bond
-from stepper.model.cache import CachedCode, CacheEntry, EntryState
+from stepper.model.cache import CachedCode, CacheEntry, CacheError, EntryState
 
 ENTRY_NUMBERS = itertools.count(1)
 """Entries of both engines are numbered together: in code, a number alone names one."""
@@ -98,3 +98,33 @@ class KnownCode(Generic[E]):
             resume_of=self.resume_of,
             **limits,
         )
+
+
+class Numbered(Generic[E]):
+    """What a front end names by number."""
+
+    codes: dict[int, KnownCode[E]]
+    entries: dict[int, E]
+
+    def entry(self, number: int) -> E:
+        """The entry of that number.
+
+        Raises:
+            CacheError: there is none.
+        """
+        try:
+            return self.entries[number]
+        except KeyError:
+            raise CacheError(f"there is no cache entry {number}: list the cache") from None
+
+    def code(self, number: int) -> tuple[KnownCode[E], CodeType]:
+        """The code of that number.
+
+        Raises:
+            CacheError: there is none, or it is gone.
+        """
+        known = self.codes.get(number)
+        code = known.ref() if known is not None else None
+        if known is None or code is None:
+            raise CacheError(f"there is no code {number} with cache entries: list the cache")
+        return known, code

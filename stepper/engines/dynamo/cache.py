@@ -76,7 +76,7 @@ class KnownEntry(common.KnownEntry):
 KnownCode = common.KnownCode[KnownEntry]
 
 
-class CacheBook:
+class CacheBook(common.Numbered[KnownEntry]):
     """All codes and entries that are known in this process."""
 
     def __init__(self) -> None:
@@ -152,29 +152,6 @@ class CacheBook:
                 graph=graphs.text(graph),
                 bytecode=to_text(transformed) if transformed is not None else "",
             )
-
-    def entry(self, number: int) -> KnownEntry:
-        """The entry of that number.
-
-        Raises:
-            CacheError: there is none.
-        """
-        try:
-            return self.entries[number]
-        except KeyError:
-            raise CacheError(f"there is no cache entry {number}: list the cache") from None
-
-    def code(self, number: int) -> tuple[KnownCode, CodeType]:
-        """The code of that number.
-
-        Raises:
-            CacheError: there is none, or it is gone.
-        """
-        known = self.codes.get(number)
-        code = known.ref() if known is not None else None
-        if known is None or code is None:
-            raise CacheError(f"there is no code {number} with cache entries: list the cache")
-        return known, code
 
     def parts(self, entry: KnownEntry) -> tuple[Any, CodeType | None]:
         """An entry's guard manager and transformed code; None for what it has no more, or what

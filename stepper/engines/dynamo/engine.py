@@ -23,7 +23,7 @@ from typing import Any
 from stepper._C import Hook, Steps
 from stepper._C import fields as fields_of
 from stepper.debuggee.controller import thread_name
-from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
+from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, names_at
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode, versions
@@ -168,22 +168,7 @@ class DynamoEngine:
             return self._recorder.stepping.namespace(frame)
         # At a graph break the frames have been left and the instruction has taken its operands: the
         # recorder has kept both as they were.
-        mirror = self._recorder.current
-        while mirror is not None and frame is not None and mirror.id != frame:
-            mirror = mirror.parent
-        if mirror is None:
-            if frame is None:
-                return {}
-            raise LookupError(f"frame {frame} is not on the symbolic call stack now")
-        tx = mirror.key
-        return {
-            "tx": tx,
-            "stack": list(mirror.stack),
-            "locals": dict(tx.symbolic_locals),
-            "inst": tx.instructions[mirror.ip],
-            "graph": tx.output.graph,
-            "guards": list(tx.output.guards),
-        }
+        return names_at(self._recorder.current, frame, lambda output: list(output.guards))
 
     def is_program(self, filename: str) -> bool:
         """See `Engine.is_program`."""

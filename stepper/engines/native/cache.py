@@ -57,7 +57,7 @@ class KnownEntry(common.KnownEntry):
 KnownCode = common.KnownCode[KnownEntry]
 
 
-class CacheBook:
+class CacheBook(common.Numbered[KnownEntry]):
     """All codes and entries that are known in this process."""
 
     def __init__(self) -> None:
@@ -116,29 +116,6 @@ class CacheBook:
             graph=found.graph_code.strip() if found is not None else "",
             bytecode=to_text(found.code) if found is not None else "",
         )
-
-    def entry(self, number: int) -> KnownEntry:
-        """The entry of that number.
-
-        Raises:
-            CacheError: there is none.
-        """
-        try:
-            return self.entries[number]
-        except KeyError:
-            raise CacheError(f"there is no cache entry {number}: list the cache") from None
-
-    def code(self, number: int) -> tuple[KnownCode, CodeType]:
-        """The code of that number.
-
-        Raises:
-            CacheError: there is none, or it is gone.
-        """
-        known = self.codes.get(number)
-        code = known.ref() if known is not None else None
-        if known is None or code is None:
-            raise CacheError(f"there is no code {number} with cache entries: list the cache")
-        return known, code
 
     def parts(self, entry: KnownEntry) -> tuple[GuardedCode, CodeType]:
         """The entry itself and the code for which it was captured.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepper import _C
 from stepper.debuggee.controller import thread_name
+from stepper.debuggee.mirror import names_at
 from stepper.engines.native.cache_face import NativeCache
 from stepper.engines.native.cache_watch import CacheWatcher
 from stepper.engines.native.code_book import CodeBook
@@ -105,22 +106,7 @@ class NativeEngine:
 
     def namespace(self, frame: int | None) -> dict[str, object]:
         """See `Engine.namespace`."""
-        mirror = self.recorder.current
-        while mirror is not None and frame is not None and mirror.id != frame:
-            mirror = mirror.parent
-        if mirror is None:
-            if frame is None:
-                return {}
-            raise LookupError(f"frame {frame} is not on the symbolic call stack now")
-        tx = mirror.key
-        return {
-            "tx": tx,
-            "stack": list(mirror.stack),
-            "locals": dict(tx.symbolic_locals),
-            "inst": tx.instructions[mirror.ip],
-            "graph": tx.output.graph,
-            "guards": list(tx.output.guards.values()),
-        }
+        return names_at(self.recorder.current, frame, lambda output: list(output.guards.values()))
 
     def is_program(self, filename: str) -> bool:
         """See `Engine.is_program`."""
