@@ -12,10 +12,12 @@ an experiment could tell.
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from stepper.analysis.check_index import CheckIndex
 from stepper.analysis.guard_kinds import KINDS, Kind, leaves_of
 from stepper.analysis.recompiles import Origin, origin_of
 from stepper.analysis.sources import path_of, unscoped
@@ -119,44 +121,59 @@ def _same_source(wanted: str, source: str) -> bool:
     return one is not None and other is not None and one.leads_to(other) and other.leads_to(one)
 
 
+class _Entry(NamedTuple):
+    """What the guards of an entry have in common."""
+
+    lookups: list[CheckIndex]
+    """Its checks, lookup by lookup."""
+    wants: Wanted
+    implications: Implications
+
+
 class Uses:
     """Finds out what is known of guards; what those of one entry have in common is read once."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._checks: dict[int, list[list[Check]]] = {}
-        self._wants: dict[int, Wanted] = {}
+        self._entries: dict[int, _Entry] = {}
 
     def of(self, matched: Matched) -> GuardUse:
         """All that is known of a guard."""
-        guard, entry = matched
-        recording = self._recording
-        if entry.id not in self._checks:
-            self._checks[entry.id] = _checks(recording, entry)
-            self._wants[entry.id] = wanted_by(recording, entry)
-        checks = self._checks[entry.id]
+        guard, translation = matched
+        entry = self._entry(translation)
         runs = failures = spent = of = 0
-        for lookup in checks:
-            mine = [check for check in lookup if _is_of(check, guard)]
+        for lookup in entry.lookups:
+            mine = [check for check in lookup.candidates(guard) if _is_of(check, guard)]
             if not mine:
                 continue
             runs += 1
             failures += any(check.verdict == "FAIL" for check in mine)
             spent += sum(check.nanoseconds or 0 for check in mine)
-            of += sum(check.nanoseconds or 0 for check in lookup)
+            of += lookup.nanoseconds
         return GuardUse(
             guard=guard,
-            translation=entry,
+            translation=translation,
             kind=KINDS.get(guard.kind),
-            origin=origin_of(recording, guard),
-            implied=implied_by(guard, guards_of(recording, entry)),
-            checks=checked(guard, self._wants[entry.id]),
+            origin=origin_of(self._recording, guard),
+            implied=entry.implications.of(guard),
+            checks=checked(guard, entry.wants),
             runs=runs,
             failures=failures,
             nanoseconds=spent,
             of_nanoseconds=of,
-            lookups=bool(checks),
+            lookups=bool(entry.lookups),
         )
+
+    def _entry(self, translation: Translation) -> _Entry:
+        found = self._entries.get(translation.id)
+        if found is None:
+            recording = self._recording
+            found = self._entries[translation.id] = _Entry(
+                [CheckIndex(checks) for checks in _checks(recording, translation)],
+                wanted_by(recording, translation),
+                Implications(guards_of(recording, translation)),
+            )
+        return found
 
 
 def _checks(recording: Recording, entry: Translation) -> list[list[Check]]:
@@ -203,15 +220,31 @@ def _is_of(check: Check, guard: Guard) -> bool:
     return check.source in (source, guard.source) and check.kind != "LAMBDA_GUARD"
 
 
-def implied_by(guard: Guard, guards: list[Guard]) -> Implied | None:
-    """Another guard of the entry that cannot pass unless this one would; None: none is known."""
-    for other in guards:
-        if other.id == guard.id:
-            continue
-        why = _why_implied(guard, other)
-        if why:
-            return Implied(other, why)
-    return None
+class Implications:
+    """Which guards of an entry cannot pass unless another one would.
+
+    What can imply a guard looks at the same value, at a part of it, or at the global state; so only
+    those are compared.
+    """
+
+    def __init__(self, guards: Sequence[Guard]) -> None:
+        self._by_source: dict[str, list[Guard]] = {}
+        self._order = {guard.id: at for at, guard in enumerate(guards)}
+        self._global = [guard for guard in guards if guard.kind == "GLOBAL_STATE"]
+        for guard in guards:
+            self._by_source.setdefault(guard.source, []).append(guard)
+
+    def of(self, guard: Guard) -> Implied | None:
+        """The first other guard that cannot pass unless this one would; None: none is known."""
+        sources = dict.fromkeys((guard.source, *_parts_reached(guard)))
+        others = [other for each in sources for other in self._by_source.get(each, ())]
+        if not leaves_of(guard.kind):
+            others += self._global
+        for other in sorted(others, key=lambda other: self._order[other.id]):
+            why = _why_implied(guard, other) if other.id != guard.id else ""
+            if why:
+                return Implied(other, why)
+        return None
 
 
 def _why_implied(guard: Guard, other: Guard) -> str:
@@ -226,18 +259,18 @@ def _why_implied(guard: Guard, other: Guard) -> str:
         return "" if other.kind == "NONE_MATCH" else "None does not pass it"
     if same and guard.kind == "SEQUENCE_LENGTH" and other.kind in (*_CONSTANTS, "DICT_KEYS_MATCH"):
         return "what passes it has this length"
-    return _why_reached(guard, other)
+    return _parts_reached(guard).get(other.source, "")
 
 
-def _why_reached(guard: Guard, other: Guard) -> str:
-    """A guard on a part reaches it through the attribute or the key that this one is about."""
+def _parts_reached(guard: Guard) -> dict[str, str]:
+    """The sources that cannot be reached unless a guard on an attribute or a key would pass, each
+    with why."""
+    found: dict[str, str] = {}
     for part in guard.code:
         if guard.kind == "HASATTR" and part.startswith("hasattr("):
             name = part.removesuffix(")").rpartition(", ")[2].strip("'\"")
-            if other.source == f"{guard.source}.{name}":
-                return "it cannot be reached without that attribute"
+            found[f"{guard.source}.{name}"] = "it cannot be reached without that attribute"
         if guard.kind == "DICT_CONTAINS" and part.startswith("___dict_contains("):
             key = part.removeprefix("___dict_contains(").partition(f", {guard.source}")[0]
-            if other.source == f"{guard.source}[{key}]":
-                return "it cannot be reached without that key"
-    return ""
+            found[f"{guard.source}[{key}]"] = "it cannot be reached without that key"
+    return found

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from stepper.client.drawing import INPUT_OPS, Drawing
 from stepper.client.names import brief_node, brief_source, brief_target
 from stepper.client.text import node_code, node_line, node_meta, one_line, short_name
 from stepper.model.trace import Node
 from stepper.tui.briefly import brief_row
-from stepper.tui.drawing import INPUT_OPS, Drawing
 from stepper.tui.highlight import python_spans
 from stepper.tui.palette import LANES, Row, Span
 from stepper.tui.places import Places

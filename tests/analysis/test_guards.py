@@ -17,10 +17,10 @@ from stepper.analysis.guard_kinds import KINDS, leaves_of
 from stepper.analysis.guard_lines import guard_lines, guarded_lines
 from stepper.analysis.guard_uses import (
     GuardUse,
+    Implications,
     Uses,
     entries,
     guards_of,
-    implied_by,
     matching,
 )
 from stepper.analysis.guarded import Guarded, asked
@@ -262,7 +262,7 @@ def guard(id: int, kind: str, source: str, *code: str) -> Guard:
     ],
 )  # fmt: skip
 def test_what_one_guard_says_of_another(one: Guard, other: Guard, implied: bool) -> None:
-    assert (implied_by(one, [one, other]) is not None) == implied
+    assert (Implications([one, other]).of(one) is not None) == implied
 
 
 def test_implied_guards_never_fail_alone(recorded: Recorded) -> None:
@@ -270,7 +270,7 @@ def test_implied_guards_never_fail_alone(recorded: Recorded) -> None:
     recording = recorded(*DEMO)
     for entry in entries(recording):
         for each in guards_of(recording, entry):
-            found = implied_by(each, guards_of(recording, entry))
+            found = Implications(guards_of(recording, entry)).of(each)
             if found is None:
                 continue
             (use,) = uses(recording, str(each.id), entry.compile_id)

@@ -24,13 +24,13 @@ from textual.message import Message
 from textual.strip import Strip
 
 from stepper.client.text import attempt_name, printable, short_name
+from stepper.client.timeline_model import LOOKUP_MARKS, MARKS, Run, Timeline, Window
 from stepper.model.trace import EventKind, MomentId, Phase
 from stepper.recording.reader import Recording
 from stepper.tui.palette import Span
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Snapshot
 from stepper.tui.themed import Themed
-from stepper.tui.timeline_model import LOOKUP_MARKS, MARKS, Run, Timeline, Window
 
 _GUTTER = 9
 _BARS = "▁▂▃▄▅▆▇█"

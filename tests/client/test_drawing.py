@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
+from stepper.client.drawing import Drawing
 from stepper.model.trace import Node
-from stepper.tui.drawing import Drawing
 
 
 def node(name: str, *inputs: str, op: str = "call_function", graph: str = "") -> Node:

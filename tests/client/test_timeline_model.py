@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from stepper.client.timeline_model import Run, Timeline, Window
 from stepper.model.trace import Attempt, EventKind, Frame
-from stepper.tui.timeline_model import Run, Timeline, Window
 
 
 def attempt(id: int, first: int, last: int | None) -> Attempt:
