@@ -18,15 +18,15 @@ from stepper.engines.native.opcodes import PYTHON, listing
 def assemble(
     original: CodeType,
     body: list[Any],
-    again: Label | None,
+    again: tuple[Label, list[Any]] | None,
     enter_at: tuple[Label, int] | None,
-    *,
-    needs_rest: bool,
 ) -> CodeType:
     """The original code with other instructions at its beginning.
 
-    again: the label of the handler that goes on with the program's code.
-    needs_rest: whether the program's code stays behind them.
+    again: the label of the handler that goes on with the program's code, and what it does before.
+    enter_at: a label that the body jumps to, and the index of the program's instruction there.
+
+    The program's code stays behind them where one of the two leads to it.
     """
     listed = Bytecode.from_code(original, conserve_exception_block_stackdepth=True)
     prologue, rest, places = split(listed)
@@ -35,12 +35,14 @@ def assemble(
     made.extend(prologue)
     made.extend(body)
     line = original.co_firstlineno
+    needs_rest = again is not None or enter_at is not None
     if needs_rest:
         if again is not None:
             failed = Label()
+            handler, recovery = again
             made.extend(
                 [
-                    again,
+                    handler,
                     Instr("PUSH_EXC_INFO", lineno=line),
                     Instr("LOAD_CONST", Exception, lineno=line),
                     Instr("CHECK_EXC_MATCH", lineno=line),
@@ -51,6 +53,7 @@ def assemble(
                     ),
                     Instr("POP_TOP", lineno=line),
                     Instr("POP_EXCEPT", lineno=line),
+                    *recovery,
                     Instr("JUMP_FORWARD", start := Label(), lineno=line),
                     failed,
                     Instr("RERAISE", 0, lineno=line),

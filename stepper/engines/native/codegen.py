@@ -27,6 +27,9 @@ from stepper.engines.native.variables.lists import ListVariable
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslator
 
+_IN_THE_MAKING = ""
+"""In the place of a variable: the object is not there yet."""
+
 
 class PyCodegen:
     """Collects instructions.
@@ -35,8 +38,8 @@ class PyCodegen:
     output: what is collected.
     line: the line of the program to which instructions belong.
     graph_outputs: the nodes whose values are used, each with its place in what the graph returns.
-    kept: variables of the transformed code that hold an object, by its `mutation_type` or by the
-        name of its source.
+    kept: variables of the transformed code that hold an object, by its `identity` or by the name
+        of its source.
     cells: cells that were made and are still empty, each with its variable.
     own_cells: names of the frame's own cells that were used.
     """
@@ -140,11 +143,10 @@ class PyCodegen:
         pending = [self.newest(root) for root in roots]
         while pending:
             tracker = pending.pop()
-            key: object = tracker.mutation_type
-            if key is not None:
-                self._uses[key] = self._uses.get(key, 0) + 1
-                if self._uses[key] > 1:
-                    continue
+            key = tracker.identity
+            self._uses[key] = self._uses.get(key, 0) + 1
+            if self._uses[key] > 1:
+                continue
             if isinstance(tracker, CellVariable):
                 contents = self.cell_contents(tracker)
                 pending += [] if contents is None else [self.newest(contents)]
@@ -175,7 +177,7 @@ class PyCodegen:
             self.load_const(tracker.value)
         elif tracker.source is not None:
             self._load_source(tracker.source)
-        elif tracker.mutation_type is not None and self._uses.get(tracker.mutation_type, 0) > 1:
+        elif tracker.is_made and self._uses.get(tracker.identity, 0) > 1:
             self._make_once(tracker)
         else:
             tracker.reconstruct(self)
@@ -193,9 +195,11 @@ class PyCodegen:
             source.reconstruct(self)
 
     def _make_once(self, tracker: VariableTracker) -> None:
-        key = tracker.mutation_type
+        key = tracker.identity
         kept = self.kept.get(key)
         if kept is not None:
+            if kept == _IN_THE_MAKING:
+                raise tracker.refuse("a value that contains itself, reconstruction")
             self.emit("LOAD_FAST", kept)
             return
         name = self.temporary()
@@ -216,6 +220,7 @@ class PyCodegen:
         elif isinstance(tracker, CellVariable):
             tracker.reconstruct(self)
         else:
+            self.kept[key] = _IN_THE_MAKING
             tracker.reconstruct(self)
             self.dup()
             self.store(name)
@@ -251,7 +256,7 @@ class PyCodegen:
             return
         if cell.source is not None:
             raise cell.refuse("reconstruction")
-        key = cell.mutation_type
+        key = cell.identity
         if key not in self.kept:
             made = self.temporary()
             self.kept[key] = made

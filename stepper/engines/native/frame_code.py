@@ -9,7 +9,8 @@ It is the program's own code with a part put in at its beginning:
 
 So what the graph raises is raised by the program itself: nothing has been changed yet when the
 graph runs, and so the frame can be run as it is, and finds its own exception, at its own line,
-under its own handlers. Only a graph that changes its inputs cannot be run again like that.
+under its own handlers; a graph that draws random numbers puts the generators back. Only a graph
+that changes its inputs cannot be run again like that.
 
 Where no resume function is possible (in a `try` block, or in a loop that came here by one), the
 program's code is entered at the instruction that broke the graph instead.
@@ -26,6 +27,7 @@ from stepper.engines.native.bytecode_transformation import assemble
 from stepper.engines.native.codegen import PyCodegen
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.pending_changes import prepare, settle_cells, write_changes
+from stepper.engines.native.random_draws import write_putting_back, write_saving
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslator
@@ -61,7 +63,7 @@ def finish(codegen: PyCodegen, enter_at: tuple[Label, int] | None) -> None:
     graph_code: list[Any] = []
     again = Label()
     compiled = None
-    own = PyCodegen(tx)
+    own, recovery = PyCodegen(tx), PyCodegen(tx)
     if not output.is_empty:
         compiled = output.translation.compile_graph(nodes)
         arguments = [arg.source for arg in output.graphargs.values()]
@@ -78,11 +80,13 @@ def finish(codegen: PyCodegen, enter_at: tuple[Label, int] | None) -> None:
                 raise unimplemented("an operator that changes an input, beside other changes")
             graph_code = own.output
         else:
+            if output.fake_mode.draws:
+                write_saving(recovery)
+                graph_code, recovery.output = recovery.output, []
+                write_putting_back(recovery)
             begin = TryBegin(again, push_lasti=False)
-            graph_code = [begin, *own.output, TryEnd(begin)]
+            graph_code += [begin, *own.output, TryEnd(begin)]
     whole = compiled is not None and not output.mutates_inputs
     body = [*graph_code, *codegen.output]
-    code = assemble(
-        tx.f_code, body, again if whole else None, enter_at, needs_rest=whole or bool(enter_at)
-    )
+    code = assemble(tx.f_code, body, (again, recovery.output) if whole else None, enter_at)
     output.translation.finished(tx, code)

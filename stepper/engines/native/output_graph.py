@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.fx
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.proxy import GraphAppendingTracer
 
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.guards import GlobalState, Guard
+from stepper.engines.native.random_draws import NotingFakeTensorMode
 from stepper.engines.native.side_effects import SideEffects
 from stepper.engines.native.source import GuardSource, Source
 from stepper.engines.native.variables.base import VariableTracker
@@ -62,7 +63,7 @@ class OutputGraph:
         self.trail: list[Callable[[], object]] = []
         self.graph = torch.fx.Graph()
         self.tracer = GraphAppendingTracer(self.graph)
-        self.fake_mode = FakeTensorMode(allow_non_fake_inputs=False)
+        self.fake_mode = NotingFakeTensorMode(allow_non_fake_inputs=False)
         self.side_effects = SideEffects(self)
         self.guards: dict[tuple[str, object], Guard] = {}
         self.graphargs: dict[torch.fx.Node, GraphArg] = {}

@@ -26,6 +26,7 @@ class GuardSource(enum.Enum):
     SHAPE_ENV = "shape_env"
     BACKEND = "backend"
     GLOBAL_STATE = "global_state"
+    CONSTANT = "constant"
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,29 @@ class BuiltinSource(Source):
 
     def scope(self) -> dict[str, Any]:
         return {"__builtins_dict__": self.namespace}
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantSource(Source):
+    """A constant of the code: the same object each time."""
+
+    value: Any
+
+    def name(self) -> str:
+        return f"___constant_{id(self.value)}"
+
+    def guard_source(self) -> GuardSource:
+        return GuardSource.CONSTANT
+
+    def reconstruct(self, codegen: PyCodegen) -> None:
+        codegen.load_const(self.value)
+
+    def scope(self) -> dict[str, Any]:
+        return {self.name(): self.value}
+
+    @property
+    def stable(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)

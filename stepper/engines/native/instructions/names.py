@@ -10,7 +10,7 @@ from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.instructions.state import TranslatorState
 from stepper.engines.native.opcodes import Instruction
-from stepper.engines.native.source import BuiltinSource, GlobalSource
+from stepper.engines.native.source import BuiltinSource, ConstantSource, GlobalSource
 from stepper.engines.native.variables.base import (
     AttributeMutationExisting,
     NullVariable,
@@ -18,6 +18,7 @@ from stepper.engines.native.variables.base import (
 )
 from stepper.engines.native.variables.constant import ConstantVariable, is_constant, wrap_constant
 from stepper.engines.native.variables.functions import CellVariable
+from stepper.engines.native.variables.lists import TupleVariable
 from stepper.engines.native.variables.namespace import NamespaceVariable
 
 
@@ -116,6 +117,8 @@ class NameInstructions(TranslatorState):
         self.push(self._constant(inst.argval))
 
     def _constant(self, value: Any) -> VariableTracker:
+        if type(value) is tuple and is_constant(value):
+            return TupleVariable(map(self._constant, value), source=ConstantSource(value))
         if is_constant(value):
             return wrap_constant(value)
         return ConstantVariable(value)  # a code object, for MAKE_FUNCTION

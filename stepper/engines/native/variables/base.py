@@ -54,7 +54,11 @@ class VariableTracker:
     source: where the value was when the frame was entered, None: the frame made it.
     guards: what must hold for it to be what it is.
     mutation_type: whose contents it has, None: it cannot change.
+    identity: the same for all trackers of one object, and for no other.
     """
+
+    is_made: bool = True
+    """Whether `reconstruct` makes an object, another one each time."""
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class VariableTracker:
         self.source = source
         self.guards = guards
         self.mutation_type = mutation_type
+        self.identity: object = object() if mutation_type is None else mutation_type
 
     @staticmethod
     def propagate(*variables: VariableTracker | Sequence[VariableTracker]) -> dict[str, Guards]:
@@ -180,6 +185,8 @@ class VariableTracker:
 
 class NullVariable(VariableTracker):
     """The NULL below a callable."""
+
+    is_made = False
 
     def describe(self) -> str:
         return "NULL"

@@ -28,6 +28,8 @@ class ConstantVariable(VariableTracker):
     value: of one of `CONSTANT_TYPES`, or a frozenset of such.
     """
 
+    is_made = False
+
     def __init__(self, value: Any, **options: Any) -> None:
         super().__init__(**options)
         self.value = value

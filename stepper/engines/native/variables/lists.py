@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,7 +30,7 @@ class BaseListVariable(VariableTracker):
 
     kind: type = object
 
-    def __init__(self, items: Sequence[VariableTracker], **options: Any) -> None:
+    def __init__(self, items: Iterable[VariableTracker], **options: Any) -> None:
         super().__init__(**options)
         self.items = list(items)
 
@@ -67,6 +67,10 @@ class BaseListVariable(VariableTracker):
         except IndexError as error:
             raise unimplemented(f"IndexError: {error}") from None
         if isinstance(index, slice):
+            if type(self) is TupleVariable and range(len(self.items))[index] == range(
+                len(self.items)
+            ):
+                return self.with_guards(guards)  # as CPython does
             return self.make(self.items[index], guards)
         assert isinstance(found, VariableTracker)
         return tx.realize(found).with_guards(guards)

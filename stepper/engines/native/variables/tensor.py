@@ -71,6 +71,8 @@ class TensorVariable(VariableTracker):
     class_type: `torch.Tensor` or `torch.nn.Parameter`.
     """
 
+    is_made = False
+
     def __init__(self, proxy: Any, class_type: type = torch.Tensor, **options: Any) -> None:
         super().__init__(**options)
         self.proxy = proxy
@@ -187,6 +189,8 @@ class GraphOutputVariable(VariableTracker):
     proxy: its node.
     items: trackers of the items.
     """
+
+    is_made = False
 
     def __init__(self, proxy: Any, items: list[VariableTracker], kind: type, **options: Any):
         super().__init__(**options)

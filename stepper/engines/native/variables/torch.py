@@ -46,15 +46,18 @@ _STATE: dict[Any, Any] = {
     torch.get_default_dtype: lambda tx: torch.get_default_dtype(),
     torch.is_autocast_enabled: lambda tx: False,
     torch.compiler.is_compiling: lambda tx: True,
+    torch.compiler.is_dynamo_compiling: lambda tx: True,
     torch.compiler.is_exporting: lambda tx: False,
-    torch.compiler.is_dynamo_compiling: lambda tx: False,
     _jit.is_scripting: lambda tx: False,
     _jit.is_tracing: lambda tx: False,
     torch._C._get_tracing_state: lambda tx: None,
     torch._C._is_torch_function_enabled: lambda tx: True,
     torch._C._get_cudnn_enabled: lambda tx: torch._C._get_cudnn_enabled(),
 }
-"""What these give is part of the guarded state, or a matter of being captured."""
+"""What these give is part of the guarded state, or a matter of being captured.
+
+`is_compiling` asks whether it is captured, and is told so, as by Dynamo. Libraries leave out what
+needs the data then: with eager's answer, no model of `transformers` with a mask is one graph."""
 
 _QUESTIONS = frozenset(
     {
@@ -115,9 +118,17 @@ def is_graph_function(value: Any) -> bool:
 def is_torch_function(value: Any) -> bool:
     """Whether `TorchInGraphFunctionVariable` knows what to do with a function."""
     try:
-        return value in _STATE or value in _QUESTIONS or is_graph_function(value)
+        return answer_of(value) is not None or value in _QUESTIONS or is_graph_function(value)
     except TypeError:  # not hashable
         return False
+
+
+def answer_of(value: Any) -> Any:
+    """What gives the answer of a function that is about the state; None: it is no such function."""
+    if getattr(value, "__module__", None) == "torch._dynamo.external_utils":
+        # Another name of the same question; Dynamo is imported late, if at all.
+        value = getattr(torch.compiler, value.__name__, value)
+    return _STATE.get(value)
 
 
 class TorchInGraphFunctionVariable(VariableTracker):
@@ -146,7 +157,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         options = self.propagate(self, args, list(kwargs.values()))
-        if (state := _STATE.get(self.value)) is not None:
+        if (state := answer_of(self.value)) is not None:
             return wrap_constant(state(tx), options["guards"])
         if self.value in _QUESTIONS:
             return self._answer(args, kwargs, options)

@@ -1,0 +1,73 @@
+"""Graphs that draw random numbers.
+
+A graph that raises is followed by the program's own code, from its first instruction, and that
+draws the same numbers again: so the generators are put back first. Only graphs with an operator
+that draws pay for it; which these are the operators say themselves, by a tag, when they run on fake
+tensors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from stepper import _C
+
+if TYPE_CHECKING:
+    from stepper.engines.native.codegen import PyCodegen
+
+_STATES = "___random"
+"""The variable of the transformed code that holds the states."""
+
+
+class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]
+    """A fake mode that notes whether an operator draws.
+
+    draws: whether one has.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.draws = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            self.draws = True
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def generator_states() -> list[torch.Tensor]:
+    """The states of the default generators: the CPU's, and those of CUDA devices in use."""
+    states = [torch.get_rng_state()]
+    cuda: Any = torch.cuda
+    if cuda.is_initialized():
+        states += cuda.get_rng_state_all()
+    return states
+
+
+def put_back(states: list[torch.Tensor]) -> None:
+    """Give the generators the states that `generator_states` returned."""
+    torch.set_rng_state(states[0])
+    if len(states) > 1:
+        torch.cuda.set_rng_state_all(states[1:])
+
+
+for function in (generator_states, put_back):
+    _C.set_skip(function.__code__, "recursive")
+
+
+def write_saving(codegen: PyCodegen) -> None:
+    """Keep the states, before the graph runs."""
+    codegen.load_callable(generator_states)
+    codegen.call(0)
+    codegen.store(_STATES)
+
+
+def write_putting_back(codegen: PyCodegen) -> None:
+    """Give them back, after it has raised."""
+    codegen.load_callable(put_back)
+    codegen.emit("LOAD_FAST", _STATES)
+    codegen.call(1)
+    codegen.pop_top()

@@ -1,0 +1,93 @@
+"""What a program could tell apart: random numbers, identities, lifetimes, tracebacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch._dynamo
+
+from stepper import native
+from tests.engines.native.harness import check, run_graph
+
+pytestmark = pytest.mark.evaluator_out
+
+
+def test_all_names_of_the_question_whether_it_is_captured_get_dynamos_answer() -> None:
+    def ask(x: torch.Tensor) -> Any:
+        return (
+            x * 2,
+            torch.compiler.is_compiling(),
+            torch._dynamo.is_compiling(),
+            torch.compiler.is_dynamo_compiling(),
+            torch.compiler.is_exporting(),
+        )
+
+    captured = native.optimize(run_graph, nopython=True)(ask)
+    compiled = torch.compile(ask, backend="eager", fullgraph=True)
+    assert captured(torch.ones(2))[1:] == compiled(torch.ones(2))[1:] == (True, True, True, False)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_graph_that_raises_draws_no_random_numbers_twice(seed: int) -> None:
+    def draws(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        noise = torch.rand(3) + torch.nn.functional.dropout(x, 0.5)
+        return noise + x[index]
+
+    captured = native.optimize(run_graph)(draws)
+    captured(torch.ones(3), torch.tensor([0]))
+    after = []
+    for function in (draws, captured):
+        torch.manual_seed(seed)
+        with pytest.raises(IndexError):
+            function(torch.ones(3), torch.tensor([7]))
+        after.append(torch.rand(4))
+    assert torch.equal(*after)
+
+
+def returns_a_tuple_twice(x: torch.Tensor) -> Any:
+    pair = (x + 1, x)
+    return pair, [pair]
+
+
+def returns_a_function_twice(x: torch.Tensor) -> Any:
+    inner = lambda: x  # noqa: E731
+    return inner, (inner, x + 1)
+
+
+def breaks_with_a_tuple_on_two_paths(x: torch.Tensor) -> Any:
+    pair = (x + 1, [x])
+    holder = {"pair": pair}
+    print(end="")
+    return pair, [holder["pair"]]
+
+
+def returns_a_slice_twice(x: torch.Tensor) -> Any:
+    pair = (x + 1, x)
+    part = pair[:]
+    return pair, [part]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        returns_a_tuple_twice,
+        returns_a_function_twice,
+        breaks_with_a_tuple_on_two_paths,
+        returns_a_slice_twice,
+    ],
+)
+def test_what_is_reached_by_two_paths_is_one_object(function: Any) -> None:
+    explanation = check(function, torch.ones(2))
+    assert explanation.graph_count
+    first, (second, *_) = native.optimize(run_graph)(function)(torch.ones(2))
+    assert first is second
+
+
+def test_a_constant_of_the_code_is_the_same_object_in_each_call() -> None:
+    def constant(x: torch.Tensor) -> Any:
+        return x + 1, ("a", (1, 2))
+
+    captured = native.optimize(run_graph)(constant)
+    assert captured(torch.ones(2))[1] is captured(torch.ones(3))[1] is constant(torch.ones(2))[1]
