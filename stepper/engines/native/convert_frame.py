@@ -173,6 +173,8 @@ def why_skip(
         return "a torch function mode is active", False
     if torch._C._functorch.peek_interpreter_stack() is not None:
         return "a transform of torch.func is active", False
+    if torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
+        return "hooks of saved tensors are active", False  # fake tensors would be saved, too
     if torch._C._is_any_autocast_enabled() or torch.is_inference_mode_enabled():
         return "autocast or inference mode is active", False
     if not everything and not has_tensor_in_frame(code, function, f_locals):
@@ -200,7 +202,7 @@ def has_tensor_in_frame(
         if type(value) is types.ModuleType:
             if str(value.__name__).partition(".")[0] == "torch":
                 return True
-        elif isinstance(value, torch.Tensor | torch.nn.Module):
+        elif issubclass(type(value), torch.Tensor | torch.nn.Module):
             return True
     return False
 

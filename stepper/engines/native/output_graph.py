@@ -194,9 +194,16 @@ class OutputGraph:
         node = self.graph.create_node(op, target, proxies, named)
         self.note_node(node, result)
         if isinstance(result, torch.Tensor) and id(result) in fakes:
-            same = next(arg for arg in args if getattr(arg, "fake", None) is result)
-            return same.with_guards(options["guards"])
+            return self._tensor_of(fakes[id(result)][1], args).with_guards(options["guards"])
         return self._wrap(node, result, options["guards"])
+
+    def _tensor_of(self, node: torch.fx.Node, args: list[VariableTracker]) -> VariableTracker:
+        """The tensor for which a node was made; it may be an item of a container among `args`."""
+        known = (tracker for _, tracker in self.variables.values())
+        for tracker in (*args, *known):
+            if isinstance(tracker, TensorVariable) and tracker.proxy.node is node:
+                return tracker
+        return TensorVariable(torch.fx.Proxy(node, self.tracer))
 
     def _run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         grad = torch.is_grad_enabled()

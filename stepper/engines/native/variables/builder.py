@@ -126,7 +126,7 @@ class VariableBuilder:
             guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             items = [ConstantVariable(v) for v in (value.start, value.stop, value.step)]
             return SliceVariable(items, source=self.source, guards=guards)
-        if isinstance(value, torch.nn.Module) and "_parameters" in value.__dict__:
+        if issubclass(kind, torch.nn.Module) and "_parameters" in value.__dict__:
             guards = self.install_guards(GuardBuilder.NN_MODULE, value)
             return NNModuleVariable(
                 value, source=self.source, guards=guards,
@@ -163,7 +163,7 @@ class VariableBuilder:
             return PythonModuleVariable(value, source=source, guards=guards)
         if kind is types.MethodType and type(value.__func__) is types.FunctionType:
             return self._wrap_method(value)
-        if isinstance(value, type):
+        if issubclass(kind, type):
             if value in ctx_manager.GRAD_MODES:
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return ctx_manager.GradModeClassVariable(value, source=source, guards=guards)

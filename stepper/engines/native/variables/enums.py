@@ -17,9 +17,9 @@ def is_plain_member(value: object) -> bool:
     """Whether a value is a member of an enumeration that is no number or text, too."""
     kind = type(value)
     return (
-        isinstance(value, enum.Enum)
+        issubclass(type(value), enum.Enum)
         and kind.__eq__ is object.__eq__
-        and not isinstance(value, int | float | str | bytes)
+        and not issubclass(type(value), int | float | str | bytes)
     )
 
 

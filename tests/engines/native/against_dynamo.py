@@ -1,0 +1,315 @@
+"""What both engines capture of the same functions, side by side.
+
+`python -m tests.engines.native.against_dynamo` writes the table into
+docs/native-against-dynamo.md. Each engine has a process of its own, for the frame evaluator can
+only be one's; programs of tests/corpus run as they are, with `torch.compile` of the engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import copy
+import functools
+import io
+import json
+import random
+import re
+import runpy
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tests.engines.native import models, programs, sample_functions, sample_objects
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "native-against-dynamo.md"
+CORPUS = ROOT / "tests" / "corpus"
+
+NOT_EAGER = frozenset(
+    {
+        "cache_limit",
+        "disabled",
+        "dynamic_true",
+        "fullgraph_error",
+        "lazy_arguments",
+        "skipped_frames",
+    }
+)
+"""Programs of the corpus whose output depends on the compiler: they print whether they are
+compiled, or what Dynamo counts or raises, or compile a class."""
+
+Compiler = Callable[..., Any]
+"""Takes what `torch.compile` takes."""
+
+
+@dataclass
+class Account:
+    """What one engine captured of one program.
+
+    graphs: how many operations each has.
+    breaks: lines before which a graph was broken, each once.
+    reasons: why, each once; where no graph was broken, why frames were left alone.
+    """
+
+    graphs: list[int] = field(default_factory=list)
+    breaks: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    def note_graph(self, graph: Any) -> None:
+        """One more graph."""
+        calls = ("call_function", "call_method", "call_module")
+        self.graphs.append(sum(node.op in calls for node in graph.nodes))
+
+    def note_break(self, line: int | None) -> None:
+        """A graph was broken here."""
+        if str(line) not in self.breaks:
+            self.breaks.append(str(line))
+
+    def note_reason(self, reason: str) -> None:
+        """Why."""
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+
+    def cells(self) -> tuple[str, str, str]:
+        """Graphs, operations of each, and places, as the table writes them."""
+        sizes = " + ".join(map(str, self.graphs)) or "–"
+        return str(len(self.graphs)), sizes, ", ".join(self.breaks) or "–"
+
+
+@dataclass(frozen=True)
+class Program:
+    """One that both engines run.
+
+    run: given a compiler, does it all; what it returns and prints must not depend on the compiler.
+    """
+
+    group: str
+    name: str
+    run: Callable[[Compiler], Any]
+
+
+def all_programs() -> list[Program]:
+    """The whole corpus, in the order of the table."""
+    found = []
+    for group, functions in (
+        ("small programs", programs.PROGRAMS),
+        ("functions", sample_functions.SAMPLES),
+        ("objects", sample_objects.SAMPLES),
+    ):
+        for function, args in functions:
+            name = function.__name__.rstrip("_")
+            found.append(Program(group, name, functools.partial(_call, function, args)))
+    scripts = [path for path in sorted(CORPUS.glob("*.py")) if path.stem not in NOT_EAGER]
+    found += [Program("tests/corpus", p.name, functools.partial(_script, p)) for p in scripts]
+    found += [Program("models", name, functools.partial(_model, name)) for name in models.MODELS]
+    return found
+
+
+def _call(function: Any, args: Any, compiler: Compiler) -> Any:
+    from tests.engines.native.harness import outcome
+
+    torch.manual_seed(0)
+    copied = copy.deepcopy(args)
+    return outcome(compiler(function), copied, function.__globals__)
+
+
+def _model(name: str, compiler: Compiler) -> Any:
+    model, arguments = models.make(name)
+    with torch.no_grad():
+        output = compiler(model)(**arguments)
+    return dict(output) if isinstance(output, dict) else output
+
+
+def _script(path: Path, compiler: Compiler) -> str:
+    printed = io.StringIO()
+    before = torch.compile
+    torch.manual_seed(0)
+    random.seed(0)
+    torch.compile = compiler  # type: ignore[assignment]
+    try:
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(str(path), run_name="__main__")
+    except Exception as error:
+        printed.write(f"{type(error).__name__}: {error}")
+    finally:
+        torch.compile = before
+    return printed.getvalue()
+
+
+def eager(model: Any = None, **options: Any) -> Any:
+    """The compiler that leaves everything as it is."""
+    return model if model is not None else (lambda fn: fn)
+
+
+@contextlib.contextmanager
+def native_account() -> Iterator[tuple[Compiler, Account]]:
+    """The native engine's compiler, and what it captures meanwhile."""
+    from stepper import native
+    from stepper.engines.native.observer import OBSERVERS, Explanation
+
+    def compiler(model: Any = None, **options: Any) -> Any:
+        kept = {key: value for key, value in options.items() if key in ("fullgraph", "dynamic")}
+        return native.compile(model, backend=lambda gm, inputs: gm.forward, **kept)
+
+    account = Account()
+    before, OBSERVERS.explanation = OBSERVERS.explanation, Explanation()
+    try:
+        yield compiler, account
+        for _, gm in OBSERVERS.explanation.graphs:
+            account.note_graph(gm.graph)
+        for _, line, why in OBSERVERS.explanation.breaks:
+            account.note_break(line)
+            account.note_reason(plain(why))
+        for name, why in OBSERVERS.explanation.skips:
+            if not OBSERVERS.explanation.breaks:
+                account.note_reason(plain(f"{name}: {why}"))
+    finally:
+        OBSERVERS.explanation = before
+        native.reset()
+
+
+@contextlib.contextmanager
+def dynamo_account() -> Iterator[tuple[Compiler, Account]]:
+    """The same of Dynamo's."""
+    from torch._dynamo.output_graph import OutputGraph
+
+    account = Account()
+    compile_subgraph = OutputGraph.compile_subgraph
+    compile = torch.compile
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        account.note_graph(gm.graph)
+        return gm.forward
+
+    def compiler(model: Any = None, **options: Any) -> Any:
+        kept = {key: value for key, value in options.items() if key in ("fullgraph", "dynamic")}
+        if model is None:
+            return functools.partial(compiler, **options)
+        return compile(model, backend=backend, **kept)
+
+    def noting(self: Any, tx: Any, reason: Any, *args: Any, **kwargs: Any) -> Any:
+        if reason.graph_break:
+            account.note_break(tx.lineno)
+        return compile_subgraph(self, tx, reason, *args, **kwargs)
+
+    OutputGraph.compile_subgraph = noting
+    try:
+        yield compiler, account
+    finally:
+        OutputGraph.compile_subgraph = compile_subgraph
+        torch._dynamo.reset()
+
+
+ACCOUNTS = {"native": native_account, "dynamo": dynamo_account}
+
+
+def account_of(engine: str, program: Program) -> tuple[Any, Account]:
+    """What a program gives under an engine, and what the engine captured."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with ACCOUNTS[engine]() as (compiler, account):
+            result = program.run(compiler)
+    return result, account
+
+
+def plain(reason: str) -> str:
+    """A reason without addresses and folders, in one line of a table."""
+    reason = re.sub(r"0x[0-9a-f]+", "0x…", reason.partition("\n")[0])
+    reason = reason.replace(str(ROOT) + "/", "").replace("|", "\\|").replace("<", "\\<")
+    return re.sub(r"(_fn|_guard)_\d+", r"\1", reason)
+
+
+def shortened(reasons: list[str]) -> str:
+    """The first few, in one cell."""
+    more = [f"and {len(reasons) - MOST_REASONS} more"] if len(reasons) > MOST_REASONS else []
+    return "; ".join([*reasons[:MOST_REASONS], *more]) or "captured anew"
+
+
+MOST_REASONS = 4
+
+
+def captures_less(native: Account, dynamo: Account) -> bool:
+    """Whether the native engine leaves more to Python."""
+    if len(native.graphs) != len(dynamo.graphs):
+        return len(native.graphs) > len(dynamo.graphs) or len(native.breaks) > len(dynamo.breaks)
+    return bool(native.breaks) and sum(native.graphs) < sum(dynamo.graphs)
+
+
+INTRODUCTION = """# The native engine against Dynamo
+
+<!-- Generated by `python -m tests.engines.native.against_dynamo`; edit that instead. -->
+
+What both engines capture of the same programs: how many graphs, how many operations are in each,
+and on which lines graphs are broken. Where the [native engine](guides/native.md) captures less, its
+own reasons say why. What the programs compute is eager's under both.
+"""
+
+
+HEAD = (
+    "| program | Dynamo: graphs | operations | breaks "
+    "| native: graphs | operations | breaks | why less |"
+)
+
+
+def page(dynamo: dict[str, Account], native: dict[str, Account]) -> str:
+    """The whole page; accounts by name of program."""
+    less = [name for name in native if captures_less(native[name], dynamo[name])]
+    same = sum(native[name].graphs == dynamo[name].graphs for name in native)
+    lines = [
+        INTRODUCTION,
+        f"Made with {models.versions()}. Of {len(native)} programs, {same} give the same graphs",
+        f"with the same number of operations; of {len(less)} the native engine captures less.",
+    ]
+    group = ""
+    for program in all_programs():
+        if program.group != group:
+            group = program.group
+            lines += ["", f"## {group[0].upper()}{group[1:]}", "", HEAD, "| --- " * 8 + "|"]
+        one, other = dynamo[program.name], native[program.name]
+        why = shortened(other.reasons) if program.name in less else ""
+        cells = [f"`{program.name}`", *one.cells(), *other.cells(), why or "–"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def written(text: str) -> dict[str, Account]:
+    """Dynamo's accounts, as a page has them."""
+    found = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if line.startswith("| `"):
+            sizes = [] if cells[2] == "–" else [int(size) for size in cells[2].split(" + ")]
+            places = [] if cells[3] == "–" else cells[3].split(", ")
+            found[cells[0].strip("`")] = Account(sizes, places)
+    return found
+
+
+def in_a_process(engine: str) -> dict[str, Account]:
+    """An engine's accounts of everything."""
+    command = [sys.executable, "-m", __spec__.name, "--engine", engine]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    accounts = json.loads(done.stdout.splitlines()[-1])
+    return {name: Account(**account) for name, account in accounts.items()}
+
+
+def main() -> None:
+    """Write the page; with `--engine`, one engine's accounts as JSON to the output."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", choices=ACCOUNTS, help="only this one's accounts, as JSON")
+    engine = parser.parse_args().engine
+    if engine:
+        accounts = {each.name: account_of(engine, each)[1] for each in all_programs()}
+        print(json.dumps({name: asdict(account) for name, account in accounts.items()}))
+    else:
+        PAGE.write_text(page(in_a_process("dynamo"), in_a_process("native")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
