@@ -2,10 +2,14 @@
 
    A compile has ten thousand of them, told from the midst of it; so one is a call of one function
    and leaves no object. They are written when somebody commits, and at latest by the first event
-   after a time of quiet. */
+   after a time of quiet.
+
+   Some are told late, just before a commit (see guard_marks.c). They wait apart, and are put in
+   their places, by moment, when all are written. */
 
 #include "module.h"
 
+#include "grow.h"
 #include "pack.h"
 #include "steps.h"
 
@@ -14,12 +18,23 @@
 enum { COLUMNS = 5 }; /* moments, kinds, texts, refs, frames */
 
 typedef struct {
+    long long moment;
+    size_t ends[COLUMNS]; /* of this event in each column */
+} Event;
+
+typedef struct {
+    Event *events;
+    Py_ssize_t count, room;
+    Buffer columns[COLUMNS];
+} Queue;
+
+typedef struct {
     PyObject_HEAD
     PyObject *flush;
     double quiet, taken_at; /* seconds */
     long long first;        /* number of the first event that waits */
-    size_t count;
-    Buffer columns[COLUMNS], body;
+    Queue inorder, late;
+    Buffer body;
 } EventRun;
 
 static double
@@ -31,59 +46,79 @@ seconds_now(void)
 }
 
 static int
-pack_number(Buffer *out, PyObject *number)
+pack_number(Buffer *out, PyObject *number, long long *value)
 {
+    *value = 0;
     if (number == Py_None) {
         return pack_nil(out);
     }
-    long long value = PyLong_AsLongLong(number);
-    if (value < 0) {
+    *value = PyLong_AsLongLong(number);
+    if (*value < 0) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_ValueError, "moments and ids are not negative");
         }
         return -1;
     }
-    return pack_uint(out, (uint64_t)value);
+    return pack_uint(out, (uint64_t)*value);
 }
 
 static int
-pack_event(EventRun *self, PyObject *const *args, Py_ssize_t count)
+pack_event(Queue *queue, PyObject *const *args, Py_ssize_t count)
 {
-    return pack_number(&self->columns[0], args[0]) < 0
-                   || pack_text(&self->columns[1], args[1]) < 0
-                   || pack_text(&self->columns[2], args[2]) < 0
-                   || pack_number(&self->columns[3], count > 3 ? args[3] : Py_None) < 0
-                   || pack_number(&self->columns[4], count > 4 ? args[4] : Py_None) < 0
-               ? -1
-               : 0;
+    long long moment, unused;
+    Buffer *columns = queue->columns;
+    if (stepper_grow(&queue->events, &queue->room, queue->count + 1, sizeof(Event)) < 0
+        || pack_number(&columns[0], args[0], &moment) < 0 || pack_text(&columns[1], args[1]) < 0
+        || pack_text(&columns[2], args[2]) < 0
+        || pack_number(&columns[3], count > 3 ? args[3] : Py_None, &unused) < 0
+        || pack_number(&columns[4], count > 4 ? args[4] : Py_None, &unused) < 0) {
+        return -1;
+    }
+    Event *event = &queue->events[queue->count++];
+    event->moment = moment;
+    for (int i = 0; i < COLUMNS; i++) {
+        event->ends[i] = columns[i].size;
+    }
+    return 0;
+}
+
+/* Add an event to a queue; -1 with an exception. */
+static int
+put(Queue *queue, PyObject *const *args, Py_ssize_t count)
+{
+    if (count < 3 || count > COLUMNS || !PyUnicode_Check(args[1]) || !PyUnicode_Check(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "an event is moment, kind, text, ref=None, frame=None");
+        return -1;
+    }
+    if (pack_event(queue, args, count) < 0) {
+        for (int i = 0; i < COLUMNS; i++) {
+            queue->columns[i].size = queue->count == 0 ? 0
+                                                       : queue->events[queue->count - 1].ends[i];
+        }
+        return -1;
+    }
+    return 0;
 }
 
 static PyObject *
 run_add(EventRun *self, PyObject *const *args, Py_ssize_t count)
 {
-    if (count < 3 || count > COLUMNS || !PyUnicode_Check(args[1]) || !PyUnicode_Check(args[2])) {
-        PyErr_SetString(PyExc_TypeError, "add(moment, kind, text, ref=None, frame=None)");
+    if (put(&self->inorder, args, count) < 0) {
         return NULL;
     }
-    size_t sizes[COLUMNS];
-    for (int i = 0; i < COLUMNS; i++) {
-        sizes[i] = self->columns[i].size;
-    }
-    if (pack_event(self, args, count) < 0) {
-        for (int i = 0; i < COLUMNS; i++) {
-            self->columns[i].size = sizes[i];
-        }
-        return NULL;
-    }
-    long long number = self->first + (long long)self->count++;
     if (self->flush != NULL && seconds_now() - self->taken_at > self->quiet) {
-        PyObject *answer = PyObject_CallNoArgs(self->flush);
-        if (answer == NULL) {
-            return NULL;
-        }
-        Py_DECREF(answer);
+        return PyObject_CallNoArgs(self->flush);
     }
-    return PyLong_FromLongLong(number);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+run_add_late(EventRun *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (put(&self->late, args, count) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 /* What happened at the newest moment. */
@@ -107,20 +142,63 @@ run_add_at(EventRun *self, PyObject *const *args, Py_ssize_t count)
 }
 
 static void
+empty(Queue *queue)
+{
+    queue->count = 0;
+    for (int i = 0; i < COLUMNS; i++) {
+        queue->columns[i].size = 0;
+    }
+}
+
+static void
 forget(EventRun *self)
 {
-    self->first += (long long)self->count;
-    self->count = 0;
-    for (int i = 0; i < COLUMNS; i++) {
-        self->columns[i].size = 0;
-    }
+    self->first += self->inorder.count + self->late.count;
+    empty(&self->inorder);
+    empty(&self->late);
     self->taken_at = seconds_now();
+}
+
+/* A column of some events, one after the other. */
+static int
+pack_part(Buffer *out, const Queue *queue, int column, Py_ssize_t from, Py_ssize_t to)
+{
+    size_t start = from == 0 ? 0 : queue->events[from - 1].ends[column];
+    size_t end = to == 0 ? 0 : queue->events[to - 1].ends[column];
+    return start == end ? 0 : pack_raw(out, queue->columns[column].data + start, end - start);
+}
+
+/* A column of all events: those that were late stand behind what happened at their moment. */
+static int
+pack_column(EventRun *self, int column)
+{
+    const Queue *inorder = &self->inorder, *late = &self->late;
+    Py_ssize_t told = 0, next = 0;
+    for (Py_ssize_t i = 0; i < inorder->count && next < late->count; i++) {
+        Py_ssize_t behind = next;
+        while (behind < late->count && late->events[behind].moment < inorder->events[i].moment) {
+            behind++;
+        }
+        if (behind > next) {
+            if (pack_part(&self->body, inorder, column, told, i) < 0
+                || pack_part(&self->body, late, column, next, behind) < 0) {
+                return -1;
+            }
+            told = i;
+            next = behind;
+        }
+    }
+    return pack_part(&self->body, inorder, column, told, inorder->count) < 0
+                   || pack_part(&self->body, late, column, next, late->count) < 0
+               ? -1
+               : 0;
 }
 
 static PyObject *
 run_take(EventRun *self, PyObject *Py_UNUSED(ignored))
 {
-    if (self->count == 0) {
+    Py_ssize_t count = self->inorder.count + self->late.count;
+    if (count == 0) {
         forget(self);
         Py_RETURN_NONE;
     }
@@ -128,14 +206,11 @@ run_take(EventRun *self, PyObject *Py_UNUSED(ignored))
     out->size = 0;
     int done = pack_array(out, COLUMNS);
     for (int i = 0; done == 0 && i < COLUMNS; i++) {
-        const Buffer *column = &self->columns[i];
-        done = pack_array(out, self->count) < 0 || pack_raw(out, column->data, column->size) < 0
-                   ? -1
-                   : 0;
+        done = pack_array(out, (size_t)count) < 0 ? -1 : pack_column(self, i);
     }
     PyObject *taken = done < 0 ? NULL
-                               : Py_BuildValue("Lny#", self->first, (Py_ssize_t)self->count,
-                                               (const char *)out->data, (Py_ssize_t)out->size);
+                               : Py_BuildValue("Lny#", self->first, count, (const char *)out->data,
+                                               (Py_ssize_t)out->size);
     if (taken != NULL) {
         forget(self);
     }
@@ -152,9 +227,8 @@ run_init(EventRun *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     Py_XSETREF(self->flush, Py_NewRef(flush));
-    self->first = 1;
-    self->count = 0;
     forget(self);
+    self->first = 1;
     return 0;
 }
 
@@ -178,8 +252,11 @@ run_dealloc(EventRun *self)
     PyObject_GC_UnTrack(self);
     run_clear(self);
     for (int i = 0; i < COLUMNS; i++) {
-        buffer_free(&self->columns[i]);
+        buffer_free(&self->inorder.columns[i]);
+        buffer_free(&self->late.columns[i]);
     }
+    PyMem_Free(self->inorder.events);
+    PyMem_Free(self->late.events);
     buffer_free(&self->body);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
@@ -187,6 +264,7 @@ run_dealloc(EventRun *self)
 static PyMethodDef methods[] = {
     {"add", (PyCFunction)(void (*)(void))run_add, METH_FASTCALL, NULL},
     {"add_at", (PyCFunction)(void (*)(void))run_add_at, METH_FASTCALL, NULL},
+    {"add_late", (PyCFunction)(void (*)(void))run_add_late, METH_FASTCALL, NULL},
     {"take", (PyCFunction)run_take, METH_NOARGS, NULL},
     {NULL},
 };

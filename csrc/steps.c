@@ -74,10 +74,20 @@ set_current(Steps *self, Mirror *frame)
     }
 }
 
+/* What the instruction before did to the graph and its guards. */
+static int
+report_graph(Steps *self)
+{
+    if (guard_marks_note(self) < 0) {
+        return -1;
+    }
+    return self->graph_changed ? call(self->on_graph, NULL) : 0;
+}
+
 static int
 do_step(Steps *self, Mirror *frame, PyObject *tx, Py_ssize_t behind)
 {
-    if (self->graph_changed && call(self->on_graph, NULL) < 0) {
+    if (report_graph(self) < 0) {
         return -1;
     }
     if (frame->stores == NULL || !PyBytes_Check(frame->stores)) {
@@ -155,7 +165,7 @@ steps_step(Steps *self, PyObject *const *args, Py_ssize_t count)
 static int
 do_glance(Steps *self, Mirror *frame, PyObject *tx)
 {
-    if (self->graph_changed && call(self->on_graph, NULL) < 0) {
+    if (report_graph(self) < 0) {
         return -1; /* while the instruction that made the nodes is the current one */
     }
     Look look = {0};
@@ -344,6 +354,9 @@ steps_traverse(Steps *self, visitproc visit, void *arg)
     Py_VISIT(self->speculation_text);
     Py_VISIT(self->write_keyframe);
     Py_VISIT(self->flush);
+    Py_VISIT(self->guards.attempt);
+    Py_VISIT(self->guards.set);
+    Py_VISIT(self->guards.contents);
     Py_VISIT(self->trackers.number_function);
     Py_VISIT(self->trackers.describer);
     Py_VISIT(self->trackers.facts);
@@ -354,6 +367,7 @@ static int
 steps_clear_references(Steps *self)
 {
     release_notes(self);
+    guard_marks_clear(&self->guards);
     trackers_free(&self->trackers);
     Py_CLEAR(self->judge);
     Py_CLEAR(self->on_graph);
@@ -375,6 +389,7 @@ steps_dealloc(Steps *self)
 {
     PyObject_GC_UnTrack(self);
     steps_clear_references(self);
+    guard_marks_free(&self->guards);
     PyMem_Free(self->notes);
     PyMem_Free(self->refs);
     PyMem_Free(self->numbers);
@@ -408,6 +423,8 @@ set_frame(Steps *self, PyObject *value, void *which)
 static PyMemberDef members[] = {
     {"moment", T_LONGLONG, offsetof(Steps, moment), 0, NULL},
     {"graph_changed", T_BOOL, offsetof(Steps, graph_changed), 0, NULL},
+    {"guards_of", T_OBJECT, offsetof(Steps, guards.attempt), READONLY, NULL},
+    {"guards_lost", T_BOOL, offsetof(Steps, guards.lost), 0, NULL},
     {NULL},
 };
 
@@ -428,6 +445,10 @@ static PyMethodDef methods[] = {
     {"clear", (PyCFunction)steps_clear, METH_NOARGS, NULL},
     {"add", (PyCFunction)steps_add, METH_VARARGS, NULL},
     {"take", (PyCFunction)steps_take, METH_NOARGS, NULL},
+    {"guard_added", (PyCFunction)steps_guard_added, METH_O, NULL},
+    {"watch_guards", (PyCFunction)(void (*)(void))steps_watch_guards, METH_FASTCALL, NULL},
+    {"guards_seen", (PyCFunction)steps_guards_seen, METH_O, NULL},
+    {"take_guards", (PyCFunction)steps_take_guards, METH_NOARGS, NULL},
     {NULL},
 };
 
@@ -450,7 +471,7 @@ PyTypeObject Steps_Type = {
 int
 stepper_add_steps(PyObject *module)
 {
-    if (notes_init() < 0
+    if (notes_init() < 0 || guard_marks_init() < 0
         || (str_alert == NULL && (str_alert = PyUnicode_InternFromString("alert")) == NULL)) {
         return -1;
     }

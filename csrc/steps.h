@@ -3,6 +3,7 @@
 #ifndef STEPPER_STEPS_H
 #define STEPPER_STEPS_H
 
+#include "guard_marks.h"
 #include "mirror.h"
 #include "trackers.h"
 
@@ -21,7 +22,7 @@ typedef struct {
     PyObject *speculation;           /* when it changed, or NULL */
 } Note;
 
-typedef struct {
+typedef struct Steps {
     PyObject_HEAD
     Trackers trackers;
     PyObject *judge;
@@ -42,6 +43,8 @@ typedef struct {
     Buffer frames, ips, deltas, scratch;
     long long run_first;
     size_t run_size;
+
+    GuardMarks guards;
 } Steps;
 
 extern PyTypeObject Steps_Type;

@@ -106,11 +106,22 @@ class EventRun:
         ref: int | None = None,
         frame: int | None = None,
         /,
-    ) -> int:
-        """One more; returns its number, from 1."""
+    ) -> None:
+        """One more."""
 
-    def add_at(self, steps: Steps[Any], kind: str, text: str, ref: int | None, /) -> int:
+    def add_at(self, steps: Steps[Any], kind: str, text: str, ref: int | None, /) -> None:
         """The same at the newest moment of `steps`, in its frame."""
+
+    def add_late(
+        self,
+        moment: int,
+        kind: str,
+        text: str,
+        ref: int | None = None,
+        frame: int | None = None,
+        /,
+    ) -> None:
+        """One of an earlier moment: it is put behind what else happened at that one."""
 
     def take(self) -> tuple[int, int, bytes] | None:
         """Those that wait: the first's number, how many, and an encoded
@@ -427,6 +438,10 @@ class Steps(Generic[_M]):
     """Number of the newest moment."""
     graph_changed: bool
     """`on_graph` is to be called at the next step."""
+    guards_of: Any
+    """The attempt whose guards are marked, or None."""
+    guards_lost: bool
+    """The marks do not tell what there is: the whole set of guards is to be looked at."""
 
     def __init__(
         self,
@@ -488,3 +503,18 @@ class Steps(Generic[_M]):
     def take(self) -> tuple[int, int, bytes] | None:
         """The moments since the last call: the first's number, how many, and encoded Moments; None
         when there are none."""
+
+    def watch_guards(self, attempt: Any, at_once: bool, fresh: bool, /) -> None:
+        """Mark the guards of an attempt from now on, or (None) of nobody; what was marked is
+        forgotten. `at_once`: each calls `on_graph` with the next step. `fresh`: it has none yet."""
+
+    def guard_added(self, guards: object, /) -> None:
+        """A guard is about to be added to this GuardsSet, if it is not in there: with the next step
+        it will be looked for."""
+
+    def take_guards(self) -> list[tuple[Any, int, int, Any, int]]:
+        """The guards that came since the last call, in order: guard, moment, frame (0: none), and
+        the code and instruction that this frame was at; no code in the frame of another attempt."""
+
+    def guards_seen(self, contents: dict[Any, None], /) -> None:
+        """All guards in this dictionary have been reported; nothing is lost any more."""

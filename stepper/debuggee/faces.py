@@ -15,7 +15,7 @@ from stepper.model.value import ValueId
 
 
 class AddEvent(Protocol):
-    """Tells an event and returns its number; see `stepper.recording.writer.Writer.event`."""
+    """Tells an event; see `stepper.recording.writer.Writer.event`."""
 
     def __call__(
         self,
@@ -25,7 +25,7 @@ class AddEvent(Protocol):
         ref: int | None = None,
         frame: int | None = None,
         /,
-    ) -> int: ...
+    ) -> None: ...
 
 
 class Sink(Protocol):
@@ -33,6 +33,7 @@ class Sink(Protocol):
 
     moments: Callable[[], tuple[int, int, bytes] | None]
     descriptions: Callable[[], tuple[int, int, bytes] | None]
+    before_commit: Callable[[], None]
 
     def keyframe(self, moment: int, state: bytes) -> None: ...
     def code(self, code: Code) -> None: ...
@@ -60,7 +61,9 @@ class Sink(Protocol):
     @property
     def event(self) -> AddEvent: ...
     @property
-    def event_at(self) -> Callable[[Steps[Any], EventKind, str, int | None], int]: ...
+    def event_late(self) -> AddEvent: ...
+    @property
+    def event_at(self) -> Callable[[Steps[Any], EventKind, str, int | None], None]: ...
     def flush(self) -> None: ...
 
 

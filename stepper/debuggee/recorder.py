@@ -50,12 +50,13 @@ class Recorder:
         self._engine = engine
         self._event = writer.event
         self._event_at = writer.event_at
+        self._event_late = writer.event_late
         self.everything = detail == "all"
         self._ids = {
             what: itertools.count(1)
             for what in ("translation", "attempt", "node", "side_effect", "break")
         }
-        self.guard_ids = itertools.count(1)
+        self._guard_ids = itertools.count(1)
         self._frame_ids = itertools.count(1)
         self.stepping: WalkFrame | None = None
         """The frame of a walk that is at its newest moment now, while the judge is asked."""
@@ -78,7 +79,7 @@ class Recorder:
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
         self._user_lines: dict[tuple[int, int], str] = {}
-        """What `_user_line` answered of an instruction, by code and index."""
+        """What `user_line` answered of an instruction, by code and index."""
         writer.moments = self.steps.take
         writer.descriptions = self.describer.facts.take
 
@@ -311,27 +312,49 @@ class Recorder:
         return self.everything or kind in self.judge.wanted
 
     def guard(
-        self, attempt: LiveAttempt, number: int, guard: Any, kind: str, source: str, scope: str
-    ) -> None:
-        """A guard was installed; what it checks is read from the engine's `guard.code_list` in the
-        end."""
+        self,
+        attempt: LiveAttempt,
+        guard: Any,
+        kind: str,
+        source: str,
+        scope: str,
+        moment: MomentId,
+        frame: int | None,
+        line: str,
+    ) -> int:
+        """A guard was installed by the instruction of `moment`, which is one of `line` in the
+        program; returns its number. What it checks is read from the engine's `guard.code_list` in
+        the end."""
+        number = next(self._guard_ids)
         attempt.translation.guards[number] = guard
-        moment, frame = self.steps.moment, self.steps.current
-        line = "" if frame is None or frame.attempt is not attempt else self._user_line(frame)
         self._writer.guard(number, attempt.id, moment, kind, source, scope, line)
         text = f"{kind} {source}" if source else kind
         if EventKind.GUARD in self.judge.wanted:
-            self._occurred(EventKind.GUARD, text, number, Subject(kind=kind, source=source))
+            subject = Subject(kind=kind, source=source)
+            self._occurred(EventKind.GUARD, text, number, subject, moment=moment)
         else:
-            self._tell(EventKind.GUARD, text, number)
+            self._event_late(moment, EventKind.GUARD, text, number, frame)
+        return number
+
+    def guard_now(
+        self, attempt: LiveAttempt, guard: Any, kind: str, source: str, scope: str
+    ) -> int:
+        """The same by the instruction of the newest moment."""
+        frame = self.steps.current
+        ours = frame is not None and frame.attempt is attempt
+        line = self.user_line(frame.code, frame.ip) if frame is not None and ours else ""
+        at = self.stepping or frame
+        return self.guard(
+            attempt, guard, kind, source, scope, self.moment, None if at is None else at.id, line
+        )
 
     def guard_withdrawn(self, attempt: LiveAttempt, number: int) -> None:
         """The engine's compiler takes a guard back."""
         attempt.translation.guards.pop(number, None)
         self._writer.guard_withdrawn(number, self.moment)
 
-    def _user_line(self, frame: FrameMirror) -> str:
-        code, ip = frame.code, frame.ip
+    def user_line(self, code: Code, ip: int) -> str:
+        """The line of an instruction, as `file:line in function`."""
         text = self._user_lines.get((code.id, ip))
         if text is None:
             line = code.instructions[ip].line if ip < len(code.instructions) else None
@@ -413,6 +436,10 @@ class Recorder:
         self._event(moment, kind, _first_line(text), number, None if frame is None else frame.id)
         if kind in self.judge.wanted:
             self.judge.occurred(kind, moment, text, subject)
+
+    def before_commit(self, tell: Callable[[], None]) -> None:
+        """`tell` what the engine has kept back whenever all that is known is to become visible."""
+        self._writer.before_commit = tell
 
     # --- other walks (see `stepper.debuggee.walks`), which have the turn when they call these
 

@@ -97,12 +97,16 @@ class Writer:
         """Asked at each commit for the moments since the last one."""
         self.descriptions: Source = _nothing
         """The same for descriptions."""
+        self.before_commit: Callable[[], None] = _nothing
+        """Called before: the last chance to hand something in."""
         self._frame_ends: dict[int, int] = {}
         """Where in their waiting rows the frames have their last moment."""
         self._events = EventRun(self.flush, _QUIET)
         self.event = self._events.add
         """`event(moment, kind, text, ref=None, frame=None)`: something that happened, in the order
-        of moments; returns the event's id."""
+        of moments."""
+        self.event_late = self._events.add_late
+        """The same of something that is told after what came later, and before the next commit."""
         self.event_at = self._events.add_at
         """The same of the newest moment of a `stepper._C.Steps`: `(steps, kind, text, ref)`."""
         self.path = path
@@ -197,6 +201,7 @@ class Writer:
         if self._database is None or self.failed:
             self._forget()
             return
+        self.before_commit()
         for sql, source in self._sources():
             if (run := source()) is not None:
                 self._waiting[sql] += run

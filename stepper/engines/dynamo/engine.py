@@ -34,6 +34,7 @@ from stepper.engines.dynamo.cache_watch import CacheWatcher
 from stepper.engines.dynamo.describe import Describer
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
+from stepper.engines.dynamo.guards_set import look_at_guards, tell_guards
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.probes import Probe
@@ -49,13 +50,15 @@ MAX_PYTHON_FRAMES = 50
 class _Context:
     """A translation in progress and where the interpreter is in it."""
 
-    __slots__ = ("attempt", "frame", "graph", "translation")
+    __slots__ = ("attempt", "frame", "graph", "output", "translation")
 
     def __init__(self, translation: LiveTranslation) -> None:
         self.translation = translation
         self.attempt: LiveAttempt | None = None
         self.frame: FrameMirror | None = None
         self.graph = GraphWatcher()
+        self.output: Any = None
+        """The attempt's OutputGraph, from its first frame on."""
 
 
 class DynamoEngine:
@@ -94,6 +97,7 @@ class DynamoEngine:
             versions.resolve(point)  # what this torch lacks is said before anything begins
         self._recorder = observer
         self._steps = observer.steps
+        observer.before_commit(self._tell_guards)
         self._codes.begin(observer.store_code)
         self._executions.install(observer)
         compile_code = inspect.unwrap(functions["translation_begins"]).__code__
@@ -119,6 +123,8 @@ class DynamoEngine:
                 self._placed.add(meaning)
                 if meaning == "step":  # on the hot path: the recorder's own, which is its own net
                     hook = self._step_hook()
+                elif meaning == "guard_added":  # sets a mark and nothing else
+                    hook = self._steps.guard_added
                 else:
                     hook = self._safely(getattr(self, f"_on_{meaning}"))
                 point = points[meaning]
@@ -146,6 +152,8 @@ class DynamoEngine:
         if not self._probes:
             return
         TOOLKIT.registered = lambda code, original, compile_id: None
+        with contextlib.suppress(Exception):  # that may be what broke down
+            tell_guards(self._recorder)
         self._entries.uninstall()
         self._lookups.uninstall()
         self._executions.uninstall()
@@ -176,7 +184,7 @@ class DynamoEngine:
 
     def report_graph(self) -> None:
         """Report the guards and nodes that came, went or changed since the last step."""
-        if self._now is not None and self._now.graph.changed:
+        if self._now is not None:
             self._sync(self._now)
         self._steps.graph_changed = False
         if self._describer.realized:
@@ -199,8 +207,24 @@ class DynamoEngine:
         return recorder.walks.taking_turns(hook) if self._executions.wanted else hook
 
     def _sync(self, now: _Context) -> None:
-        if self._hears and now.graph.changed and now.attempt is not None:
+        if not self._hears or now.attempt is None:
+            return
+        if EventKind.GUARD in self._recorder.judge.wanted:
+            self._tell_guards()
+        if self._steps.guards_lost and now.output is not None:
+            look_at_guards(self._recorder, now.attempt, now.output)
+        if now.graph.changed:
             now.graph.sync(self._recorder, now.attempt)
+
+    def _tell_guards(self) -> None:
+        tell_guards(self._recorder)
+
+    def _watch_guards(self, *, fresh: bool = False) -> None:
+        """Have the guards of the attempt that is being made now marked, if anybody wants them."""
+        now, wanted = self._now, self._recorder.judge.wanted
+        attempt = None if now is None else now.attempt
+        wants = self._recorder.wants(EventKind.GUARD)
+        self._steps.watch_guards(attempt if wants else None, EventKind.GUARD in wanted, fresh)
 
     def _listen(self) -> None:
         """Hear of guards, nodes and changes from now on, as far as anybody wants to."""
@@ -214,6 +238,8 @@ class DynamoEngine:
         if self._hears and not hears:
             for context in self._contexts:
                 context.graph.catch_up()
+        self._tell_guards()
+        self._watch_guards()
 
     def _report_all(self) -> None:
         """Report the guards and nodes that are there."""
@@ -234,6 +260,7 @@ class DynamoEngine:
                 self._on_frame_entered(tx.output, tx)
                 if self._recorder.everything:
                     self._recorder.step(tx, 1)
+        self._watch_guards()  # those that are there, too
         self._report_all()
 
     def _switch(self) -> None:
@@ -241,12 +268,14 @@ class DynamoEngine:
         now = self._now = self._contexts[-1] if self._contexts else None
         self._steps.top = None if now is None else now.frame
         self._steps.graph_changed = now is not None and now.graph.changed
+        self._watch_guards()
 
     # --- hooks: translations and attempts
 
     def _on_translation_begins(self, code: CodeType, cache_size: Any, compile_id: Any) -> None:
         # This hook, then `_compile`.
         self._executions.pause()
+        self._tell_guards()
         self._begin(sys._getframe(1), code, cache_size, compile_id)
 
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
@@ -288,11 +317,12 @@ class DynamoEngine:
         now = self._now
         if now is None:
             return  # torch.export and other callers of the tracer that compile no frame
-        now.frame = None
+        self._tell_guards()
+        now.frame = now.output = None
         now.graph.reset()
-        now.graph.guards.reset()
         self._switch()
         now.attempt = self._recorder.begin_attempt(now.translation)
+        self._watch_guards(fresh=True)
 
     def _on_metrics_known(self, values: dict[str, Any]) -> None:
         reason = values.get("recompile_reason")
@@ -307,7 +337,8 @@ class DynamoEngine:
         now = self._now
         if now is not None and now.attempt is not None:
             self._recorder.settle()
-            now.graph.sync(self._recorder, now.attempt)
+            self._tell_guards()
+            self._sync(now)
             self._recorder.restarts(now.attempt, restart_reason or type(error).__name__)
 
     def _on_compiled(self, code: CodeType, guard_manager: Any, compile_id: Any) -> None:
@@ -368,6 +399,7 @@ class DynamoEngine:
     def _end(
         self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None
     ) -> None:
+        self._tell_guards()
         self._sync(now)
         self._contexts.pop()
         self._switch()
@@ -388,6 +420,7 @@ class DynamoEngine:
             return
         if now.graph.output is not output:
             now.graph.begin(output)
+            now.output = output
         callers = versions.interpreters(output)
         parent = now.frame
         if callers and (parent is None or parent.key is not callers[-1]):
@@ -441,7 +474,8 @@ class DynamoEngine:
     def _on_graph_done(self) -> None:
         now = self._now
         if now is not None and now.attempt is not None:
-            now.graph.sync(self._recorder, now.attempt)
+            self._tell_guards()
+            self._sync(now)
             now.graph.reset()
 
     # --- hooks: what instructions cause
@@ -460,12 +494,10 @@ class DynamoEngine:
 
     _on_node_moved_behind = _on_node_moved
 
-    def _on_guard_added(self) -> None:
-        # Dynamo has yet to decide whether it keeps it.
-        if self._hears and self._now is not None:
-            self._now.graph.changed = self._steps.graph_changed = True
-
-    _on_guards_removed = _on_guard_added
+    def _on_guards_removed(self) -> None:
+        if self._steps.guards_of is not None:
+            self._tell_guards()
+            self._steps.guards_lost = self._steps.graph_changed = True
 
     def _on_lazy_realized(self, cache: Any) -> None:
         if not self._recorder.everything:

@@ -4,7 +4,8 @@ Dynamo's set is not what was ever added to it. Of two guards of one kind on one 
 one user line, it keeps the first. It takes guards back: those on a parameter that the graph makes
 itself, and the TYPE_MATCH of a lazy constant when a CONSTANT_MATCH takes its place. And it empties
 the set of an attempt that is over. So nothing is concluded from what is added: when something was,
-and at the end of a frame, the set itself is looked at.
+the set itself is looked at, as far as it is new (csrc/guard_marks.c), or, when that is not enough,
+whole.
 """
 
 from __future__ import annotations
@@ -17,55 +18,57 @@ from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo.versions import guards_in, source_name
 
 
-class GuardsWatcher:
-    """Knows the guards that were reported and not withdrawn since."""
-
-    def __init__(self) -> None:
-        self._output: Any = None
-        self._live: dict[int, int] = {}
-        """By id: a guard's number. The translation holds the guard, so that its id stays its own.
-        (No tuple of both: thousands of them would wake the garbage collector.)"""
-
-    def begin(self, output: Any) -> None:
-        """Watch the set of an OutputGraph."""
-        self._output = output
-
-    def reset(self) -> None:
-        """Forget the guards: another attempt begins."""
-        self._output = None
-        self._live.clear()
-
-    def sync(self, recorder: Recorder, attempt: LiveAttempt) -> None:
-        """Report what is new or withdrawn since the last look."""
-        if self._output is None:
+def tell_guards(recorder: Recorder) -> None:
+    """Report the guards that were marked since they were told last."""
+    steps = recorder.steps
+    attempt = steps.guards_of
+    try:
+        marked = steps.take_guards()
+        if not marked:
             return
-        live = self._live
-        inner = guards_in(self._output)
-        fresh: list[Any] = []
-        for guard in reversed(inner):  # it is ordered: what is new is behind what was there
-            if id(guard) in live:
-                break
-            fresh.append(guard)
-        if len(fresh) + len(live) != len(inner):
-            if not inner:
-                return  # the attempt is over; what it found stays said
-            there = set(map(id, inner))
-            for key in live.keys() - there:
-                recorder.guard_withdrawn(attempt, live.pop(key))
-            fresh = [guard for guard in inner if id(guard) not in live]
-        else:
-            fresh.reverse()
+        told = attempt.translation.guards
+        count = len(told)
+        for guard, moment, frame, code, ip in marked:
+            if len(told) != count:
+                return  # a stop at an earlier one has reported the rest
+            line = "" if code is None else recorder.user_line(code, ip)
+            recorder.guard(attempt, guard, *_in_words(guard), moment, frame or None, line)
+            count += 1
+    except (RecursionError, MemoryError):
+        steps.guards_lost = True  # the look at the whole set finds what was not told
+        raise
+
+
+def look_at_guards(recorder: Recorder, attempt: LiveAttempt, output: Any) -> None:
+    """Report what is new or withdrawn in the whole set of an OutputGraph."""
+    tell_guards(recorder)
+    inner = guards_in(output)
+    told = attempt.translation.guards
+    if told and not inner:
+        return  # the attempt is over; what it found stays said
+    numbers = dict(zip(map(id, told.values()), told, strict=True))
+    there = set(map(id, inner))
+    for key in numbers.keys() - there:
+        recorder.guard_withdrawn(attempt, numbers[key])
+    missing = there - numbers.keys()
+    fresh = [guard for guard in inner if id(guard) in missing] if missing else []
+    recorder.steps.guards_seen(inner)
+    count = len(told)
+    try:
         for guard in fresh:
-            if id(guard) in live:  # a stop at an earlier one has reported it
-                continue
-            number = live[id(guard)] = next(recorder.guard_ids)
-            try:
-                kind = guard.inner_create_fn().__name__
-                source = source_name(guard.originating_source)
-                recorder.guard(attempt, number, guard, kind, source, _scope_of(guard))
-            except (RecursionError, MemoryError):
-                del live[id(guard)]  # the next look finds it again
-                raise
+            if len(told) != count:
+                return  # as above
+            recorder.guard_now(attempt, guard, *_in_words(guard))
+            count += 1
+    except (RecursionError, MemoryError):
+        recorder.steps.guards_lost = True
+        raise
+
+
+def _in_words(guard: Any) -> tuple[str, str, str]:
+    """A guard's kind, source and scope."""
+    kind = guard.inner_create_fn().__name__
+    return kind, source_name(guard.originating_source), _scope_of(guard)
 
 
 def _scope_of(guard: Any) -> str:

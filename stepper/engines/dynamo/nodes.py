@@ -18,7 +18,6 @@ from stepper.debuggee.mirror import LiveAttempt
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.common.tensors import fake_tensor_meta, symbol_text
 from stepper.engines.common.words import callable_name, plain_text
-from stepper.engines.dynamo.guards_set import GuardsWatcher
 from stepper.engines.dynamo.versions import source_name
 from stepper.model import trace
 from stepper.model.trace import EventKind
@@ -45,7 +44,6 @@ class GraphWatcher:
         self._removed: list[Node] = []
         self._renamed: list[Node] = []
         self._moved: dict[Node, None] = {}
-        self.guards = GuardsWatcher()
         self.changed = False
         """Whether there is anything to report; asked at every instruction."""
 
@@ -53,7 +51,6 @@ class GraphWatcher:
         """Watch an OutputGraph; nodes that it already has are reported at the next look."""
         if self.output is None:
             self.output = output
-            self.guards.begin(output)
             self.catch_up()
 
     def catch_up(self) -> None:
@@ -126,8 +123,6 @@ class GraphWatcher:
         yet waits."""
         if not self.changed:
             return
-        if recorder.everything or EventKind.GUARD in recorder.judge.wanted:
-            self.guards.sync(recorder, attempt)
         if not recorder.everything and EventKind.NODE not in recorder.judge.wanted:
             return
         if self._inserted or self._removed or self._moved or self._renamed:

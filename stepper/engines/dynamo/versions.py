@@ -61,7 +61,7 @@ _POINTS: dict[str, ProbePoint] = {
     "node_removed": ProbePoint("torch.fx.graph", "_FindNodesLookupTable.remove", ("node",)),
     "node_moved": ProbePoint("torch.fx.node", "Node.prepend", ("x",)),
     "node_moved_behind": ProbePoint("torch.fx.node", "Node.append", ("x",)),
-    "guard_added": ProbePoint("torch._guards", "GuardsSet.add", ()),
+    "guard_added": ProbePoint("torch._guards", "GuardsSet.add", ("self",)),
     "guards_removed": ProbePoint("torch._guards", "GuardsSet.remove_guards_with_source", ()),
     "lazy_realized": ProbePoint("torch._dynamo.variables.lazy", "LazyCache.realize", ("self",)),
     "function_made": ProbePoint(

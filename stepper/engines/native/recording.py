@@ -74,9 +74,10 @@ class RecordingObserver(TranslationObserver):
         hook(tx, 0)
 
     def guard_installed(self, guard: Guard) -> None:
-        number = self._guards[guard] = next(self._recorder.guard_ids)
         source = guard.name if guard.origin is not None else ""
-        self._recorder.guard(self._attempt, number, guard, guard.kind, source, guard.source.value)
+        self._guards[guard] = self._recorder.guard_now(
+            self._attempt, guard, guard.kind, source, guard.source.value
+        )
 
     def guard_withdrawn(self, guard: Guard) -> None:
         number = self._guards.pop(guard, None)
