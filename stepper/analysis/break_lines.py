@@ -72,7 +72,7 @@ def _cause(recording: Recording, cause: Cause, number: int) -> Iterator[Line]:
     yield Line(f"{number}. {times}{cause.kind}{then}  {place}", cause.moment, "title")
     if cause.source:
         yield Line(f"     {cause.source}", cause.moment)
-    yield Line(f"   cost: {_cost(cause)}", cause.moment)
+    yield Line(f"   cost: {cost_text(cause)}", cause.moment)
     if cause.change:
         yield Line(f"   change: {cause.change}", cause.moment)
     if cause.explanation:
@@ -88,7 +88,8 @@ def _cause(recording: Recording, cause: Cause, number: int) -> Iterator[Line]:
         yield from _occurrence(each, cwd)
 
 
-def _cost(cause: Cause) -> str:
+def cost_text(cause: Cause) -> str:
+    """`2 graphs split, 31 instructions interpreted for nothing`."""
     parts = []
     if cause.splits:
         parts.append(f"{plural(cause.splits, 'graph')} split")

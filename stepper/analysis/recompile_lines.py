@@ -84,21 +84,22 @@ def _function(recording: Recording, history: History) -> Iterator[Line]:
         role="title",
     )
     for series in history.series:
-        yield Line(f"  {_series(series, len(history.recompilations))}")
+        yield Line(f"  {series_text(series, len(history.recompilations))}")
     limit = history.limit
     if limit is not None:
-        yield Line(f"  {_limit(history)}", limit.translation.first_moment)
+        yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
     told: set[tuple[str, str, str]] = set()
     stack: tuple[PythonFrame, ...] = ()
     for each in history.recompilations:
         yield from _recompilation(recording, each, stack, told)
-        stack = _callers(each.translation)
+        stack = callers_of(each.translation)
     for advice in advise(recording, history):
         yield Line(f"  advice: {advice.text}")
         yield Line(f"    since {advice.evidence}", role="dim")
 
 
-def _series(series: Series, of: int) -> str:
+def series_text(series: Series, of: int) -> str:
+    """`size[0] of x grows: 4, 5, 6  (2 of 3)`; `of` is how many recompilations there are."""
     what = _named(series.source, series.what) or series.kind
     if len(series.values) == 1:
         return f"{what} is no longer {series.values[0]}  ({series.times} of {of})"
@@ -109,7 +110,8 @@ def _series(series: Series, of: int) -> str:
     return f"{what} {series.trend}{told}  ({series.times} of {of})"
 
 
-def _limit(history: History) -> str:
+def limit_text(history: History) -> str:
+    """`limit reached at call 9: runs uncompiled from here`, of a history that has a limit."""
     if history.calls_until_limit is not None:
         at = f"at call {history.calls_until_limit}"
     else:
@@ -131,7 +133,7 @@ def _recompilation(
     """`before`: the stack of the recompilation before this one; told only where it is another."""
     item, cwd = found.translation, recording.facts.cwd
     moment = found.lookup.first_moment if found.lookup is not None else item.first_moment
-    stack = _callers(item)
+    stack = callers_of(item)
     by = f"  called by {python_frame_line(stack[-1], cwd)}" if stack else ""
     what = "given up" if found.limit else "compiled"
     yield Line(f"  {item.compile_id or '-'} {what}{by}", moment)
@@ -143,7 +145,7 @@ def _recompilation(
     if nearest is not None and nearest.translation is not None:
         made = recording.translation(nearest.translation)
         others = f"nearest: {nearest.entry}, " if len(found.tried) > 1 else f"{nearest.entry} was "
-        callers = _callers(made)
+        callers = callers_of(made)
         if callers and callers != stack:
             by = f"made for a call by {python_frame_line(callers[-1], cwd)}"
             yield Line(f"    {others}{by}", made.first_moment, "dim")
@@ -151,7 +153,7 @@ def _recompilation(
             yield Line(f"    {others}made for a call from the same place", made.first_moment, "dim")
 
 
-def _callers(item: Translation) -> tuple[PythonFrame, ...]:
+def callers_of(item: Translation) -> tuple[PythonFrame, ...]:
     """The program's frames that led to a call, without those of pytest that led to the test."""
     stack = item.python_stack
     theirs = [at for at, frame in enumerate(stack) if _TEST_RUNNER.search(frame.filename)]

@@ -40,6 +40,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         post_mortem,
         query,
         record,
+        report,
         run,
         why_break,
         why_guard,
@@ -55,7 +56,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
     for module in (
         run, record, open, console, post_mortem,
-        query, why_recompile, why_break, why_guard, diff,
+        query, why_recompile, why_break, why_guard, diff, report,
     ):  # fmt: skip
         module.add_to(subparsers)
     return parser, subparsers.choices

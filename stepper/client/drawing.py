@@ -32,9 +32,7 @@ that joins is `┼`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
-
-from stepper.model.trace import Node
+from typing import NamedTuple, Protocol
 
 GLYPHS = {
     "placeholder": "▽",
@@ -48,6 +46,30 @@ GLYPHS = {
 
 INPUT_OPS = frozenset({"placeholder", "get_attr"})
 """Nodes that compute nothing; they are drawn beside their first reader."""
+
+
+class Drawable(Protocol):
+    """What is drawn of a node."""
+
+    @property
+    def graph(self) -> str:
+        """Empty for the main graph, else the subgraph's name."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name, which other nodes have among their inputs."""
+        ...
+
+    @property
+    def op(self) -> str:
+        """`placeholder`, `call_function` …"""
+        ...
+
+    @property
+    def inputs(self) -> Sequence[str]:
+        """Names of the nodes it reads."""
+        ...
 
 
 class DrawnRow(NamedTuple):
@@ -82,7 +104,7 @@ class Drawing:
         max_lanes: how many lanes there may be.
     """
 
-    def __init__(self, nodes: Sequence[Node], *, max_lanes: int = 24) -> None:
+    def __init__(self, nodes: Sequence[Drawable], *, max_lanes: int = 24) -> None:
         self._nodes = nodes
         self._limit = (1 << max_lanes) - 1
         self._max_lanes = max_lanes
@@ -196,7 +218,7 @@ class Drawing:
         return DrawnRow(node, "".join(art), tuple(lanes), far)
 
 
-def _resolve(nodes: Sequence[Node]) -> list[list[int]]:
+def _resolve(nodes: Sequence[Drawable]) -> list[list[int]]:
     index = {(node.graph, node.name): i for i, node in enumerate(nodes)}
     resolved: list[list[int]] = []
     for node in nodes:

@@ -40,10 +40,11 @@ def short_name(text: str) -> str:
     return _RANDOM.sub(lambda match: match[1] or "", text)
 
 
-# C0 and C1 controls would move the terminal's cursor, bidirectional marks would reorder a line:
-# show them as signs.
+# C0 and C1 controls would move the terminal's cursor, bidirectional marks would reorder a line,
+# lone surrogates can be written nowhere: show them as signs.
 _UNSAFE = {code: chr(0x2400 + code) for code in range(32)}
-_UNSAFE |= dict.fromkeys((*range(127, 160), *range(8234, 8239), *range(8294, 8298)), "·")
+_UNSAFE |= dict.fromkeys((*range(127, 160), 0x061C, 0x200E, 0x200F), "·")
+_UNSAFE |= dict.fromkeys((*range(8234, 8239), *range(8294, 8298), *range(0xD800, 0xE000)), "·")
 _UNSAFE[ord("\t")] = "    "
 
 

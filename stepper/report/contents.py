@@ -1,0 +1,377 @@
+"""What a report says. These records are the JSON report; the page and the Markdown show them.
+
+The page docs/report-format.md is made of this file. A moment is the number by which every front
+end knows it: `stepper open FILE --at N` shows it. Walks are numbered as in the recording. A text
+that is empty is not known, or there is none.
+
+Bump FORMAT with every change that a reader of the JSON would misread; an addition needs none.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepper.report.telling import NOTHING, Told
+
+FORMAT = 1
+
+
+class Where(msgspec.Struct, frozen=True):
+    """A place in the program."""
+
+    file: Told
+    line: int | None = None
+    function: Told = NOTHING
+    """Empty when it is not known."""
+
+    def __str__(self) -> str:
+        line = f":{self.line}" if self.line is not None else ""
+        return f"{self.file}{line}" + (f" in {self.function}" if self.function else "")
+
+
+class About(msgspec.Struct, frozen=True):
+    """What the report is about, and with what it was recorded."""
+
+    recording: Told
+    """The recording's file, as it was named."""
+    program: Told
+    """The program and its arguments; redacted: the program only."""
+    directory: Told
+    """In which it ran; empty when redacted."""
+    started: Told
+    """In ISO 8601, UTC."""
+    ended: Told
+    """`exit` or why writing stopped; empty while it grows, or when the program was killed."""
+    engine: Told
+    python: Told
+    torch: Told
+    stepper: Told
+    rank: int | None
+    oldest: int
+    """The first moment; 0 when there is none."""
+    newest: int
+    """The last moment; 0 when there is none."""
+    redacted: bool
+    """Whether source text, constants and directories were left out."""
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """The run in numbers."""
+
+    frames: int
+    """Frames that the compiler was asked to compile."""
+    compiled: int
+    skipped: int
+    failed: int
+    graphs: int
+    """Graphs that the backend was given."""
+    graph_breaks: int
+    break_causes: int
+    recompilations: int
+    """Compilations of functions that had entries, those refused not among them."""
+    refused: int
+    """Compilations given up at a limit."""
+    instructions: int
+    """Interpreted symbolically, in all attempts."""
+    guards: int
+    """Of all cache entries."""
+    nodes: int
+    """Of all final graphs."""
+    seconds: float
+    """Spent compiling."""
+    lookups: int
+    """Recorded lookups in the cache; 0 when none were recorded."""
+    executions: int
+    """Recorded executions of transformed code."""
+
+
+class Walk(msgspec.Struct, frozen=True):
+    """A frame that was compiled; or a lookup, or an execution."""
+
+    id: int
+    phase: Told
+    """`translate`, `lookup` or `execute`."""
+    compile_id: Told
+    name: Told
+    """Of the function."""
+    where: Where
+    outcome: Told
+    """`compiled`, `skipped`, `failed`, `hit`, `miss`, `returned` …"""
+    reason: Told
+    """Why it was skipped or failed, in Dynamo's words."""
+    recompile_reason: Told
+    """Dynamo's words on why no entry matched; empty for a first compilation."""
+    resume_of: Told
+    """For a resume function: the function that it continues."""
+    called_by: tuple[Where, ...]
+    """The program's frames, innermost first."""
+    first_moment: int
+    last_moment: int | None
+    attempts: int
+    instructions: int
+    guards: int
+    nodes: int
+    graph_breaks: int
+    seconds: float | None
+    level: int
+    """How many walks were under way around it."""
+    thread: Told
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """Neighbouring columns of the timeline that show the same."""
+
+    first: int
+    """First column."""
+    last: int
+    """Column after the last one."""
+    walk: int
+    name: Told
+    """Of the function; of the first one when there are several."""
+    number: int
+    """How many frames it stands for: 1, or more where columns are too narrow for each."""
+    moment: int
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """Where on the timeline events of a kind happened."""
+
+    kind: Told
+    columns: dict[int, int]
+    """How many, by column; columns without any are left out."""
+
+
+class Timeline(msgspec.Struct, frozen=True):
+    """All moments along a line of columns."""
+
+    columns: int
+    attempts: tuple[Bar, ...]
+    depths: tuple[tuple[Bar, ...], ...]
+    """Frames by depth: compiled frames, then what they inline; what is deeper than a page can show
+    is left out."""
+    marks: tuple[Marks, ...]
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """One graph break of a cause."""
+
+    walk: int
+    resumes: bool
+    """Whether the frame is compiled in parts; else it is given up."""
+    moment: int
+    user_stack: tuple[Where, ...]
+    """Outermost first."""
+    resumed: tuple[int, ...]
+    """Walks of the resume functions that go on after it."""
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Graph breaks at one line of the program for one reason."""
+
+    kind: Told
+    """Dynamo's name for the kind."""
+    then: Told
+    """The kind of break that came of handling it; empty: none."""
+    where: Where
+    source: Told
+    """The line's text."""
+    cost: Told
+    """In words."""
+    instructions: int
+    """The cost: instructions interpreted for nothing, and those of resume functions."""
+    change: Told
+    """The nearest change that avoids it; empty where none is known."""
+    explanation: Told
+    hints: tuple[Told, ...]
+    page: Told
+    """Dynamo's documentation of the kind."""
+    instruction: Told
+    stack: tuple[Told, ...]
+    """The symbolic stack at the instruction, the top first; not more than eight values."""
+    moment: int
+    """Of the first one."""
+    occurrences: tuple[Occurrence, ...]
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """Frames that run uncompiled for a reason that is no graph break."""
+
+    name: Told
+    where: Where
+    reason: Told
+    times: int
+    wasted: int
+    """Instructions interpreted for nothing."""
+    moment: int
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A guard of an entry that a call did not pass."""
+
+    text: Told
+    """What differs, in words."""
+    kind: Told
+    source: Told
+    known: Told
+    """How it is known: `recorded`, `behind` another one that failed, or `inferred` from what the
+    new compilation wants."""
+    because_of: Where | None
+    """The program's line that made the compiler depend on it."""
+    because_text: Told
+    """That line's text."""
+    guard: int | None
+    """The installed guard's id."""
+    moment: int | None
+    """Of the check in the recorded lookup."""
+    installed: int | None
+    """The moment whose instruction installed the guard."""
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """An entry that did not match."""
+
+    entry: Told
+    """Its compile id."""
+    walk: int | None
+    """That made it."""
+    failures: tuple[Failure, ...]
+    """Empty: it is not known why."""
+
+
+class Recompilation(msgspec.Struct, frozen=True):
+    """A call that no entry fitted."""
+
+    walk: int
+    refused: bool
+    """Whether a limit was reached, so that it runs uncompiled."""
+    moment: int
+    tried: tuple[Tried, ...]
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """Something to change. Nobody has tried it."""
+
+    text: Told
+    evidence: Told
+
+
+class Recompiled(msgspec.Struct, frozen=True):
+    """A function that was compiled more than once."""
+
+    name: Told
+    where: Where
+    entries: int
+    seconds: float
+    """Spent in recompilations."""
+    series: tuple[Told, ...]
+    """What changes from call to call, in words; the most frequent first."""
+    limit: Told
+    """In words; empty: none was reached."""
+    advice: tuple[Advice, ...]
+    recompilations: tuple[Recompilation, ...]
+
+
+class Guard(msgspec.Struct, frozen=True):
+    """A guard of a cache entry."""
+
+    id: int
+    kind: Told
+    source: Told
+    """The expression guarded; empty for global state."""
+    checks: tuple[Told, ...]
+    """What it checks, as far as the compiler gives it away."""
+    where: Where | None
+    """The program's line that it is there for."""
+    line: Told
+    """That line's text."""
+    moment: int
+    """Whose instruction installed it."""
+    runs: int
+    """How often it was run in recorded lookups."""
+    failures: int
+    nanoseconds: float | None
+    """Of one run, on average, asked from Python; None when it was not measured."""
+    share: float | None
+    """Its part of the time of all guards of its entry, 0 to 1; None when it was not measured."""
+    implied_by: int | None
+    """A guard that cannot pass unless this one would."""
+    implied_why: Told
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A node of a final graph."""
+
+    name: Told
+    op: Told
+    target: Told
+    args: Told
+    inputs: tuple[Told, ...]
+    """Names of the nodes it reads."""
+    value: Told
+    """Dtype and shape of its example value, e.g. `f32[2, 3]`."""
+    source: Told
+    """Where an input comes from."""
+    graph: Told
+    """Empty for the main graph, else the subgraph's name."""
+    moment: int
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A cache entry: what one compilation made."""
+
+    walk: int
+    compile_id: Told
+    name: Told
+    where: Where
+    moment: int
+    """The last one of its compilation."""
+    lookups: bool
+    """Whether lookups of it were recorded."""
+    left_out: bool
+    """Whether what follows is left out, since the report would be too long."""
+    guards: tuple[Guard, ...]
+    graph: tuple[Node, ...]
+    transformed: tuple[Told, ...]
+    """The transformed bytecode as `dis` prints it, a line each."""
+
+
+class GuardKind(msgspec.Struct, frozen=True):
+    """What a kind of guard is for."""
+
+    name: Told
+    protects: Told
+    fact: Told
+    """Where that can be looked up in torch's source."""
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A moment that the report speaks of."""
+
+    moment: int
+    walk: int
+    where: Where
+    instruction: Told
+    source: Told
+    """The line's text."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """The whole report."""
+
+    format: int
+    """The version of these definitions."""
+    about: About
+    totals: Totals
+    walks: tuple[Walk, ...]
+    """Every compilation; of lookups and executions the first thousand."""
+    timeline: Timeline
+    causes: tuple[Cause, ...]
+    """Of graph breaks, the most expensive first."""
+    skipped: tuple[Skipped, ...]
+    recompiled: tuple[Recompiled, ...]
+    """What took most time comes first."""
+    entries: tuple[Entry, ...]
+    guard_kinds: tuple[GuardKind, ...]
+    """The kinds that are in the entries."""
+    moments: tuple[Moment, ...]
+    """Every moment that the report speaks of, in order."""

@@ -1,0 +1,212 @@
+"""Asks a recording everything that a report says."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from stepper.analysis.break_lines import cost_text
+from stepper.analysis.breaks import causes, skipped
+from stepper.analysis.guard_uses import entries
+from stepper.analysis.limits import graphs
+from stepper.analysis.recompiles import recompilations
+from stepper.analysis.walks import compilations
+from stepper.client.text import value_line
+from stepper.model.trace import Outcome, Phase, Translation
+from stepper.recording.reader import Recording
+from stepper.report import contents
+from stepper.report.entries import Entries
+from stepper.report.places import Places
+from stepper.report.recompiled import recompiled
+from stepper.report.telling import NOTHING, Teller, Told
+from stepper.report.timeline import timeline
+
+_STACK = 8
+_MOST_LOOKUPS = 1_000
+"""Lookups and executions that are told of; a long run has one for each call."""
+
+
+def gather(recording: Recording, *, name: str = "", redact: bool = False) -> contents.Report:
+    """Everything that a report says.
+
+    Args:
+        recording: what is asked.
+        name: what to call its file; empty: as it was opened.
+        redact: leave out source text, constants and directories.
+
+    Raises:
+        RecordingError: the recording is damaged where it was read.
+    """
+    teller = Teller(recording.facts.cwd, redact=redact)
+    places = Places(recording, teller)
+    walks = tuple(_walk(places, item) for item in _told_of(recording))
+    found = tuple(_causes(places))
+    again = tuple(recompiled(places))
+    passed_over = tuple(_skipped(places))
+    made = Entries(places)
+    cached = tuple(map(made.read, entries(recording)))
+    drawn = timeline(places)
+    return contents.Report(
+        format=contents.FORMAT,
+        about=_about(places, name or recording.path),
+        totals=_totals(recording, cached, found),
+        walks=walks,
+        timeline=drawn,
+        causes=found,
+        skipped=passed_over,
+        recompiled=again,
+        entries=cached,
+        guard_kinds=tuple(made.kinds()),
+        moments=tuple(places.told()),
+    )
+
+
+def _told_of(recording: Recording) -> list[Translation]:
+    """Every compilation, and the first of the other walks."""
+    every = recording.translations()
+    others = [item.id for item in every if item.phase is not Phase.TRANSLATE][_MOST_LOOKUPS:]
+    left_out = set(others)
+    return [item for item in every if item.id not in left_out]
+
+
+def _about(places: Places, name: str) -> contents.About:
+    facts, tell = places.recording.facts, places.tell
+    program = tell.path(facts.argv[0]) if facts.argv else NOTHING
+    if len(facts.argv) > 1 and not tell.redact:
+        program = tell.own(" ".join((program, *facts.argv[1:])))
+    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(facts.started))
+    return contents.About(
+        recording=tell.own(os.path.basename(name) if tell.redact else name),
+        program=program,
+        directory=tell.line(facts.cwd),
+        started=tell.own(started if facts.started else ""),
+        ended=tell.words(places.recording.ended or ""),
+        engine=tell.name(facts.engine),
+        python=tell.name(facts.python),
+        torch=tell.name(facts.torch),
+        stepper=tell.name(facts.stepper),
+        rank=facts.rank,
+        oldest=places.recording.oldest,
+        newest=places.recording.newest,
+        redacted=tell.redact,
+    )
+
+
+def _totals(
+    recording: Recording, cached: tuple[contents.Entry, ...], found: tuple[contents.Cause, ...]
+) -> contents.Totals:
+    frames = compilations(recording)
+    again = recompilations(recording)
+    refused = sum(bool(each.limit) for each in again)
+    phases = [item.phase for item in recording.translations()]
+    outcomes = [item.outcome for item in frames]
+    return contents.Totals(
+        frames=len(frames),
+        compiled=outcomes.count(Outcome.COMPILED),
+        skipped=outcomes.count(Outcome.SKIPPED),
+        failed=outcomes.count(Outcome.FAILED),
+        graphs=len(graphs(recording)),
+        graph_breaks=sum(len(each.occurrences) for each in found),
+        break_causes=len(found),
+        recompilations=len(again) - refused,
+        refused=refused,
+        instructions=sum(item.instructions for item in frames),
+        guards=sum(len(each.guards) for each in cached),
+        nodes=sum(len(each.graph) for each in cached),
+        seconds=sum(item.seconds or 0.0 for item in frames),
+        lookups=phases.count(Phase.LOOKUP),
+        executions=phases.count(Phase.EXECUTE),
+    )
+
+
+def _walk(places: Places, item: Translation) -> contents.Walk:
+    tell = places.tell
+    failed = item.outcome is not Outcome.COMPILED
+    return contents.Walk(
+        id=item.id,
+        phase=tell.own(item.phase),
+        compile_id=tell.own(item.compile_id),
+        name=tell.name(item.name),
+        where=places.where(item.filename, item.line),
+        outcome=tell.own(item.outcome),
+        reason=tell.words(item.reason) if failed else NOTHING,
+        recompile_reason=tell.words(item.recompile_reason),
+        resume_of=tell.name(item.resume_of),
+        called_by=tuple(map(places.frame, reversed(item.python_stack))),
+        first_moment=places.moment(item.first_moment),
+        last_moment=item.last_moment,
+        attempts=item.attempts,
+        instructions=item.instructions,
+        guards=item.guards,
+        nodes=item.nodes,
+        graph_breaks=item.graph_breaks,
+        seconds=item.seconds,
+        level=item.level,
+        thread=tell.name(item.thread),
+    )
+
+
+def _causes(places: Places) -> list[contents.Cause]:
+    tell = places.tell
+    return [
+        contents.Cause(
+            kind=tell.kind(cause.kind),
+            then=tell.kind(cause.then),
+            where=places.written(cause.place),
+            source=tell.line(cause.source),
+            cost=tell.own(cost_text(cause)),
+            instructions=cause.cost,
+            change=tell.kind(cause.change),
+            explanation=tell.words(cause.explanation),
+            hints=tuple(filter(None, map(tell.words, cause.hints))),
+            page=tell.own(cause.page),
+            instruction=(
+                places.instruction(cause.instruction) if cause.instruction is not None else NOTHING
+            ),
+            stack=tuple(_stack(places, cause.moment)),
+            moment=places.moment(cause.moment),
+            occurrences=tuple(
+                contents.Occurrence(
+                    walk=each.translation.id,
+                    resumes=each.found.resumes,
+                    moment=places.moment(each.found.moment),
+                    user_stack=tuple(map(places.frame, each.found.user_stack)),
+                    resumed=tuple(item.id for item in each.resumed),
+                )
+                for each in cause.occurrences
+            ),
+        )
+        for cause in causes(places.recording)
+    ]
+
+
+def _stack(places: Places, moment: int) -> list[Told]:
+    """The symbolic stack of a moment, the top first."""
+    recording, tell = places.recording, places.tell
+    if not recording.oldest <= moment <= recording.newest:
+        return []
+    state = recording.state(moment)
+    values = [state.values.get(each) for each in reversed(state.top.stack[-_STACK:])]
+    if not tell.redact:
+        return [tell.own(value_line(value)) for value in values]
+    return [
+        tell.own("  ".join(filter(None, (tell.name(value.type or value.cls), value.node))))
+        if value is not None
+        else tell.own(value_line(None))
+        for value in values
+    ]
+
+
+def _skipped(places: Places) -> list[contents.Skipped]:
+    tell = places.tell
+    return [
+        contents.Skipped(
+            name=tell.name(each.name),
+            where=places.written(each.place),
+            reason=tell.words(each.reason),
+            times=each.times,
+            wasted=each.wasted,
+            moment=places.moment(each.moment),
+        )
+        for each in skipped(places.recording)
+    ]

@@ -1,0 +1,206 @@
+"""The report as Markdown, short enough to be pasted into an issue.
+
+Everything that comes from the recording stands in code spans, between more backticks than there are
+in them: so it is shown as it is, mentions nobody, and is no HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from stepper.client.text import clip, plural
+from stepper.report.contents import Cause, Entry, Guard, Recompiled, Report, Where
+from stepper.report.linking import command_of, walk_name
+
+LONGEST = 60_000
+"""Characters; an issue on GitHub takes 65,536."""
+_MOST = 40
+_MOST_GUARDS = 15
+_WIDEST = 160
+_TICKS = re.compile(r"`+")
+
+
+def markdown(report: Report) -> str:
+    """The whole report; what is too long is cut at the end of a line, and says so."""
+    text = "\n".join(_lines(report)) + "\n"
+    if len(text) <= LONGEST:
+        return text
+    kept = text[:LONGEST].rpartition("\n\n")[0]
+    return f"{kept}\n\n… cut here: the rest is in `stepper report` as HTML or JSON.\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    about, totals = report.about, report.totals
+    yield f"# stepper report: {span(about.program or about.recording)}"
+    yield ""
+    with_ = f"torch {span(about.torch)}, python {span(about.python)}, engine {span(about.engine)}"
+    yield f"{with_}, stepper {span(about.stepper)}"
+    yield ""
+    yield ", ".join(
+        (
+            plural(totals.frames, "frame"),
+            plural(totals.graphs, "graph"),
+            plural(totals.graph_breaks, "graph break"),
+            plural(totals.recompilations, "recompilation"),
+            *([f"{totals.refused:,} refused at a limit"] if totals.refused else []),
+            plural(totals.instructions, "instruction"),
+            plural(totals.guards, "guard"),
+            plural(totals.nodes, "node"),
+            f"{totals.seconds:.2f} s compiling",
+        )
+    )
+    yield ""
+    yield f"`@N` is a moment: {span(command_of(about.recording, 'N'))} shows it."
+    yield from _frames(report)
+    yield from _breaks(report)
+    yield from _recompilations(report)
+    yield from _guards(report)
+
+
+def _frames(report: Report) -> Iterator[str]:
+    frames = [walk for walk in report.walks if walk.phase == "translate"]
+    yield from ("", "## Frames", "")
+    rows = (
+        (
+            span(walk_name(walk)),
+            _where(walk.where),
+            walk.outcome,
+            f"{walk.instructions:,}",
+            f"{walk.guards:,}",
+            f"{walk.nodes:,}",
+            str(walk.graph_breaks),
+            "" if walk.seconds is None else f"{walk.seconds:.3f}",
+            _at(walk.first_moment),
+        )
+        for walk in frames[:_MOST]
+    )
+    columns = (
+        "frame", "where", "outcome", "instructions", "guards", "nodes", "breaks", "seconds", "",
+    )  # fmt: skip
+    yield from _table(columns, rows)
+    yield from _more(len(frames), _MOST, "frame")
+
+
+def _breaks(report: Report) -> Iterator[str]:
+    if not report.causes and not report.skipped:
+        return
+    yield from ("", "## Graph breaks")
+    for number, cause in enumerate(report.causes[:_MOST], 1):
+        yield from _cause(number, cause)
+    yield from _more(len(report.causes), _MOST, "cause")
+    if report.skipped:
+        yield from ("", "Skipped without a graph break:", "")
+        for each in report.skipped[:_MOST]:
+            reason = f": {span(each.reason)}" if each.reason else ""
+            yield f"- {each.times}× {span(each.name)} {_where(each.where)}{reason}"
+        yield from _more(len(report.skipped), _MOST, "reason")
+
+
+def _cause(number: int, cause: Cause) -> Iterator[str]:
+    times = f"{len(cause.occurrences)}× " if len(cause.occurrences) > 1 else ""
+    yield ""
+    yield f"{number}. {times}{span(cause.kind)} {_where(cause.where)} {_at(cause.moment)}"
+    facts = (
+        span(cause.source),
+        f"cost: {span(cause.cost)}" if cause.cost else "",
+        f"change: {span(cause.change)}" if cause.change else "",
+        span(cause.explanation),
+        *(f"hint: {span(hint)}" for hint in cause.hints),
+        f"instruction: {span(cause.instruction)}" if cause.instruction else "",
+        cause.page,
+    )
+    yield from (f"   - {fact}" for fact in facts if fact)
+
+
+def _recompilations(report: Report) -> Iterator[str]:
+    if not report.recompiled:
+        return
+    yield from ("", "## Recompilations")
+    for each in report.recompiled[:_MOST]:
+        yield from _recompiled(each, report)
+    yield from _more(len(report.recompiled), _MOST, "function")
+
+
+def _recompiled(function: Recompiled, report: Report) -> Iterator[str]:
+    names = {walk.id: walk_name(walk) for walk in report.walks}
+    count = plural(len(function.recompilations), "recompilation")
+    yield ""
+    yield f"### {span(function.name)} {_where(function.where)}: {count}, {function.seconds:.2f} s"
+    yield ""
+    yield from (f"- {span(series)}" for series in function.series)
+    if function.limit:
+        yield f"- {span(function.limit)}"
+    for advice in function.advice:
+        yield f"- advice: {span(advice.text)} (since {span(advice.evidence)})"
+    for each in function.recompilations[:_MOST]:
+        what = "given up" if each.refused else "compiled"
+        yield f"- {span(names.get(each.walk, ''))} {what} {_at(each.moment)}"
+        for tried in each.tried:
+            for failure in tried.failures:
+                because = f", because of {_where(failure.because_of)}" if failure.because_of else ""
+                yield f"  - {span(tried.entry)} {span(failure.text)}{because}"
+
+
+def _guards(report: Report) -> Iterator[str]:
+    if not report.entries:
+        return
+    yield from ("", "## Guards")
+    for entry in report.entries[:_MOST]:
+        yield from _entry(entry)
+    yield from _more(len(report.entries), _MOST, "entry")
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    measured = [guard for guard in entry.guards if guard.nanoseconds is not None]
+    measured.sort(key=lambda guard: -(guard.nanoseconds or 0))
+    shown = (measured or entry.guards)[:_MOST_GUARDS]
+    name = f"{entry.compile_id} {entry.name}"
+    which = ", the dearest first" if measured else ""
+    yield from ("", f"{span(name)}: {plural(len(entry.guards), 'guard')}{which}", "")
+    if shown:
+        yield from _table(("guard", "on", "checks", "µs", "share", ""), map(_guard, shown))
+
+
+def _guard(guard: Guard) -> Sequence[str]:
+    return (
+        span(guard.kind),
+        span(guard.source),
+        span("; ".join(guard.checks)),
+        "" if guard.nanoseconds is None else f"{guard.nanoseconds / 1000:.2f}",
+        "" if guard.share is None else f"{100 * guard.share:.0f} %",
+        _at(guard.moment),
+    )
+
+
+def _more(count: int, most: int, noun: str) -> Iterator[str]:
+    if count > most:
+        yield from ("", f"… {plural(count - most, f'more {noun}')}")
+
+
+def _where(where: Where | None) -> str:
+    return span(str(where)) if where is not None else ""
+
+
+def _at(moment: int) -> str:
+    return f"`@{moment}`"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{' --- |' * len(columns)}"
+    for row in islice(rows, _MOST):
+        # Within a table a bar ends the cell, in code too, unless a backslash stands before it.
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def span(text: str) -> str:
+    """A text as code; empty when it is empty."""
+    text = clip(text, _WIDEST)
+    if not text:
+        return ""
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    fence = "`" * (longest + 1)
+    around = " " if text[0] in "` " or text[-1] in "` " else ""
+    return f"{fence}{around}{text}{around}{fence}"

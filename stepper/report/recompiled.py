@@ -1,0 +1,119 @@
+"""Functions that were compiled again, as a report tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from stepper.analysis import recompiles
+from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_lines import failure_text, limit_text, series_text
+from stepper.analysis.recompile_series import History, Series, histories
+from stepper.report import contents
+from stepper.report.places import Places
+from stepper.report.telling import Teller
+
+_SAFE = (
+    "size", "stride", "dtype", "rank", "requires_grad", "device", "length", "type", "dispatch key",
+)  # fmt: skip
+"""What differs of a tensor, or of a type: no constant of the program."""
+
+
+def recompiled(places: Places) -> Iterator[contents.Recompiled]:
+    """Each function that was compiled again; what took most time comes first."""
+    recording, tell = places.recording, places.tell
+    for history in histories(recording, recompiles.recompilations(recording)):
+        count = len(history.recompilations)
+        yield contents.Recompiled(
+            name=tell.name(history.name),
+            where=places.where(history.filename, history.line),
+            entries=history.entries,
+            seconds=history.seconds,
+            series=tuple(
+                tell.own(series_text(_series(tell, each), count)) for each in history.series
+            ),
+            limit=tell.own(limit_text(history)) if history.limit is not None else tell.own(""),
+            advice=tuple(_advice(places, history)),
+            recompilations=tuple(_recompilation(places, each) for each in history.recompilations),
+        )
+
+
+def _advice(places: Places, history: History) -> Iterator[contents.Advice]:
+    for each in advise(places.recording, history):
+        yield contents.Advice(places.tell.kind(each.text), places.tell.kind(each.evidence))
+
+
+def _recompilation(places: Places, found: recompiles.Recompilation) -> contents.Recompilation:
+    item = found.translation
+    moment = found.lookup.first_moment if found.lookup is not None else item.first_moment
+    return contents.Recompilation(
+        walk=item.id,
+        refused=bool(found.limit),
+        moment=places.moment(moment),
+        tried=tuple(
+            contents.Tried(
+                entry=places.tell.own(tried.entry),
+                walk=tried.translation,
+                failures=tuple(_failure(places, each) for each in tried.failures),
+            )
+            for tried in found.tried
+        ),
+    )
+
+
+def _failure(places: Places, failure: recompiles.Failure) -> contents.Failure:
+    tell, origin = places.tell, failure.origin
+    line = failure.user_line or (origin.line if origin is not None else "")
+    because, text = places.with_text(line) if line else (None, tell.own(""))
+    known = "inferred" if failure.inferred else "behind" if failure.behind else "recorded"
+    return contents.Failure(
+        text=tell.own(failure_text(_shown(tell, failure))),
+        kind=tell.name(failure.kind),
+        source=tell.source(failure.source),
+        known=tell.own(known),
+        because_of=because,
+        because_text=text,
+        guard=origin.guard if origin is not None else None,
+        moment=None if failure.moment is None else places.moment(failure.moment),
+        installed=places.moment(origin.moment) if origin is not None else None,
+    )
+
+
+def _shown(tell: Teller, failure: recompiles.Failure) -> recompiles.Failure:
+    """A failure that says no more than may be told."""
+    if not tell.redact:
+        return failure
+    differences = tuple(
+        recompiles.Difference(
+            tell.kind(each.what) if not _safe(each.what) else each.what,
+            _value(tell, each.what, each.expected),
+            _value(tell, each.what, each.actual),
+        )
+        for each in failure.differences
+    )
+    return msgspec.structs.replace(
+        failure,
+        source=tell.source(failure.source),
+        differences=differences,
+        text=tell.words(failure.text),
+    )
+
+
+def _series(tell: Teller, series: Series) -> Series:
+    """A series that says no more than may be told."""
+    if not tell.redact:
+        return series
+    return msgspec.structs.replace(
+        series,
+        source=tell.source(series.source),
+        values=tuple(_value(tell, series.what, value) for value in series.values),
+    )
+
+
+def _value(tell: Teller, what: str, text: str) -> str:
+    return text if _safe(what) else tell.constant(text)
+
+
+def _safe(what: str) -> bool:
+    return what.startswith(_SAFE)
