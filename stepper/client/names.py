@@ -16,6 +16,7 @@ import msgspec
 
 from stepper.client.text import ELLIPSIS, short_name, short_path
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
+from stepper.model.trace import SessionFacts
 
 _MEMBER = re.compile(
     r"\.(?:__dict__\['_(?:modules|parameters|buffers)'\]|_modules|_parameters|_buffers)\['(\w+)'\]"
@@ -25,6 +26,9 @@ _IMPORTED = re.compile(r"\bG\['__import_(\w+)'\]")
 _BUILTIN = re.compile(r"\bG\['__builtins_dict___\d+'\]\['(\w+)'\]")
 _STEPS = re.compile(r"_(?:dict_)?(?:modules|parameters|buffers)_(?=[a-zA-Z0-9])")
 _RESUMED = re.compile(r"\btorch_dynamo_resume_in_(\w+?)_at_(\d+)\b")
+
+_WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+"""Options of the interpreter whose value is an argument of its own."""
 
 _PATH = 48
 """Most columns for a breakpoint's file."""
@@ -66,6 +70,26 @@ def brief_function(name: str) -> str:
     """
     text = short_name(name).rpartition("<locals>.")[2]
     return _RESUMED.sub(r"\1, resumed at \2", text)
+
+
+def program_name(facts: SessionFacts | None) -> str:
+    """The program's name: its script without the folders, or `-m` and the module, or `-c`."""
+    argv = list(facts.argv) if facts else []
+    if not argv:
+        return "stepper"
+    if argv[0].endswith(".py"):
+        return os.path.basename(argv[0])
+    rest = iter(argv[1:])
+    for argument in rest:
+        if argument == "-m":
+            return f"-m {next(rest, '')}".strip()
+        if argument == "-c":
+            return "-c"
+        if argument in _WITH_VALUE:
+            next(rest, None)
+        elif not argument.startswith("-"):
+            return os.path.basename(argument)
+    return os.path.basename(argv[0])
 
 
 def brief_breakpoint(breakpoint: Breakpoint, cwd: str = "") -> str:

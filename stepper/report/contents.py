@@ -34,8 +34,10 @@ class About(msgspec.Struct, frozen=True):
 
     recording: Told
     """The recording's file, as it was named."""
+    name: Told
+    """The program's name: its script, or `-m` and the module, or `-c`."""
     program: Told
-    """The program and its arguments; redacted: the program only."""
+    """The whole command; empty when redacted."""
     directory: Told
     """In which it ran; empty when redacted."""
     started: Told
@@ -98,9 +100,9 @@ class Walk(msgspec.Struct, frozen=True):
     outcome: Told
     """`compiled`, `skipped`, `failed`, `hit`, `miss`, `returned` …"""
     reason: Told
-    """Why it was skipped or failed, in Dynamo's words."""
+    """Why it was skipped or failed: the first line of Dynamo's words."""
     recompile_reason: Told
-    """Dynamo's words on why no entry matched; empty for a first compilation."""
+    """Dynamo's words on the entry that it tried first; empty for a first compilation."""
     resume_of: Told
     """For a resume function: the function that it continues."""
     called_by: tuple[Where, ...]

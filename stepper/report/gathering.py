@@ -9,8 +9,10 @@ from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import causes, skipped
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.limits import graphs
+from stepper.analysis.reasons import parse_reason
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.walks import compilations
+from stepper.client.names import program_name
 from stepper.client.text import value_line
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
@@ -71,13 +73,11 @@ def _told_of(recording: Recording) -> list[Translation]:
 
 def _about(places: Places, name: str) -> contents.About:
     facts, tell = places.recording.facts, places.tell
-    program = tell.path(facts.argv[0]) if facts.argv else NOTHING
-    if len(facts.argv) > 1 and not tell.redact:
-        program = tell.own(" ".join((program, *facts.argv[1:])))
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(facts.started))
     return contents.About(
         recording=tell.own(os.path.basename(name) if tell.redact else name),
-        program=program,
+        name=tell.name(program_name(facts)),
+        program=tell.line(" ".join(facts.argv)),
         directory=tell.line(facts.cwd),
         started=tell.own(started if facts.started else ""),
         ended=tell.words(places.recording.ended or ""),
@@ -122,6 +122,7 @@ def _totals(
 def _walk(places: Places, item: Translation) -> contents.Walk:
     tell = places.tell
     failed = item.outcome is not Outcome.COMPILED
+    again = parse_reason(item.recompile_reason)
     return contents.Walk(
         id=item.id,
         phase=tell.own(item.phase),
@@ -129,8 +130,8 @@ def _walk(places: Places, item: Translation) -> contents.Walk:
         name=tell.name(item.name),
         where=places.where(item.filename, item.line),
         outcome=tell.own(item.outcome),
-        reason=tell.words(item.reason) if failed else NOTHING,
-        recompile_reason=tell.words(item.recompile_reason),
+        reason=tell.words(item.reason.partition("\n")[0]) if failed else NOTHING,
+        recompile_reason=tell.words(": ".join(filter(None, (again.entry, again.text)))),
         resume_of=tell.name(item.resume_of),
         called_by=tuple(map(places.frame, reversed(item.python_stack))),
         first_moment=places.moment(item.first_moment),

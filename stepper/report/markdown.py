@@ -33,7 +33,7 @@ def markdown(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     about, totals = report.about, report.totals
-    yield f"# stepper report: {span(about.program or about.recording)}"
+    yield f"# stepper report: {span(about.name)}"
     yield ""
     with_ = f"torch {span(about.torch)}, python {span(about.python)}, engine {span(about.engine)}"
     yield f"{with_}, stepper {span(about.stepper)}"

@@ -42,7 +42,7 @@ _BAD = frozenset({"failed", "raised"})
 def page(report: Report) -> str:
     """The whole page: complete in itself, without scripts."""
     links = Links(report)
-    title = f"stepper report: {report.about.program or report.about.recording}"
+    title = f"stepper report: {report.about.name}"
     body = (
         element("a", "Skip to the report", href="#report", class_="skip"),
         element("header", element("h1", title), _about(report)),
@@ -181,8 +181,8 @@ def _swatch(kind: str) -> Html:
 
 def _walks(walks: Iterable[Walk], links: Links) -> Html:
     columns = (
-        "frame", "where", "outcome", "attempts", "instructions", "guards", "nodes",
-        "breaks", "seconds", "why", "moment",
+        "frame", "outcome", "attempts", "instructions", "guards", "nodes", "breaks", "seconds",
+        "why", "moment",
     )  # fmt: skip
     return table(
         columns,
@@ -190,8 +190,7 @@ def _walks(walks: Iterable[Walk], links: Links) -> Html:
             (
                 f"w{walk.id}",
                 (
-                    code(walk_name(walk)),
-                    place(walk.where),
+                    sentence(code(walk_name(walk)), _callers(walk)),
                     element("span", walk.outcome, class_=_mood(walk.outcome)),
                     str(walk.attempts),
                     f"{walk.instructions:,}",
@@ -205,7 +204,7 @@ def _walks(walks: Iterable[Walk], links: Links) -> Html:
             )
             for walk in walks
         ),
-        numbers=frozenset(columns[3:9]),
+        numbers=frozenset(columns[2:8]),
     )
 
 
@@ -214,14 +213,14 @@ def _mood(outcome: str) -> str:
 
 
 def _why(walk: Walk) -> Html:
-    parts: list[str] = [walk.reason, walk.recompile_reason]
-    if walk.resume_of:
-        parts.append(f"goes on after a break in {walk.resume_of}")
-    told = [element("span", part) for part in parts if part]
-    if walk.called_by:
-        rows = listed(map(place, walk.called_by))
-        told.append(details(f"called by {walk.called_by[0]}", rows))
-    return sentence(*told)
+    resumed = f"goes on after a break in {walk.resume_of}" if walk.resume_of else ""
+    return joined(filter(None, (walk.reason, walk.recompile_reason, resumed)), "; ")
+
+
+def _callers(walk: Walk) -> Html:
+    if not walk.called_by:
+        return element("div", place(walk.where))
+    return details(str(walk.where), "called by", listed(map(place, walk.called_by)))
 
 
 def _moments(report: Report, links: Links) -> Html:

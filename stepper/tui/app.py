@@ -24,7 +24,7 @@ from textual.widgets import Input
 
 from stepper.client.cursor import Cursor, Move
 from stepper.client.events import Ended, OutputArrived, SessionEvent
-from stepper.client.names import brief_breakpoint
+from stepper.client.names import brief_breakpoint, program_name
 from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import BreakpointChanged, Hello, Notice, Running, Stopped
@@ -35,7 +35,7 @@ from stepper.tui.collector import Collector
 from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import EventScreen, Leaving, QuitScreen
-from stepper.tui.headline import STOPS, ending, header, hints, program
+from stepper.tui.headline import STOPS, ending, header, hints
 from stepper.tui.keys import bindings
 from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
@@ -183,7 +183,7 @@ class StepperApp(PromptKeys[int]):
         if snapshot is None:
             return
         recording = snapshot.recording
-        name = program(recording.facts if recording else None)
+        name = program_name(recording.facts if recording else None)
         self._header.say(*header(snapshot, name))
         banner = self._banner
         if snapshot.ended:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os.path
-
 from stepper.client.names import brief_function
-from stepper.model.trace import Phase, SessionFacts
+from stepper.model.trace import Phase
 from stepper.tui.palette import Span
 from stepper.tui.snapshot import Snapshot, Status
 
@@ -32,29 +30,6 @@ _STATUS_ROLES = {
 
 
 _PHASE_ROLES = {Phase.LOOKUP: "source bold", Phase.EXECUTE: "tensor bold"}
-
-_WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
-"""Options of the interpreter whose value is an argument of its own."""
-
-
-def program(facts: SessionFacts | None) -> str:
-    """The program's name: its script without the folders, or `-m` and the module, or `-c`."""
-    argv = list(facts.argv) if facts else []
-    if not argv:
-        return "stepper"
-    if argv[0].endswith(".py"):
-        return os.path.basename(argv[0])
-    rest = iter(argv[1:])
-    for argument in rest:
-        if argument == "-m":
-            return f"-m {next(rest, '')}".strip()
-        if argument == "-c":
-            return "-c"
-        if argument in _WITH_VALUE:
-            next(rest, None)
-        elif not argument.startswith("-"):
-            return os.path.basename(argument)
-    return os.path.basename(argv[0])
 
 
 def header(snapshot: Snapshot, name: str) -> list[Span]:
