@@ -57,7 +57,7 @@ def page() -> str:
     parts += sections(schema.SCHEMA, "###")
     parts.append(_ENDING)
     for record in (schema.Moments, schema.Events, schema.Delta, schema.Keyframe, schema.FrameKey):
-        parts += [_record(record)]
+        parts += [record_section(record)]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -106,7 +106,8 @@ _USUAL = {
 """What columns of these names mean where the schema says no more."""
 
 
-def _record(record: type[msgspec.Struct]) -> str:
+def record_section(record: type[msgspec.Struct]) -> str:
+    """A section about a record, from its docstring and those of its fields."""
     source = inspect.getsource(record)
     said = " ".join(inspect.cleandoc(record.__doc__ or "").split())
     rows = [

@@ -287,7 +287,7 @@ class Guard(msgspec.Struct, frozen=True):
     line: Told
     """That line's text."""
     moment: int
-    """Whose instruction installed it."""
+    """Whose instruction installed it; the first one, when it was there before."""
     runs: int
     """How often it was run in recorded lookups."""
     failures: int

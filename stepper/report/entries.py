@@ -68,6 +68,11 @@ class Entries:
             protects, fact = (known.protects, known.fact) if known is not None else ("", "")
             yield contents.GuardKind(tell.name(name), tell.own(protects), tell.own(fact))
 
+    def _made(self, found: trace.Guard | trace.Node) -> int:
+        """The moment that it belongs to: of its attempt, though it was there before."""
+        first = self._places.recording.attempt(found.attempt).first_moment
+        return self._places.moment(max(first, found.moment))
+
     def _guard(self, use: GuardUse) -> contents.Guard:
         guard, tell = use.guard, self._places.tell
         where, line = self._places.with_text(use.origin.line) if use.origin.line else (None, None)
@@ -79,7 +84,7 @@ class Entries:
             checks=tuple(map(tell.code, use.checks)),
             where=where,
             line=line or tell.own(""),
-            moment=self._places.moment(guard.moment),
+            moment=self._made(guard),
             runs=use.runs,
             failures=use.failures,
             nanoseconds=use.nanoseconds / use.runs if measured else None,
@@ -97,8 +102,8 @@ class Entries:
             target=tell.name(node.target),
             args=tell.code(node.args),
             inputs=tuple(map(tell.name, node.inputs)),
-            value=tell.own(value) if node.meta is not None else tell.constant(value),
+            value=tell.sizes(value) if node.meta is not None else tell.constant(value),
             source=tell.source(node.source),
             graph=tell.name(node.graph),
-            moment=self._places.moment(node.moment),
+            moment=self._made(node),
         )

@@ -71,7 +71,7 @@ def _frames(report: Report) -> Iterator[str]:
             f"{walk.guards:,}",
             f"{walk.nodes:,}",
             str(walk.graph_breaks),
-            "" if walk.seconds is None else f"{walk.seconds:.3f}",
+            "" if walk.seconds is None else f"{walk.seconds:.2f}",
             _at(walk.first_moment),
         )
         for walk in frames[:_MOST]

@@ -197,7 +197,7 @@ def _walks(walks: Iterable[Walk], links: Links) -> Html:
                     f"{walk.guards:,}",
                     f"{walk.nodes:,}",
                     str(walk.graph_breaks or ""),
-                    "" if walk.seconds is None else f"{walk.seconds:.3f}",
+                    "" if walk.seconds is None else f"{walk.seconds:.2f}",
                     _why(walk),
                     links.moment(walk.first_moment),
                 ),

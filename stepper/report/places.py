@@ -64,10 +64,11 @@ class Places:
 
     def without_constant(self, instruction: Instruction) -> Instruction:
         """An instruction whose argument shows no constant, where none may be told."""
-        constant = "CONST" in instruction.opname or instruction.opname in _CONSTANT_OPS
-        if not (self.tell.redact and constant):
+        if not self.tell.redact or instruction.target is not None:
             return instruction
-        return msgspec.structs.replace(instruction, argrepr=REDACTED)
+        constant = "CONST" in instruction.opname or instruction.opname in _CONSTANT_OPS
+        told = REDACTED if constant else self.tell.code(instruction.argrepr)
+        return msgspec.structs.replace(instruction, argrepr=told)
 
     def moment(self, moment: MomentId) -> MomentId:
         """A moment that the report speaks of."""

@@ -76,7 +76,11 @@ def _failure(places: Places, failure: recompiles.Failure) -> contents.Failure:
         because_text=text,
         guard=origin.guard if origin is not None else None,
         moment=None if failure.moment is None else places.moment(failure.moment),
-        installed=places.moment(origin.moment) if origin is not None else None,
+        installed=(
+            places.moment(origin.moment)
+            if origin is not None and origin.instruction is not None
+            else None
+        ),
     )
 
 
@@ -112,7 +116,7 @@ def _series(tell: Teller, series: Series) -> Series:
 
 
 def _value(tell: Teller, what: str, text: str) -> str:
-    return text if _safe(what) else tell.constant(text)
+    return tell.sizes(text) if _safe(what) else tell.constant(text)
 
 
 def _safe(what: str) -> bool:

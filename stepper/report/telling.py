@@ -32,6 +32,7 @@ _KEPT = re.compile(r"\b([LG])⟨(\w+)⟩")
 _SUBSCRIPT = re.compile(r"\[[^\[\]]*\]")
 _SCOPED = re.compile(r"\b([LG])\['(\w+)'\]")
 _PATH = re.compile(r"(?:~|\.{0,2})/(?:[^\s'\"`:,;()/]+/)*([^\s'\"`:,;()/]*)")
+_FACTOR = re.compile(r"\d+(?:\.\d*(?:e[-+]?\d+)?|e[-+]?\d+)")
 _COMPARED = re.compile(r"(==|!=) .*")
 _OBJECT = re.compile(r"<[^<>]*>")
 _TRUTH = re.compile(r"\b(?:True|False)\b")
@@ -73,6 +74,10 @@ class Teller:
     def code(self, text: str) -> Told:
         """Code that the compiler made, with names and constants: a guard's check, arguments."""
         return _bounded(_scrubbed(text) if self.redact else short_name(one_line(text)), _LONGEST)
+
+    def sizes(self, text: str) -> Told:
+        """Dtypes and sizes. A size can be an expression, with the program's factors in it."""
+        return _bounded(_FACTOR.sub(REDACTED, text) if self.redact else text, _LONGEST)
 
     def constant(self, text: str) -> Told:
         """A value of the program, or what was made of one."""

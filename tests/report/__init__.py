@@ -1,0 +1,1 @@
+"""Reports: what they say, in each format, and what they must never say."""
