@@ -57,7 +57,7 @@ def compile(
     """`optimize` with the signature of `torch.compile`.
 
     Raises:
-        ValueError: `mode` or `options` are given, which are for inductor only, or `dynamic`.
+        ValueError: `mode` or `options` are given, which are for inductor only.
     """
     if mode is not None or options is not None:
         raise ValueError("mode and options are not supported: give a backend that has them")

@@ -8,6 +8,12 @@ cache_size_limit = 8
 guard_nn_modules = True
 """Check modules for hooks and for another `training` mode; off, only which module it is."""
 
+automatic_dynamic_shapes = True
+"""A size or an int that has changed between two captures of a code is a symbol in the second."""
+
+specialize_int = False
+"""Ints of the program are always known, also those that change."""
+
 max_instructions = 200_000
 """Instructions that one translation may interpret, before the frame is given up."""
 

@@ -35,6 +35,7 @@ from stepper.engines.native.opcodes import Instruction
 from stepper.engines.native.output_graph import OutputGraph
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.symbolic_convert import InstructionTranslator
+from stepper.engines.native.symbolic_shapes import forget
 from stepper.engines.native.variables.torch import graph_break
 
 log = logging.getLogger("stepper.native")
@@ -83,13 +84,15 @@ def register_bytecode_hook(
     return lambda: _bytecode_hooks.remove(hook)
 
 
-def callback_for(backend: Backend, nopython: bool) -> Callable[..., Any]:
+def callback_for(
+    backend: Backend, nopython: bool, dynamic: bool | None = None
+) -> Callable[..., Any]:
     """The frame callback that captures for a backend."""
 
     def convert(
         code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]
     ) -> GuardedCode | None:
-        return convert_frame(code, function, f_locals, backend, nopython)
+        return convert_frame(code, function, f_locals, backend, nopython, dynamic)
 
     return convert
 
@@ -100,6 +103,7 @@ def convert_frame(
     f_locals: dict[str, Any],
     backend: Backend,
     nopython: bool = False,
+    dynamic: bool | None = None,
 ) -> GuardedCode | None:
     """The entry for a call, put into the code's cache; None: it is to run as it is.
 
@@ -121,7 +125,7 @@ def convert_frame(
         OBSERVERS.cache_limit(code, text)
         _C.set_skip(code, "capture")
         return None
-    translation = Translation(code, function, f_locals, backend, nopython)
+    translation = Translation(code, function, f_locals, backend, nopython, dynamic)
     try:
         return translation.run()
     except SkipFrame as error:
@@ -238,7 +242,9 @@ class Translation:
         f_locals: dict[str, Any],
         backend: Backend,
         nopython: bool,
+        dynamic: bool | None,
     ) -> None:
+        self.dynamic = dynamic
         self.code = code
         self.function = function
         self.f_locals = f_locals
@@ -341,9 +347,13 @@ class Translation:
         gm = torch.fx.GraphModule({}, output.graph, name)
         self.graph_code = gm.code
         OBSERVERS.note_graph(self.code, gm)
-        examples = [arg.example for arg in output.graphargs.values()]
         torch._C._set_grad_enabled(self.state.grad_enabled)
-        compiled = self.backend(gm, examples)
+        if output.shapes.inputs:  # symbols are known by the fake tensors only
+            fakes = [node.meta["example_value"] for node in output.graphargs]
+            with torch._guards.tracing(torch._guards.TracingContext(output.fake_mode)):
+                compiled = self.backend(gm, fakes)
+        else:
+            compiled = self.backend(gm, [arg.example for arg in output.graphargs.values()])
         if not callable(compiled):
             raise TypeError(f"the backend returned a {type(compiled).__name__}, not a callable")
         return named(compiled, name)
@@ -357,10 +367,12 @@ class Translation:
         for hook in _bytecode_hooks:
             code = hook(self.code, code) or code
         self._guard_aliasing()
+        output.install_shape_guards()
         number = next(_entry_numbers)
         name = f"__guard_{number}_for_{self.code.co_name}"
         name = name if name.isidentifier() else f"__guard_{number}"
-        manager = CheckFunctionManager(output.guards.values(), self.state, name)
+        dims = output.shapes.dims()
+        manager = CheckFunctionManager(output.guards.values(), self.state, name, dims)
         entry = GuardedCode(self.code, code, manager.check_fn, manager.parts, self.backend)
         entry.manager, entry.number, entry.graph_code = manager, number, self.graph_code
         manager.bind(entry)
@@ -390,7 +402,8 @@ class Translation:
 
     def _guard_aliasing(self) -> None:
         output = self.output
-        tensors = [arg.source.name() for arg in output.graphargs.values()]
+        inputs = output.graphargs.values()
+        tensors = [arg.source.name() for arg in inputs if type(arg.example) is not int]
         names = tensors if output.mutates_inputs else []
         if output.side_effects.pending:
             names = [*names, *output.mutables]
@@ -428,6 +441,7 @@ def reset() -> None:
         if _C.get_skip(given_up) == "capture":
             _C.set_skip(given_up, None)
     _given_up.clear()
+    forget()
     for cache in _C.code_caches():
         for entry in cache.entries:
             if isinstance(entry, GuardedCode):

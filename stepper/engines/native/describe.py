@@ -32,6 +32,7 @@ from stepper.engines.native.variables.base import (
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.functions import CellVariable
+from stepper.engines.native.variables.sym_node import SymNodeVariable
 from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.model.trace import Block
 from stepper.model.value import Item, Value, ValueId
@@ -173,6 +174,9 @@ def _words(tracker: Any, fields: dict[str, Any], length: int | None) -> tuple[st
     if kind is ConstantVariable:
         text = plain_text(tracker.value)
         return text, type(tracker.value).__name__, text
+    if kind is SymNodeVariable:
+        symbol = tracker.sym_num
+        return f"{symbol}, now {symbol.node.hint}", tracker.python_type().__name__, None
     value = fields.get("value", fields.get("fn"))
     if kind is LazyVariableTracker:
         name = type(value).__name__

@@ -106,14 +106,14 @@ def optimize(
 
     backend: a name that torch's registry knows, or `(gm, example_inputs) -> callable`.
     nopython: a graph break is an error.
-    dynamic: True is not supported; shapes are fixed, and another shape is captured anew.
+    dynamic: whether sizes and ints are symbols, so that one capture serves many: True: all; False:
+        only sizes that are marked; None: those that have changed since the last capture.
     """
     from stepper.engines.native.backends import lookup
 
     compiler = lookup(backend)
-    if dynamic:
-        raise ValueError("dynamic shapes are not supported: another shape is captured anew")
-    return _TorchDynamoContext(convert_frame.callback_for(compiler, nopython), compiler)
+    callback = convert_frame.callback_for(compiler, nopython, dynamic)
+    return _TorchDynamoContext(callback, compiler)
 
 
 def optimize_assert(backend: Any = "inductor", *, dynamic: bool | None = None) -> Any:

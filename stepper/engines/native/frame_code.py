@@ -64,6 +64,7 @@ def finish(codegen: PyCodegen, enter_at: tuple[Label, int] | None) -> None:
     again = Label()
     compiled = None
     own, recovery = PyCodegen(tx), PyCodegen(tx)
+    output.remove_unused_numbers(nodes)
     if not output.is_empty:
         compiled = output.translation.compile_graph(nodes)
         arguments = [arg.source for arg in output.graphargs.values()]

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import struct
 import types
+from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP
 
 from stepper.engines.native.guards import SCOPE, GlobalState, Guard, has_hooks, is_immortal
 from stepper.engines.native.source import instance_dict
+from stepper.engines.native.symbolic_shapes import Dims
 
 
 def float_bits(value: float) -> bytes:
@@ -31,16 +34,20 @@ class GuardBuilder:
     """Collects what the guards of one translation check.
 
     code: each condition, with its guard.
-    tensors, tensor_names: what is checked together, at the end.
+    dims: what is asked of the sizes of tensors of which some are symbols, by name.
+    tensors, tensor_names: what is checked together, behind the conditions.
+    shapes: conditions about symbols, which are checked last.
     weak: objects that the guards know by their identity.
     scope: what names mean in conditions.
     """
 
-    def __init__(self, state: GlobalState) -> None:
+    def __init__(self, state: GlobalState, dims: Mapping[str, Dims]) -> None:
         self.state = state
+        self.dims = dims
         self.code: list[tuple[Guard, str]] = []
         self.tensors: list[torch.Tensor] = []
         self.tensor_names: list[str] = []
+        self.shapes: list[str] = []
         self.examples: list[tuple[Guard, torch.Tensor]] = []
         self.weak: list[tuple[Any, str]] = []
         self.scope: dict[str, Any] = {
@@ -182,8 +189,16 @@ class GuardBuilder:
     # --- of tensors
 
     def TENSOR_MATCH(self, guard: Guard) -> None:
-        """Class, dtype, device, requires_grad, dispatch keys, dimensions, sizes and strides."""
-        self.add(f"hasattr({guard.name}, '_dynamo_dynamic_indices') == False")
+        """Class, dtype, device, requires_grad, dispatch keys, dimensions, sizes and strides.
+
+        A capture for sizes that are marked as dynamic also serves tensors without marks."""
+        marks = guard.value.__dict__.get("_dynamo_dynamic_indices")
+        asked = f"hasattr({guard.name}, '_dynamo_dynamic_indices')"
+        if marks is None:
+            self.add(f"{asked} == False")
+        else:
+            name = f"{guard.name}._dynamo_dynamic_indices"
+            self.add(f"({name}.issubset({set(marks)!r}) if {asked} else True)")
         self.tensors.append(guard.value)
         self.tensor_names.append(guard.name)
         self.examples.append((guard, guard.value))
@@ -195,6 +210,12 @@ class GuardBuilder:
     def NO_ALIASING(self, guard: Guard) -> None:
         """`guard.value` are expressions of objects, no two of which are the same."""
         self.add(f"___no_aliasing({', '.join(guard.value)})")
+
+    def SHAPE_ENV(self, guard: Guard) -> None:
+        """The name of the guard is a condition about sizes."""
+        self.scope.update(SYMPY_INTERP)
+        self.add(guard.name)
+        self.shapes.append(guard.name)
 
     # --- of the world
 

@@ -19,7 +19,7 @@ import contextlib
 import functools
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from stepper.engines.native.source import GuardSource, Source
 
 if TYPE_CHECKING:
     from stepper.engines.native.guard_builder import GuardBuilder
+    from stepper.engines.native.symbolic_shapes import Dims
 
 Check = Callable[[dict[str, Any], dict[str, Any]], object]
 
@@ -141,9 +142,16 @@ SCOPE: dict[str, Any] = {
 """What conditions can call."""
 
 
-def _tensor_guards(tensors: list[torch.Tensor]) -> Any:
+def _tensor_guards(tensors: list[torch.Tensor], dims: list[Dims | None]) -> Any:
     make: Any = TensorGuards
-    return make(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None)
+    if not any(dims):
+        return make(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None)
+    pairs = list(zip(tensors, dims, strict=True))
+    return make(
+        *tensors,
+        dynamic_dims_sizes=[list(d.sizes if d else t.size()) for t, d in pairs],
+        dynamic_dims_strides=[list(d.strides if d else t.stride()) for t, d in pairs],
+    )
 
 
 class CheckFunctionManager:
@@ -152,6 +160,7 @@ class CheckFunctionManager:
     guards: in the order in which they are to be checked.
     state: as it was when the frame was entered.
     name: of the function that is made.
+    dims: what is asked of the sizes of tensors of which some are symbols, by name.
 
     check_fn: `check_fn(L, G)`, whether all hold.
     source: its Python source.
@@ -161,10 +170,16 @@ class CheckFunctionManager:
     lifelines: weak references to these, each with the name.
     """
 
-    def __init__(self, guards: Iterable[Guard], state: GlobalState, name: str) -> None:
+    def __init__(
+        self,
+        guards: Iterable[Guard],
+        state: GlobalState,
+        name: str,
+        dims: Mapping[str, Dims],
+    ) -> None:
         from stepper.engines.native.guard_builder import GuardBuilder
 
-        builder = GuardBuilder(state)
+        builder = GuardBuilder(state, dims)
         ordered = list(guards)
         for guard in ordered:
             if guard.origin is not None:
@@ -178,12 +193,14 @@ class CheckFunctionManager:
             with contextlib.suppress(TypeError):  # then there is going to be no entry
                 self.lifelines.append((weakref.ref(value), guarded))
         self.parts: list[tuple[GuardPart, Check]] = []
-        conditions = [condition for _, condition in builder.code]
+        later = set(builder.shapes)
+        conditions = [condition for _, condition in builder.code if condition not in later]
         names = builder.tensor_names
         if names:
-            tensors = _tensor_guards(builder.tensors)
+            tensors = _tensor_guards(builder.tensors, [dims.get(each) for each in names])
             builder.scope["___check_tensors"] = tensors.check
             conditions.append(f"___check_tensors({', '.join(names)})")
+        conditions += builder.shapes
         conditions = list(dict.fromkeys(conditions)) or ["True"]
         self.source = (
             f"def {name}(L, G):\n"
@@ -206,7 +223,7 @@ class CheckFunctionManager:
             own = [condition for each, condition in builder.code if each is guard]
             example = next((t for each, t in builder.examples if each is guard), None)
             if example is not None:
-                alone = _tensor_guards([example])
+                alone = _tensor_guards([example], [builder.dims.get(guard.name)])
                 key = f"___check_tensor_{len(written)}"
                 self._scope[key] = alone.check
                 shown = f"___check_tensors({guard.name})"
@@ -225,7 +242,7 @@ class CheckFunctionManager:
                 guard.name,
                 guard.source.value,
                 shown_code,
-                expected=_expected(guard, example),
+                expected=_expected(guard, example, builder.dims.get(guard.name)),
                 reachable=guard.origin is not None and guard.kind != "EXPRESSION",
             )
             self.parts.append((part, written[text]))
@@ -239,9 +256,11 @@ class CheckFunctionManager:
         self._scope["___guarded_code"] = weakref.proxy(entry)
 
 
-def _expected(guard: Guard, example: torch.Tensor | None) -> str:
+def _expected(guard: Guard, example: torch.Tensor | None, dims: Dims | None) -> str:
     if example is not None:
-        return object_text(example)
+        text = object_text(example)
+        sizes = ", ".join(map(str, example.shape))
+        return text.replace(f"[{sizes}]", f"[{dims}]") if dims is not None else text
     if guard.kind == "TYPE_MATCH":
         return class_name(type(guard.value))
     return f"length {len(guard.value)}" if guard.kind == "LIST_LENGTH" else ""

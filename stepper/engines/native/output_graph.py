@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -27,9 +27,11 @@ from stepper.engines.native.guards import GlobalState, Guard
 from stepper.engines.native.random_draws import NotingFakeTensorMode
 from stepper.engines.native.side_effects import SideEffects
 from stepper.engines.native.source import GuardSource, Source
+from stepper.engines.native.symbolic_shapes import SymbolicShapes
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import wrap_constant
 from stepper.engines.native.variables.lists import ListVariable, TupleVariable
+from stepper.engines.native.variables.sym_node import SYMBOLS, SymNodeVariable
 from stepper.engines.native.variables.tensor import GraphOutputVariable, TensorVariable
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class GraphArg:
 
     __slots__ = ("example", "source")
 
-    def __init__(self, source: Source, example: torch.Tensor) -> None:
+    def __init__(self, source: Source, example: torch.Tensor | int) -> None:
         self.source = source
         self.example = example
 
@@ -63,7 +65,10 @@ class OutputGraph:
         self.trail: list[Callable[[], object]] = []
         self.graph = torch.fx.Graph()
         self.tracer = GraphAppendingTracer(self.graph)
-        self.fake_mode = NotingFakeTensorMode(allow_non_fake_inputs=False)
+        self.shapes = SymbolicShapes(translation.code, translation.dynamic)
+        self.fake_mode = NotingFakeTensorMode(
+            allow_non_fake_inputs=False, shape_env=self.shapes.shape_env
+        )
         self.side_effects = SideEffects(self)
         self.guards: dict[tuple[str, object], Guard] = {}
         self.graphargs: dict[torch.fx.Node, GraphArg] = {}
@@ -78,6 +83,8 @@ class OutputGraph:
         """Whether an operator stands where the program catches exceptions."""
         self.resumes = False
         """Whether a resume function goes on where the graph is broken."""
+        self._numbers: dict[str, SymNodeVariable] = {}
+        """Inputs that are symbolic numbers, by the names of their sources."""
         self.spent = 0
         """Instructions interpreted, and items made, so far."""
         self.grad_enabled = state.grad_enabled
@@ -144,9 +151,43 @@ class OutputGraph:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                fake = self.fake_mode.from_tensor(value, static_shapes=True)
+                fake = self.shapes.fake_tensor(self.fake_mode, source, value)
             except Exception as error:
                 raise unimplemented(f"{type(error).__name__}: {error}") from None
+        proxy = self._input(source, value, fake)
+        self._storages.add(storage_of(fake))
+        return proxy
+
+    def symbolic_number(self, source: Source, value: int) -> VariableTracker | None:
+        """An input of the graph that is a number; None: it is to be a constant."""
+        symbol = self.shapes.number(source, value)
+        if symbol is None:
+            return None
+        name = source.name()
+        if name not in self._numbers:
+            guards = self.install_guard(source, GuardBuilder.TYPE_MATCH, value)
+            proxy = self._input(source, value, symbol)
+            self._remember(
+                self._numbers, name, SymNodeVariable(proxy, source=source, guards=guards)
+            )
+        return self._numbers[name]
+
+    def install_shape_guards(self) -> None:
+        """Have checked what was concluded of symbols.
+
+        Raises:
+            SkipFrame: see `SymbolicShapes.conditions`.
+        """
+        conditions = self.shapes.conditions()
+        for each in self.shapes.inputs.values():  # also those of instructions that were taken back
+            number = type(each.value) is int
+            kind = GuardBuilder.TYPE_MATCH if number else GuardBuilder.TENSOR_MATCH
+            self.install_guard(each.source, kind, each.value)
+        for condition in conditions:
+            kind = GuardBuilder.SHAPE_ENV
+            self.install_guard(None, kind, name=condition, kind=GuardSource.SHAPE_ENV)
+
+    def _input(self, source: Source, value: Any, fake: Any) -> torch.fx.Proxy:
         with (
             self.graph.inserting_after(self._inputs)
             if self._inputs
@@ -158,7 +199,6 @@ class OutputGraph:
         self._inputs = node
         self._remember(self.graphargs, node, GraphArg(source, value))
         self.trail.append(lambda: setattr(self, "_inputs", before))
-        self._storages.add(storage_of(fake))
         return torch.fx.Proxy(node, self.tracer)
 
     def call(
@@ -238,8 +278,8 @@ class OutputGraph:
             if not isinstance(value, FakeTensor) or type(value) is not FakeTensor:
                 raise unimplemented(f"an operator that returns a {type(value).__name__}")
             return TensorVariable(proxy, guards=guards)
-        if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
-            raise unimplemented("a number that needs the data")
+        if isinstance(value, SYMBOLS):
+            return SymNodeVariable(proxy, guards=guards)
         if isinstance(value, tuple | list):
             import operator
 
@@ -264,9 +304,19 @@ class OutputGraph:
     def is_trivial(self) -> bool:
         """Whether the graph computes nothing, or is only about modes."""
         return all(
-            node.op in ("placeholder", "output") or node.target is torch._C._set_grad_enabled
+            node.op in ("placeholder", "output")
+            or node.target is torch._C._set_grad_enabled
+            or gives_number(node)
             for node in self.graph.nodes
         )
+
+    def remove_unused_numbers(self, kept: Iterable[torch.fx.Node]) -> None:
+        """Sizes and what was computed of them, only to be asked of while tracing, are no nodes."""
+        kept = set(kept)
+        for node in reversed(self.graph.nodes):
+            unused = not node.users and node not in kept
+            if unused and node.op != "placeholder" and gives_number(node):
+                self._erase(node)
 
     def remove_unused_inputs(self) -> None:
         """Inputs that nothing reads are not passed."""
@@ -274,6 +324,11 @@ class OutputGraph:
             if not node.users:
                 del self.graphargs[node]
                 self._erase(node)
+
+
+def gives_number(node: torch.fx.Node) -> bool:
+    """Whether a node is about numbers only, symbolic or not."""
+    return isinstance(node.meta.get("example_value"), (*SYMBOLS, int, float))
 
 
 def to_node(value: Any) -> Any:

@@ -303,12 +303,15 @@ def main() -> None:
     """Write the page; with `--engine`, one engine's accounts as JSON to the output."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", choices=ACCOUNTS, help="only this one's accounts, as JSON")
-    engine = parser.parse_args().engine
-    if engine:
+    parser.add_argument("--keep-dynamo", action="store_true", help="run the native engine only")
+    options = parser.parse_args()
+    if engine := options.engine:
         accounts = {each.name: account_of(engine, each)[1] for each in all_programs()}
         print(json.dumps({name: asdict(account) for name, account in accounts.items()}))
     else:
-        PAGE.write_text(page(in_a_process("dynamo"), in_a_process("native")), encoding="utf-8")
+        kept = options.keep_dynamo
+        dynamo = written(PAGE.read_text(encoding="utf-8")) if kept else in_a_process("dynamo")
+        PAGE.write_text(page(dynamo, in_a_process("native")), encoding="utf-8")
 
 
 if __name__ == "__main__":

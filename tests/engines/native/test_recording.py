@@ -96,3 +96,20 @@ def test_why_it_was_captured_again_is_recorded(tmp_path: Path) -> None:
     again = recording.translations()[1]
     assert "___check_tensors(L['x'])" in again.recompile_reason
     assert len(recording.events(kinds={EventKind.ENTRY})) == 2
+
+
+def scaled(x: torch.Tensor, n: int) -> torch.Tensor:
+    doubled = n * 2
+    print(end="")
+    return x * doubled
+
+
+def test_a_symbol_is_shown_with_what_it_is_now(tmp_path: Path) -> None:
+    call = native.optimize(run_graph, dynamic=True)(scaled)
+    recording = record(tmp_path / "a.stepper", lambda: call(torch.ones(3), 5))
+    (broken,) = recording.events(kinds={EventKind.GRAPH_BREAK})[:1]
+    state = recording.state(broken.moment)
+    n, doubled = (state.values[state.top.locals[name]] for name in ("n", "doubled"))
+    assert (n.cls, n.type, n.source) == ("SymNodeVariable", "int", "L['n']")
+    assert n.text.endswith(", now 5")
+    assert doubled.text == f"2*{n.text.partition(',')[0]}, now 10"

@@ -81,6 +81,10 @@ class VariableBuilder:
         self.source = source
 
     def __call__(self, value: Any) -> VariableTracker:
+        if type(value) is int:
+            symbolic = self.tx.output.symbolic_number(self.source, value)
+            if symbolic is not None:
+                return symbolic
         if type(value) in CONSTANT_TYPES:
             guards = self.install_guards(GuardBuilder.CONSTANT_MATCH, value)
             return ConstantVariable(value, source=self.source, guards=guards)
@@ -127,6 +131,7 @@ class VariableBuilder:
             items = [ConstantVariable(v) for v in (value.start, value.stop, value.step)]
             return SliceVariable(items, source=self.source, guards=guards)
         if issubclass(kind, torch.nn.Module) and "_parameters" in value.__dict__:
+            self.tx.output.shapes.modules.add(self.source.name())
             guards = self.install_guards(GuardBuilder.NN_MODULE, value)
             return NNModuleVariable(
                 value, source=self.source, guards=guards,

@@ -16,6 +16,7 @@ from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.variables import dicts, iter, lists
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
+from stepper.engines.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
 from stepper.engines.native.variables.tensor import TensorVariable
 
 if TYPE_CHECKING:
@@ -121,6 +122,8 @@ class BuiltinVariable(VariableTracker):
                 return binary_op(tx, self.fn, *args)
             if len(args) == 1 and isinstance(args[0], TensorVariable):
                 return unary_op(tx, self.fn, args[0])
+        if not kwargs and (symbolic := call_symbolic(tx, self.fn, args)) is not None:
+            return symbolic
         if any(isinstance(arg, TensorVariable) for arg in args):
             if self.fn in (abs, pow, round, divmod):
                 return tx.call_in_graph("call_function", self.fn, args, kwargs)
@@ -136,7 +139,7 @@ def unary_op(tx: InstructionTranslatorBase, operation: Any, a: VariableTracker) 
     """`-a`, `+a`, `~a`."""
     if isinstance(a, TensorVariable):
         return tx.call_in_graph("call_function", operation, [a], {})
-    return fold(operation, [a], {})
+    return call_symbolic(tx, operation, [a]) or fold(operation, [a], {})
 
 
 def binary_op(
@@ -147,13 +150,16 @@ def binary_op(
         return a.getitem(tx, b)
     if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
         for each in (a, b):
-            if not isinstance(each, TensorVariable) and not (
+            if not isinstance(each, TensorVariable | SymNodeVariable) and not (
                 each.is_python_constant() and type(each.as_python_constant()) in _NUMBERS
             ):
                 raise unimplemented(f"an operator of a tensor and {each.describe()}")
         if not isinstance(a, TensorVariable):  # what stands left is not changed, and has no name
             operation = _NOT_IN_PLACE.get(operation, operation)
         return tx.call_in_graph("call_function", operation, [a, b], {})
+    if isinstance(a, SymNodeVariable) or isinstance(b, SymNodeVariable):
+        symbolic = call_symbolic(tx, operation, [a, b])
+        return symbolic or binary_op(tx, operation, specialize(a), specialize(b))
     options = VariableTracker.propagate(a, b)
     if isinstance(a, lists.BaseListVariable) and isinstance(b, lists.BaseListVariable):
         if operation in _COMPARISONS:
@@ -163,6 +169,9 @@ def binary_op(
                 return a.become(tx, [*a.items, *b.items], "extend", b)
             if a.python_type() is b.python_type():
                 return a.make([*a.items, *b.items], options["guards"])
+            joined = lists.joined(operation, a, b)
+            if joined is not None:
+                return joined([*a.items, *b.items], **options)
     if operation in (operator.mul, operator.imul):
         for sequence, count in ((a, b), (b, a)):
             if isinstance(sequence, lists.BaseListVariable) and isinstance(count, ConstantVariable):

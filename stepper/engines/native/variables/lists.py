@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
 
+Operation = Callable[[Any, Any], Any]
+
 
 class BaseListVariable(VariableTracker):
     """A sequence whose items are known.
@@ -113,6 +115,9 @@ class SizeVariable(BaseListVariable):
     """A `torch.Size`."""
 
     kind = torch.Size
+
+    def as_proxy(self) -> Any:
+        return tuple(item.as_proxy() for item in self.items)
 
     def make(self, items: Sequence[VariableTracker], guards: Guards) -> VariableTracker:
         return SizeVariable(items, guards=guards)
@@ -307,6 +312,17 @@ class SliceVariable(BaseListVariable):
         codegen.call(len(self.items))
 
 
+def joined(
+    operation: Operation, a: BaseListVariable, b: BaseListVariable
+) -> type[BaseListVariable] | None:
+    """What a tuple and a `torch.Size` are together; None: they are something else."""
+    kinds = {TupleVariable: tuple, SizeVariable: torch.Size}
+    if type(a) not in kinds or type(b) not in kinds:
+        return None
+    found = type(operation(kinds[type(a)](), kinds[type(b)]()))
+    return TupleVariable if found is tuple else SizeVariable
+
+
 def index_of(key: VariableTracker) -> Any:
     """The index or slice that a tracker stands for, as Python takes it."""
     if not key.is_python_constant():
@@ -326,11 +342,8 @@ def bound_method(owner: VariableTracker, name: str) -> VariableTracker:
     return BoundBuiltinMethod(owner, name, guards=owner.guards)
 
 
-Comparison = Callable[[Any, Any], Any]
-
-
 def compare_sequences(
-    tx: InstructionTranslatorBase, operation: Comparison, a: BaseListVariable, b: BaseListVariable
+    tx: InstructionTranslatorBase, operation: Operation, a: BaseListVariable, b: BaseListVariable
 ) -> VariableTracker:
     """Equality of two sequences, or their order where all is constant."""
     options = VariableTracker.propagate(a, b)

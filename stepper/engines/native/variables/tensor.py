@@ -11,7 +11,8 @@ from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
-from stepper.engines.native.variables.lists import SizeVariable
+from stepper.engines.native.variables.lists import SizeVariable, TupleVariable
+from stepper.engines.native.variables.sym_node import SYMBOLS
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
@@ -32,6 +33,9 @@ _QUESTIONS = frozenset(
     }
 )  # fmt: skip
 """Methods that give constants, since these are guarded."""
+
+_MEASURES = frozenset({"size", "stride", "numel", "nelement", "storage_offset", "__len__"})
+"""Those of them that may be symbols."""
 
 _VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 """Attributes that are tensors."""
@@ -100,7 +104,7 @@ class TensorVariable(VariableTracker):
     def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
         if self.fake.dim() == 0:
             raise unimplemented("TypeError: iteration over a 0-d tensor")
-        tx.spend(self.fake.shape[0])
+        tx.spend(int(self.fake.shape[0]))
         unbound = tx.call_in_graph("call_method", "unbind", [self, ConstantVariable(0)], {})
         return unbound.unpack(tx)
 
@@ -119,9 +123,7 @@ class TensorVariable(VariableTracker):
         from stepper.engines.native.variables.functions import BoundBuiltinMethod
 
         if name == "shape":
-            return SizeVariable(
-                [ConstantVariable(size) for size in self.fake.shape], guards=self.guards
-            )
+            return self._measure(tx, "size", [])
         if name in _METADATA:
             return wrap_constant(getattr(self.fake, name), self.guards)
         if name in _VIEWS:
@@ -159,12 +161,30 @@ class TensorVariable(VariableTracker):
             named = {key: arg.as_python_constant() for key, arg in kwargs.items()}
             options = self.propagate(self, args, list(kwargs.values()))
             try:
+                if name in _MEASURES and not named:
+                    return self._measure(tx, name, values).with_guards(options["guards"])
                 return wrap_constant(getattr(self.fake, name)(*values, **named), options["guards"])
             except (IndexError, TypeError, RuntimeError) as error:
                 raise unimplemented(f"{type(error).__name__}: {error}") from None
         if not is_graph_method(name):
             raise self.refuse(f"method {name}")
         return tx.call_in_graph("call_method", name, [self, *args], kwargs)
+
+    def _measure(
+        self, tx: InstructionTranslatorBase, name: str, values: list[Any]
+    ) -> VariableTracker:
+        """A size or stride, or all; symbols are nodes."""
+        if name == "__len__":
+            name, values = "size", [0]
+        found = getattr(self.fake, name)(*values)
+        if isinstance(found, SYMBOLS):
+            arguments = [self, *[ConstantVariable(value) for value in values]]
+            return tx.call_in_graph("call_method", name, arguments, {})
+        if isinstance(found, tuple):
+            each = [self._measure(tx, name, [index]) for index in range(len(found))]
+            kind = SizeVariable if name == "size" else TupleVariable
+            return kind(each, guards=self.guards)
+        return wrap_constant(found, self.guards)
 
     def reconstruct(self, codegen: PyCodegen) -> None:
         codegen.load_graph_output(self.proxy.node)

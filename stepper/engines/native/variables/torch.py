@@ -159,6 +159,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
         options = self.propagate(self, args, list(kwargs.values()))
         if (state := answer_of(self.value)) is not None:
             return wrap_constant(state(tx), options["guards"])
+        if self.value is torch.numel and isinstance(args[0], TensorVariable):
+            return args[0].call_method(tx, "numel", [], {})
         if self.value in _QUESTIONS:
             return self._answer(args, kwargs, options)
         if "out" in kwargs:
