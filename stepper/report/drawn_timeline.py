@@ -32,7 +32,7 @@ def drawn_timeline(timeline: Timeline, outcomes: dict[int, str], link: dict[int,
     ]
     top += _ROW
     for depth, bars in enumerate(timeline.depths):
-        rows.extend(_bar(bar, top, f"depth-{min(depth, 5)}") for bar in bars)
+        rows.extend(_bar(bar, top, f"depth-{depth % 6}") for bar in bars)
         top += _ROW // 2 if depth else _ROW
     return element(
         "svg",

@@ -164,8 +164,9 @@ def _frames(report: Report, links: Links) -> Html:
 
 
 def _legend(report: Report) -> Html:
-    kinds = [*(f"mark {marks.kind}" for marks in report.timeline.marks)]
-    kinds += sorted({f"walk {walk.outcome}" for walk in report.walks})
+    marks = [str(each.kind) for each in report.timeline.marks]
+    ends = sorted({str(walk.outcome) for walk in report.walks} - set(marks))
+    kinds = [*(f"mark {kind}" for kind in marks), *(f"walk {end}" for end in ends)]
     note = element("li", "Left to right: the moments, in the order in which they happened.")
     items = [element("li", _swatch(kind), " ", kind.partition(" ")[2]) for kind in kinds]
     return element("ul", note, *items, class_="legend dim") if report.about.newest else Html("")

@@ -11,7 +11,8 @@ from stepper.report.linking import Links, code, details, place, section, sentenc
 from stepper.report.markup import Html, element, joined
 
 _OPEN = 40
-"""Rows that are not folded away."""
+"""Rows that are not folded away, when the entries are few."""
+_FEW = 3
 
 
 def guards_section(report: Report, links: Links) -> Html:
@@ -56,7 +57,7 @@ def _of_each(report: Report, links: Links, drawn: Callable[[Entry], _Drawn]) -> 
         if entry.left_out:
             what = "left out, since the report would be too long"
         label = sentence(links.walk(entry.walk), what)
-        open = 0 < length <= _OPEN and len(report.entries) < _OPEN
+        open = 0 < length <= _OPEN and len(report.entries) <= _FEW
         parts.append(details(label, html, open=open) if length else element("p", label))
     return parts
 
