@@ -88,6 +88,22 @@ frame_rewind(Frame *frame)
 #endif
 }
 
+/* Lets go of the variables of a frame that has ended, where that is left to the caller and nobody
+   else has the frame. */
+static inline void
+frame_release_locals(Frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    (void)frame; /* it is gone */
+#else
+    if (frame->frame_obj == NULL) {
+        for (int i = 0; i < frame->stacktop; i++) {
+            Py_CLEAR(frame->localsplus[i]);
+        }
+    }
+#endif
+}
+
 /* How many words of the data stack a frame that runs this code takes. */
 static inline Py_ssize_t
 code_frame_size(PyCodeObject *code)

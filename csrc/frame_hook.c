@@ -6,7 +6,8 @@
 
    - the code's cache is looked through for an entry that holds for this call (code_cache.c);
    - failing that, the thread's callback is asked for one, unless the code is to be skipped;
-   - the entry's code runs in the frame's place (frame_replace.c);
+   - the entry's code runs in the frame's place (frame_replace.c), and a call that it leaves to the
+     hook is made (resume_call.c);
    - who watches the code is told which code runs, when it begins and when it ends.
 
    While a check or the callback runs, the thread has no callback, so that what they call is not
@@ -30,6 +31,7 @@
 #include "code_state.h"
 #include "frame_arguments.h"
 #include "frame_replace.h"
+#include "resume_call.h"
 
 static PyInterpreterState *interpreter; /* the one that the hook is installed in */
 static int installed;
@@ -223,11 +225,17 @@ evaluate(PyThreadState *tstate, Frame *frame, int throwflag)
         return NULL;
     }
     ThreadState *thread = thread_state();
+    int resumed = thread != NULL && resume_call_begins(thread, frame);
     CodeState *state = code_state(frame_code(frame));
     if (state == NULL && (thread == NULL || thread->callback == NULL)) {
         return run_frame(tstate, frame, 0);
     }
-    return evaluate_known(tstate, thread, frame, state);
+    PyObject *result = evaluate_known(tstate, thread, frame, state);
+    if (resumed || !is_resume_call(result)) {
+        return result; /* who called the resume function makes the next call, too */
+    }
+    frame_release_locals(frame);
+    return resume_calls_finish(result);
 }
 
 /* --- the module --- */

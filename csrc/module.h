@@ -11,6 +11,7 @@ int stepper_add_fields(PyObject *module);
 int stepper_add_facts(PyObject *module);
 int stepper_add_hook(PyObject *module);
 int stepper_add_event_run(PyObject *module);
+int stepper_add_resume_call(PyObject *module);
 int stepper_add_value_stack(PyObject *module);
 int stepper_add_frame_hook(PyObject *module);
 int stepper_add_cache_entry(PyObject *module);

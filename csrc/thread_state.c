@@ -52,6 +52,7 @@ thread_state_make(void)
     state->callback = NULL;
     state->backend = NULL;
     state->direct = NULL;
+    state->resuming = NULL;
     int failed = PyDict_SetItemString(dict, ThreadState_Type.tp_name, (PyObject *)state);
     Py_DECREF(state);
     if (failed < 0) {

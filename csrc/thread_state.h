@@ -11,6 +11,7 @@ typedef struct {
     PyObject *backend;  /* for which the thread captures; NULL: none */
 
     PyCodeObject *direct; /* the next frame, if it runs this code, runs it as it is; borrowed */
+    PyObject *resuming;   /* the ResumeCall that is being made, until its frame has begun; borrowed */
 } ThreadState;
 
 /* NULL: this thread has set nothing. */

@@ -210,6 +210,16 @@ def set_skip(code: CodeType, mark: _Skip | None) -> None:
     """
 
 def get_skip(code: CodeType) -> _Skip | None: ...
+def resume(function: FunctionType, /, *args: Any) -> object:
+    """What transformed code returns to have a function called once its frame has ended.
+
+    To whoever called the frame, what the function returns is the frame's result.
+    """
+
+def finish(result: object, /) -> Any:
+    """What the result of transformed code comes to, for a frame that did not run under the hook:
+    the calls that `resume` stands for are made."""
+
 def force_helper(flag: bool, /) -> None:
     """For tests: run other code by calling a helper function, even where the frame can take it."""
 

@@ -100,7 +100,7 @@ def execute(
 
     def run_entry(local: dict[str, Any]) -> Any:
         with uncaptured():
-            return arguments.call(found.code, f_globals, local, original)
+            return _C.finish(arguments.call(found.code, f_globals, local, original))
 
     def run_original(local: dict[str, Any]) -> Any:
         with uncaptured():

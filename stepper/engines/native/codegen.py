@@ -132,6 +132,13 @@ class PyCodegen:
         self._temporaries += 1
         return f"___tmp_{self._temporaries}"
 
+    def drop_temporaries(self) -> None:
+        """Let go of what was kept on the way: the program's frame would not have it."""
+        if not self.tx.output.is_empty:
+            self.emit("DELETE_FAST", "___graph_out")
+        for number in range(1, self._temporaries + 1):
+            self.emit("DELETE_FAST", f"___tmp_{number}")
+
     def store(self, name: str) -> None:
         """Take the top into a variable."""
         self.emit("STORE_FAST", name)
@@ -140,18 +147,24 @@ class PyCodegen:
 
     def count_uses(self, roots: Iterable[VariableTracker]) -> None:
         """Learn which objects are needed more than once."""
+        self._uses = self.uses(roots)
+
+    def uses(self, roots: Iterable[VariableTracker]) -> dict[object, int]:
+        """How often each object is needed to push these, by its identity."""
+        uses: dict[object, int] = {}
         pending = [self.newest(root) for root in roots]
         while pending:
             tracker = pending.pop()
             key = tracker.identity
-            self._uses[key] = self._uses.get(key, 0) + 1
-            if self._uses[key] > 1:
+            uses[key] = uses.get(key, 0) + 1
+            if uses[key] > 1:
                 continue
             if isinstance(tracker, CellVariable):
                 contents = self.cell_contents(tracker)
                 pending += [] if contents is None else [self.newest(contents)]
             elif tracker.source is None:
                 pending += [self.newest(part) for part in tracker.parts()]
+        return uses
 
     def newest(self, tracker: VariableTracker) -> VariableTracker:
         """What the object is now."""

@@ -5,8 +5,12 @@
         jump to the instruction at <offset>
         the code of the program, from its first instruction
 
-It is an ordinary function, with the program's lines and handlers, and so its frame is captured like
-any other: that is how the rest of the program gets its graph. Cells are not arguments: the resume
+It is an ordinary function, with the program's name, lines and handlers, and so its frame is
+captured like any other: that is how the rest of the program gets its graph. It is not called by the
+code that wants it, but by the hook, once that code's frame has ended (`csrc/resume_call.c`). So
+there is one frame for the program's function at any time, and it has what the program's own would
+have: all variables whose values anybody else could know, also those that are not needed any more,
+for the program would not have let go of them yet. Cells are not arguments: the resume
 function is a closure over them, so that whoever else has them sees the same variable. A NULL on the
 stack is put back by an instruction.
 
@@ -25,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 from bytecode import Bytecode, Instr, Label
 from bytecode.instr import CellVar, FreeVar
 
+from stepper import _C
 from stepper.engines.native import opcodes
 from stepper.engines.native.bytecode_analysis import live_locals
 from stepper.engines.native.bytecode_transformation import (
@@ -37,7 +42,12 @@ from stepper.engines.native.codegen import PyCodegen
 from stepper.engines.native.exc import SkipFrame, unimplemented
 from stepper.engines.native.frame_code import finish
 from stepper.engines.native.opcodes import Instruction
-from stepper.engines.native.pending_changes import prepare, write_changes, write_own_cells
+from stepper.engines.native.pending_changes import (
+    changed_values,
+    prepare,
+    write_changes,
+    write_own_cells,
+)
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.source import LocalSource
 from stepper.engines.native.variables.base import NullVariable
@@ -103,8 +113,7 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
     if not resumes and nothing:
         raise SkipFrame("nothing can be captured before a break that ends the capture")
     tx.output.resumes = resumes
-    live = live_locals(tx.f_code, inst.index)
-    names = [name for name in tx.f_code.co_varnames if name in live and _is_plain_local(tx, name)]
+    names = _needed_locals(codegen, live_locals(tx.f_code, inst.index))
     base = _base(tx, inst) if resumes else 0
     _restore(codegen, names, base)
     if not resumes:
@@ -145,8 +154,30 @@ def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
     return not any(each.opname == "LOAD_DEREF" and each.argval in empty for each in instructions)
 
 
-def _is_plain_local(tx: InstructionTranslator, name: str) -> bool:
-    return name in tx.symbolic_locals and name not in tx.f_code.co_cellvars
+def _needed_locals(codegen: PyCodegen, live: set[str]) -> list[str]:
+    """The variables to go on with: those that are read later, and those that keep something alive
+    of which the program, or somebody else, might know. (What the program's function was called with
+    its caller keeps alive.)"""
+    tx = codegen.tx
+    called = not info_of(tx.f_code).function
+    variables = tx.symbolic_locals
+    if "__class__" in tx.f_code.co_freevars:
+        live = live.union(tx.f_code.co_varnames[:1])  # `super()` reads it
+    plain = [
+        name
+        for name in tx.f_code.co_varnames
+        if name in variables and name not in tx.f_code.co_cellvars
+    ]
+    known = codegen.uses(
+        [*tx.stack, *changed_values(codegen), *(variables[name] for name in plain if name in live)]
+    )
+
+    def keeps(name: str) -> bool:
+        source = variables[name].source
+        held = source is not None and not (called and source == LocalSource(name))
+        return held or variables[name].identity in known
+
+    return [name for name in plain if name in live or keeps(name)]
 
 
 def _base(tx: InstructionTranslator, inst: Instruction) -> int:
@@ -196,15 +227,18 @@ def _restore(codegen: PyCodegen, names: list[str], base: int) -> None:
     codegen.fill_cells()
     for name in reversed(places):
         codegen.store(name)
-    bound = set(tx.f_code.co_varnames[: _argument_count(tx.f_code)])
-    live_now = set(tx.symbolic_locals)
-    for name in sorted(bound - live_now):
-        codegen.emit("DELETE_FAST", name)
+    for name in tx.f_code.co_varnames[: _argument_count(tx.f_code)]:
+        now = tx.symbolic_locals.get(name)
+        unchanged = now is not None and now.source == LocalSource(name)
+        if not unchanged and name not in (*names, *places, *tx.f_code.co_cellvars):
+            codegen.emit("DELETE_FAST", name)
+    codegen.drop_temporaries()
     for index, value in stack[base:]:
         if isinstance(value, NullVariable):
             codegen.push_null()
         else:
             codegen.emit("LOAD_FAST", f"___stack{index}")
+            codegen.emit("DELETE_FAST", f"___stack{index}")
 
 
 def _argument_count(code: CodeType) -> int:
@@ -293,16 +327,13 @@ def _drop(codegen: PyCodegen, count: int) -> None:
 def _write_resume(
     codegen: PyCodegen, inst: Instruction, index: int, names: list[str], kinds: list[bool]
 ) -> None:
-    """Call the function that goes on at an instruction, and return what it returns."""
+    """Have the function called that goes on at an instruction, and its result returned."""
     tx = codegen.tx
     code = tx.f_code
-    live = live_locals(code, index)
-    passed = [name for name in names if name in live]
-    passed += _stored_by(tx, index, live, names)
+    passed = [*names, *_stored_by(tx, index, live_locals(code, index), names)]
     resume = resume_code(code, inst.index, index, tuple(passed), tuple(kinds))
     codegen.line = opcodes.listing(code).instructions[index].starts_line or codegen.line
-    if not opcodes.CALLABLE_BELOW_NULL:
-        codegen.push_null()
+    codegen.load_callable(_C.resume)
     cells: list[tuple[Any, str]] = [(CellVar, name) for name in code.co_cellvars]
     cells += [(FreeVar, name) for name in code.co_freevars]
     for kind, name in cells:
@@ -314,7 +345,6 @@ def _write_resume(
         codegen.emit("MAKE_FUNCTION")
         if cells:
             codegen.emit("SET_FUNCTION_ATTRIBUTE", 8)
-        codegen.push_null()
     else:
         codegen.emit("MAKE_FUNCTION", 8 if cells else 0)
     for place, value in enumerate(kinds):
@@ -322,7 +352,7 @@ def _write_resume(
             codegen.emit("LOAD_FAST", f"___stack{place}")
     for name in passed:
         codegen.emit("LOAD_FAST", name)
-    codegen.call(sum(kinds) + len(passed))
+    codegen.call(1 + sum(kinds) + len(passed))
     codegen.emit("RETURN_VALUE")
 
 
@@ -357,8 +387,7 @@ def resume_code(
     _, rest, places = split(listed)
     made = Bytecode()
     copy_facts(listed, made)
-    made.name = f"__resume_at_{offset}_{next(_numbers)}"
-    made.qualname = made.name
+    made.qualname = f"__resume_at_{offset}_{next(_numbers)}"
     stack = [f"___stack{place}" for place, value in enumerate(kinds) if value]
     made.argnames = [*stack, *names]
     made.argcount = len(made.argnames)
@@ -373,6 +402,7 @@ def resume_code(
     for place, value in enumerate(kinds):
         if value:
             made.append(Instr("LOAD_FAST", f"___stack{place}", lineno=line))
+            made.append(Instr("DELETE_FAST", f"___stack{place}", lineno=line))
         else:
             made.append(Instr("PUSH_NULL", lineno=line))
     label = Label()
@@ -387,7 +417,7 @@ def resume_code(
     except Exception as error:
         raise unimplemented(f"a resume function: {error}") from error
     # In the new code, what comes after RESUME begins with the values and the jump.
-    offsets = [offset] * (len(kinds) + 1) + info.offsets
+    offsets = [offset] * (len(kinds) + sum(kinds) + 1) + info.offsets
     began = info.began | {info.offsets[rank_of(code, broke)]}
     own_cells = info.own_cells | set(code.co_cellvars)
     _infos.set(result, ResumeInfo(offsets, began, info.function or code.co_name, own_cells))

@@ -42,7 +42,7 @@ def resume_functions(code: types.CodeType) -> list[types.CodeType]:
     return [
         constant
         for constant in code.co_consts
-        if isinstance(constant, types.CodeType) and constant.co_name.startswith("__resume_at_")
+        if isinstance(constant, types.CodeType) and constant.co_qualname.startswith("__resume_at_")
     ]
 
 
@@ -74,7 +74,7 @@ def test_toy_example_gives_three_graphs_and_two_resume_functions() -> None:
     assert len(resume_functions(entry.code)) == 2
     offsets = {each.offset for each in dis.get_instructions(original(toy_example))}
     for resume in resume_functions(entry.code):
-        offset = int(resume.co_name.split("_")[4])
+        offset = int(resume.co_qualname.split("_")[4])
         assert offset in offsets
         assert set(resume.co_varnames[:2]) == {"b", "x"}
         assert len(_C.code_cache(resume).entries) == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import traceback
+import weakref
 from typing import Any
 
 import pytest
@@ -21,12 +24,11 @@ def test_all_names_of_the_question_whether_it_is_captured_get_dynamos_answer() -
             torch.compiler.is_compiling(),
             torch._dynamo.is_compiling(),
             torch.compiler.is_dynamo_compiling(),
-            torch.compiler.is_exporting(),
         )
 
     captured = native.optimize(run_graph, nopython=True)(ask)
     compiled = torch.compile(ask, backend="eager", fullgraph=True)
-    assert captured(torch.ones(2))[1:] == compiled(torch.ones(2))[1:] == (True, True, True, False)
+    assert captured(torch.ones(2))[1:] == compiled(torch.ones(2))[1:] == (True, True, True)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -91,3 +93,97 @@ def test_a_constant_of_the_code_is_the_same_object_in_each_call() -> None:
 
     captured = native.optimize(run_graph)(constant)
     assert captured(torch.ones(2))[1] is captured(torch.ones(3))[1] is constant(torch.ones(2))[1]
+
+
+class Token:
+    """Something to refer to weakly."""
+
+
+def lets_go_of_an_argument(x: torch.Tensor, token: Any) -> Any:
+    y = x + 1
+    found = weakref.ref(token.pop())
+    gone = [found() is None]
+    print(end="")
+    return y, gone
+
+
+def rebinds_a_variable(x: torch.Tensor, holder: list[Any]) -> Any:
+    token = holder.pop()
+    y = x + 1
+    found = weakref.ref(token)
+    alive = [found() is None]
+    token = None
+    alive.append(found() is None)
+    return y, alive
+
+
+def keeps_a_variable_that_is_not_read_again(x: torch.Tensor, holder: list[Any]) -> Any:
+    token = holder.pop()
+    y = x + 1
+    found = weakref.ref(token)
+    gc.collect()
+    return y, found() is None
+
+
+def forgets_a_tensor(x: torch.Tensor, holder: list[Any]) -> Any:
+    y = x + 1
+    found = weakref.ref(y)
+    z = y * 2
+    y = z
+    print(end="")
+    return z, found() is None
+
+
+def callee(found: Any) -> bool:
+    return found() is None
+
+
+def forgets_before_a_call(x: torch.Tensor, holder: list[Any]) -> Any:
+    token = holder.pop()
+    found = weakref.ref(token)
+    y = x + 1
+    token = y
+    return callee(found), print(end=""), y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lets_go_of_an_argument,
+        rebinds_a_variable,
+        keeps_a_variable_that_is_not_read_again,
+        forgets_a_tensor,
+        forgets_before_a_call,
+    ],
+)
+def test_objects_live_as_long_as_in_eager(function: Any) -> None:
+    captured = native.optimize(run_graph)(function)
+    expected = function(torch.ones(2), [Token()])[1]
+    for _ in range(3):
+        assert captured(torch.ones(2), [Token()])[1] == expected
+    assert native.explain(function)(torch.ones(2), [Token()]).breaks
+
+
+def fails_after_breaks(x: torch.Tensor) -> Any:
+    y = x + 1
+    print(end="")
+    y = y * 2
+    print(end="")
+    return fails(y)
+
+
+def fails(y: torch.Tensor) -> Any:
+    z = y + 1
+    print(end="")
+    raise ValueError(z.shape)
+
+
+def test_a_traceback_has_one_entry_for_each_function() -> None:
+    found = []
+    for function in (fails_after_breaks, native.optimize(run_graph)(fails_after_breaks)):
+        with pytest.raises(ValueError, match="2") as raised:
+            function(torch.ones(2))
+        entries = traceback.extract_tb(raised.value.__traceback__)
+        found.append([(each.name, each.lineno, each.line) for each in entries[-2:]])
+        assert sum(each.filename == __file__ for each in entries) == 3
+    assert found[0] == found[1]

@@ -1,0 +1,129 @@
+/* Calls of resume functions, made when the frame that wants them has ended.
+
+   A graph break ends in a call of a function that goes on with the program. Were it an ordinary
+   call, three things would show: the caller's frame, which nothing needs any more, would stand in
+   tracebacks beside the one that does the program's work; it would hold the arguments, so that what
+   the program lets go of later lives on; and each break would take one frame of the recursion
+   limit. So the transformed code returns the call instead, and the hook, to which the frame's
+   result comes, makes it: the resume function's frame stands where the program's own would stand,
+   and is the only one that has the variables. A resume function whose own frame ends so gives its
+   call to the same loop.
+
+   The arguments are handed over: the call lets go of them as soon as the new frame has them, which
+   is when that frame comes to the hook. */
+
+#include "resume_call.h"
+
+#include "frame_hook.h"
+
+typedef struct {
+    PyObject_VAR_HEAD
+    PyObject *function;
+    PyObject *arguments[1];
+} ResumeCall;
+
+static void
+drop_arguments(ResumeCall *self)
+{
+    Py_ssize_t count = Py_SIZE(self);
+    Py_SET_SIZE(self, 0);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_DECREF(self->arguments[i]);
+    }
+}
+
+static void
+dealloc(ResumeCall *self)
+{
+    drop_arguments(self);
+    Py_DECREF(self->function);
+    PyObject_Free(self);
+}
+
+static PyTypeObject ResumeCall_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.ResumeCall",
+    .tp_doc = PyDoc_STR("A call that a frame leaves to the hook."),
+    .tp_basicsize = offsetof(ResumeCall, arguments),
+    .tp_itemsize = sizeof(PyObject *),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = (destructor)dealloc,
+};
+
+int
+is_resume_call(PyObject *result)
+{
+    return result != NULL && Py_IS_TYPE(result, &ResumeCall_Type);
+}
+
+int
+resume_call_begins(ThreadState *thread, Frame *frame)
+{
+    ResumeCall *call = (ResumeCall *)thread->resuming;
+    if (call == NULL || (PyObject *)frame_function(frame) != call->function) {
+        return 0;
+    }
+    thread->resuming = NULL;
+    drop_arguments(call);
+    return 1;
+}
+
+PyObject *
+resume_calls_finish(PyObject *result)
+{
+    while (is_resume_call(result)) {
+        ResumeCall *call = (ResumeCall *)result;
+        ThreadState *thread = thread_state_make();
+        if (thread == NULL) {
+            Py_DECREF(call);
+            return NULL;
+        }
+        thread->resuming = (PyObject *)call;
+        result = PyObject_Vectorcall(call->function, call->arguments, (size_t)Py_SIZE(call), NULL);
+        thread->resuming = NULL;
+        Py_DECREF(call);
+    }
+    return result;
+}
+
+/* --- the module --- */
+
+static PyObject *
+resume(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    if (count < 1 || !PyFunction_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "resume() wants a function and its arguments");
+        return NULL;
+    }
+    ResumeCall *call = PyObject_NewVar(ResumeCall, &ResumeCall_Type, count - 1);
+    if (call == NULL) {
+        return NULL;
+    }
+    call->function = Py_NewRef(args[0]);
+    for (Py_ssize_t i = 1; i < count; i++) {
+        call->arguments[i - 1] = Py_NewRef(args[i]);
+    }
+    return (PyObject *)call;
+}
+
+static PyObject *
+finish(PyObject *Py_UNUSED(module), PyObject *result)
+{
+    return resume_calls_finish(Py_NewRef(result));
+}
+
+static PyMethodDef functions[] = {
+    {"resume", (PyCFunction)(void (*)(void))resume, METH_FASTCALL,
+     PyDoc_STR("What a frame returns to have a function called once it has ended.")},
+    {"finish", finish, METH_O, PyDoc_STR("What a frame's result comes to.")},
+    {NULL},
+};
+
+int
+stepper_add_resume_call(PyObject *module)
+{
+    if (PyType_Ready(&ResumeCall_Type) < 0) {
+        return -1;
+    }
+    return PyModule_AddFunctions(module, functions);
+}
