@@ -23,6 +23,7 @@ from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.lists import ListVariable
+from stepper.engines.native.variables.new_object import NewObjectVariable
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslator
@@ -159,12 +160,18 @@ class PyCodegen:
             uses[key] = uses.get(key, 0) + 1
             if uses[key] > 1:
                 continue
-            if isinstance(tracker, CellVariable):
-                contents = self.cell_contents(tracker)
-                pending += [] if contents is None else [self.newest(contents)]
-            elif tracker.source is None:
-                pending += [self.newest(part) for part in tracker.parts()]
+            pending += self.parts_of(tracker)
         return uses
+
+    def parts_of(self, tracker: VariableTracker) -> list[VariableTracker]:
+        """What has to be there to push the object, as it is now."""
+        if isinstance(tracker, CellVariable):
+            contents = self.cell_contents(tracker)
+            return [] if contents is None else [self.newest(contents)]
+        if tracker.source is not None:
+            return []
+        stored = self.tx.output.side_effects.stored(tracker)
+        return [self.newest(part) for part in (*tracker.parts(), *stored.values())]
 
     def newest(self, tracker: VariableTracker) -> VariableTracker:
         """What the object is now."""
@@ -190,7 +197,9 @@ class PyCodegen:
             self.load_const(tracker.value)
         elif tracker.source is not None:
             self._load_source(tracker.source)
-        elif tracker.is_made and self._uses.get(tracker.identity, 0) > 1:
+        elif isinstance(tracker, NewObjectVariable) or (
+            tracker.is_made and self._uses.get(tracker.identity, 0) > 1
+        ):
             self._make_once(tracker)
         else:
             tracker.reconstruct(self)
@@ -230,6 +239,12 @@ class PyCodegen:
             self.emit("LOAD_FAST", name)
             tracker.reconstruct(self)
             self.emit("DICT_UPDATE", 1)
+        elif isinstance(tracker, NewObjectVariable):
+            tracker.begin(self)
+            self.store(name)
+            self.kept[key] = name
+            tracker.fill(self, name)
+            self.emit("LOAD_FAST", name)
         elif isinstance(tracker, CellVariable):
             tracker.reconstruct(self)
         else:

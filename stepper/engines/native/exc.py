@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class NativeError(Exception):
     """The base of all of them."""
@@ -13,6 +15,19 @@ class Unsupported(NativeError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.msg = reason
+
+
+class ObservedException(Unsupported):
+    """The program raises an exception: a graph break, unless the program catches it.
+
+    value: the exception's tracker.
+    again: it was raised before, and is only passed on.
+    """
+
+    def __init__(self, value: Any, reason: str, *, again: bool = False) -> None:
+        super().__init__(reason)
+        self.value = value
+        self.again = again
 
 
 class SkipFrame(NativeError):

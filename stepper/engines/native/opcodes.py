@@ -170,6 +170,12 @@ def _exception_table(table: bytes) -> list[tuple[int, int, int, int, bool]]:
         entries.append((start, end, target, depth_lasti >> 1, bool(depth_lasti & 1)))
 
 
+def handler_of(code: CodeType, index: int) -> ExceptionTableEntry | None:
+    """Where an exception of the instruction goes on; None: in the caller."""
+    table = listing(code).exception_table
+    return next((entry for entry in table if entry.start <= index < entry.end), None)
+
+
 def encode_exception_table(entries: list[tuple[int, int, int, int, bool]]) -> bytes:
     """The opposite of reading `co_exceptiontable`: start, end and target in bytes, depth, lasti."""
     out = bytearray()

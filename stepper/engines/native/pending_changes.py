@@ -20,6 +20,7 @@ from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.context_var import ContextVariable
 from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.functions import CellVariable
+from stepper.engines.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.engines.native.variables.lists import ListVariable
 from stepper.engines.native.variables.namespace import NamespaceVariable
 from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable
@@ -35,11 +36,8 @@ def keep_sources(codegen: PyCodegen, roots: Sequence[VariableTracker]) -> None:
             continue
         seen.add(id(tracker))
         source = tracker.source
-        if isinstance(tracker, CellVariable):
-            contents = codegen.cell_contents(tracker)
-            pending += [] if contents is None else [codegen.newest(contents)]
-        elif source is None:
-            pending += [codegen.newest(part) for part in tracker.parts()]
+        if source is None or isinstance(tracker, CellVariable):
+            pending += codegen.parts_of(tracker)
         elif not source.stable and not isinstance(tracker, ConstantVariable):
             name = source.name()
             if name not in codegen.kept:
@@ -171,6 +169,9 @@ def write_own_cells(codegen: PyCodegen, names: Iterable[str]) -> None:
 
 def prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
     """Make ready to push the roots and to do what is pending."""
+    for value in codegen.tx.output.side_effects.newest.values():
+        if isinstance(value, LocalGeneratorObjectVariable) and value.would_run_when_closed:
+            raise value.refuse("closing")
     changed = changed_values(codegen)
     codegen.count_uses([*roots, *changed])
     if codegen.tx.output.side_effects.pending or codegen.tx.f_code.co_cellvars:

@@ -78,6 +78,13 @@ class SideEffects:
         self._set(self.attributes[key], name, value)
         self._note(key, owner)
 
+    def delete_attr(self, owner: VariableTracker, name: str) -> None:
+        """An attribute that was stored in an object of the frame's own is gone."""
+        assert isinstance(owner.mutation_type, AttributeMutationNew)
+        if self.on_change is not None:
+            self.on_change(owner, name, None)
+        self._remove(self.attributes[owner.mutation_type], name)
+
     def forget(self, owner: VariableTracker) -> None:
         """What was stored in the object has been put back: it is as it was."""
         key = owner.mutation_type
@@ -92,6 +99,11 @@ class SideEffects:
         if key is None:
             return None
         return self.attributes.get(key, {}).get(name)
+
+    def stored(self, owner: VariableTracker) -> dict[str, VariableTracker]:
+        """All that was stored in the object, by name, in order."""
+        key = owner.mutation_type
+        return dict(() if key is None else self.attributes.get(key, {}))
 
     def stored_names(self, owner: VariableTracker) -> frozenset[str]:
         """The names of all that was stored in the object."""

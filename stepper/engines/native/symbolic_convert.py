@@ -8,9 +8,10 @@ When an instruction of the frame itself cannot be done, all that it has done so 
 and the graph is broken before it. When one of an inlined function cannot, the exception reaches the
 frame, and it is the call that could not be done. So a graph is broken in the frame itself only.
 
-Where it is broken: before the instruction, unless that stands in a `with` block that has been
-captured so far. Such a block cannot be left half-way; then the translation begins again, and the
-break is before the block.
+Where it is broken: before the instruction, unless that stands in a `with` block of a gradient mode
+that has been captured so far, or an exception is being handled. Neither can be left half-way; then
+the translation begins again, and the break is before the block, or before the instruction that
+raised the exception.
 """
 
 from __future__ import annotations
@@ -19,10 +20,16 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from stepper.engines.native import config
-from stepper.engines.native.exc import RestartAnalysis, SkipFrame, Unsupported, unimplemented
+from stepper.engines.native.exc import (
+    ObservedException,
+    RestartAnalysis,
+    SkipFrame,
+    Unsupported,
+    unimplemented,
+)
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.instructions import Instructions
-from stepper.engines.native.opcodes import Instruction, listing
+from stepper.engines.native.opcodes import Instruction, handler_of, listing
 from stepper.engines.native.source import LocalSource, Source
 from stepper.engines.native.variables.base import (
     AttributeMutationExisting,
@@ -30,6 +37,8 @@ from stepper.engines.native.variables.base import (
     VariableTracker,
 )
 from stepper.engines.native.variables.builder import VariableBuilder
+from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.exceptions import ExceptionVariable, TracebackVariable
 from stepper.engines.native.variables.functions import BaseUserFunctionVariable, CellVariable
 from stepper.engines.native.variables.generators import LocalGeneratorObjectVariable
 
@@ -49,6 +58,7 @@ class InstructionTranslatorBase(Instructions):
     stack: the symbolic value stack, the top last.
     symbolic_locals: trackers by name of variable; of cells, the cell's.
     block_stack: the `with` blocks that have been entered, each with the index of its instruction.
+    handled: the exceptions that are being handled in this function, the outermost first.
     output: what the whole translation makes.
     """
 
@@ -74,6 +84,7 @@ class InstructionTranslatorBase(Instructions):
         self.symbolic_locals = symbolic_locals
         self.block_stack: list[tuple[int, VariableTracker]] = []
         self.kw_names: tuple[str, ...] = ()
+        self.handled: list[ExceptionVariable] = []
         self.current_speculation = None
         self.parent = parent
         self.root: InstructionTranslatorBase = self if parent is None else parent.root
@@ -154,6 +165,9 @@ class InstructionTranslatorBase(Instructions):
         kind = value.python_type()
         if kind.__module__ == "builtins":
             return BuiltinVariable(kind, guards=value.guards)
+        made_of = getattr(value, "cls", None)
+        if isinstance(made_of, VariableTracker):
+            return made_of.with_guards(value.guards)
         if value.source is None:
             raise value.refuse("the type")
         return self.build(TypeSource(value.source), kind).with_guards(value.guards)
@@ -218,8 +232,50 @@ class InstructionTranslatorBase(Instructions):
         method = getattr(self, inst.opname, None)
         if method is None:
             raise unimplemented(f"instruction {inst.opname}")
-        method(inst)
+        try:
+            method(inst)
+        except ObservedException as error:
+            self._handle(inst, error)
         return self.result is None and self.yielded is None
+
+    def handled_exception(self) -> ExceptionVariable | None:
+        """The exception that is being handled, here or by who called this function."""
+        if self.handled:
+            return self.handled[-1]
+        return None if self.parent is None else self.parent.handled_exception()
+
+    def _handle(self, inst: Instruction, error: ObservedException) -> None:
+        """Go on where the function handles an exception that the instruction has raised."""
+        value: ExceptionVariable = error.value
+        if not error.again:
+            self._note_raised(value)
+            error.again = True
+        entry = handler_of(self.f_code, inst.index)
+        if entry is None:
+            raise error
+        self.caught(inst, value)
+        del self.stack[entry.depth :]
+        if entry.lasti:
+            self.push(ConstantVariable(inst.offset))
+        self.push(value)
+        self.kw_names = ()
+        self.instruction_pointer = entry.target
+
+    def _note_raised(self, value: ExceptionVariable) -> None:
+        effects = self.output.side_effects
+        effects.store_attr(value, "__traceback__", TracebackVariable())
+        context = self.handled_exception()
+        if context is None or context.identity is value.identity:
+            return
+        before: VariableTracker | None = context
+        while before is not None:
+            before = effects.load_attr(before, "__context__")
+            if before is not None and before.identity is value.identity:
+                raise unimplemented("exceptions that are each other's context")
+        effects.store_attr(value, "__context__", context)
+
+    def caught(self, inst: Instruction, value: ExceptionVariable) -> None:
+        """An exception of the instruction is caught in this function."""
 
     def run(self) -> None:
         """Interpret until the function returns."""
@@ -262,6 +318,8 @@ class InstructionTranslator(InstructionTranslatorBase):
         self.f_builtins: dict[str, Any] = builtins_of(function)
         self.break_at = break_at
         self.f_locals = f_locals
+        self.raised_at: dict[object, int] = {}
+        """For each exception that was caught here, the instruction that first raised it."""
         self._add_free_variables(function, f_locals)
 
     def _add_free_variables(self, function: types.FunctionType, f_locals: dict[str, Any]) -> None:
@@ -274,6 +332,14 @@ class InstructionTranslator(InstructionTranslatorBase):
             )
             self.symbolic_locals[name] = tracker
             self.output.remember_variable(cell, tracker)
+
+    def caught(self, inst: Instruction, value: ExceptionVariable) -> None:
+        self.raised_at.setdefault(value.identity, inst.index)
+
+    def _exception_before(self, error: Unsupported) -> int | None:
+        """The instruction that raised what is being handled, or passed on; None: nothing is."""
+        first = self.handled[0] if self.handled else getattr(error, "value", None)
+        return None if first is None else self.raised_at.get(first.identity)
 
     def cleanup(self) -> None:
         """Let go of the program's objects, and of itself; see `OutputGraph.cleanup`."""
@@ -302,6 +368,9 @@ class InstructionTranslator(InstructionTranslatorBase):
                 more = self.step()
             except Unsupported as error:
                 reason = error.msg
+                raised_at = self._exception_before(error)
+                if raised_at is not None and raised_at != at:
+                    raise RestartAnalysis(raised_at, reason) from None
                 if blocks:
                     raise RestartAnalysis(blocks[0][0], reason) from None
                 if self.output.tainted:

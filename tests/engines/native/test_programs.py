@@ -17,7 +17,7 @@ NO_GRAPH = {"alias", "isinst"}
 """Nothing is computed in them."""
 
 BROKEN = {
-    "break_body", "break_expr", "loop_break", "try", "with_break", "raise", "opfail", "data",
+    "break_body", "break_expr", "loop_break", "with_break", "raise", "opfail", "data",
     "nested_break", "class_made", "parent_method", "wrong_calls", "cell_on_the_stack",
 }  # fmt: skip
 """In these the graph breaks."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from stepper.engines.native.instructions.calls import CallInstructions
 from stepper.engines.native.instructions.flow import FlowInstructions
+from stepper.engines.native.instructions.raising import RaisingInstructions
 
 
-class Instructions(CallInstructions, FlowInstructions):
+class Instructions(CallInstructions, FlowInstructions, RaisingInstructions):
     """All of them."""

@@ -70,6 +70,9 @@ class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstruct
                 self.UNARY_POSITIVE(inst)
             case 6:  # INTRINSIC_LIST_TO_TUPLE
                 self.LIST_TO_TUPLE(inst)
+            case 3:  # INTRINSIC_STOPITERATION_ERROR
+                if self.stack[-1].python_type() is StopIteration:
+                    raise unimplemented("StopIteration in a generator")
             case _:
                 raise unimplemented(f"CALL_INTRINSIC_1 {inst.arg}")
 

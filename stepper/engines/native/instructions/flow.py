@@ -12,6 +12,7 @@ from stepper.engines.native.variables.base import (
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.ctx_manager import ContextManagerVariable
 from stepper.engines.native.variables.iter import IteratorVariable, iterate
+from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable
 
 
 class FlowInstructions(OperatorInstructions):
@@ -88,6 +89,12 @@ class FlowInstructions(OperatorInstructions):
 
     def BEFORE_WITH(self, inst: Instruction) -> None:
         manager = self.pop()
+        if isinstance(manager, UserDefinedObjectVariable):
+            leave = manager.bound_special(self, "__exit__")  # type: ignore[arg-type]
+            value = manager.special(self, "__enter__", [])  # type: ignore[arg-type]
+            self.push(leave)
+            self.push(value)
+            return
         if not isinstance(manager, ContextManagerVariable):
             raise unimplemented(f"a with block of {manager.describe()}")
         exit_function, value = manager.enter(self)  # type: ignore[arg-type]

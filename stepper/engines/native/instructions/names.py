@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any
 
 from stepper.engines.native import opcodes
@@ -123,9 +124,6 @@ class NameInstructions(TranslatorState):
             return wrap_constant(value)
         return ConstantVariable(value)  # a code object, for MAKE_FUNCTION
 
-    def LOAD_ASSERTION_ERROR(self, inst: Instruction) -> None:
-        raise unimplemented("an assertion that fails")
-
     # --- global variables
 
     def LOAD_GLOBAL(self, inst: Instruction) -> None:
@@ -169,7 +167,9 @@ class NameInstructions(TranslatorState):
         module = self.f_globals.get("__name__")
         known = sys.modules.get(module) if type(module) is str else None
         if known is None or getattr(known, "__dict__", None) is not self.f_globals:
-            raise unimplemented(f"global variables of {module}, which is no module")
+            module = _module_of(self.f_globals)
+        if module is None:
+            raise unimplemented("global variables of what is no module")
         return GlobalSource(name, str(module), self.f_globals)
 
     def STORE_GLOBAL(self, inst: Instruction) -> None:
@@ -188,3 +188,15 @@ class NameInstructions(TranslatorState):
 
     def IMPORT_FROM(self, inst: Instruction) -> None:
         self.push(self.stack[-1].var_getattr(self, inst.argval))  # type: ignore[arg-type]
+
+
+def _module_of(namespace: dict[str, Any]) -> str | None:
+    """The name by which the module with these variables was imported, where it calls itself
+    otherwise, as `_collections_abc` does."""
+    modules = dict(sys.modules).items()
+    return next((name for name, each in modules if vars_of(each) is namespace), None)
+
+
+def vars_of(module: object) -> object:
+    """A module's variables; None: it is something else in a module's place."""
+    return module.__dict__ if type(module) is types.ModuleType else None

@@ -152,6 +152,9 @@ class OperatorInstructions(TranslatorState):
         value, owner = self.popn(2)
         owner.var_setattr(self, inst.argval, value)
 
+    def DELETE_ATTR(self, inst: Instruction) -> None:
+        self.pop().var_delattr(self, inst.argval)
+
     def LOAD_SUPER_ATTR(self, inst: Instruction) -> None:
         _, typevar, objvar = self.popn(3)
         found = self._attribute(SuperVariable(typevar, objvar), inst.argval)

@@ -16,6 +16,7 @@ class TranslatorState:
         stack: list[VariableTracker]
         symbolic_locals: dict[str, VariableTracker]
         block_stack: list[tuple[int, VariableTracker]]
+        handled: list[Any]
         kw_names: tuple[str, ...]
         f_code: Any
         f_globals: dict[str, Any]

@@ -135,6 +135,10 @@ class VariableTracker:
         """`value.name = value`."""
         raise self.refuse(f"assignment to attribute {name}")
 
+    def var_delattr(self, tx: InstructionTranslatorBase, name: str) -> None:
+        """`del value.name`."""
+        raise self.refuse(f"deletion of attribute {name}")
+
     def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
         """`[*value]`."""
         raise self.refuse("iteration")

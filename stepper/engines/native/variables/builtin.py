@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 import builtins
 import functools
+import inspect
 import math
 import operator
 import types
@@ -12,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.engines.native.exc import unimplemented
+from stepper.engines.native.exc import ObservedException, unimplemented
 from stepper.engines.native.variables import dicts, iter, lists
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
+from stepper.engines.native.variables.exceptions import ExceptionVariable, observed, observed_error
 from stepper.engines.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
 from stepper.engines.native.variables.tensor import TensorVariable
+from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
@@ -67,7 +71,7 @@ def fold(
     try:
         result = function(*values, **named)
     except Exception as error:
-        raise unimplemented(f"{type(error).__name__}: {error}") from None
+        raise observed_error(error) from None
     return wrap_constant(result, options["guards"])
 
 
@@ -148,6 +152,14 @@ def binary_op(
     """An operator of two values, comparisons included."""
     if operation is operator.getitem:
         return a.getitem(tx, b)
+    method = _SPECIAL.get(operation)
+    if method is not None and isinstance(a, UserDefinedObjectVariable) and a.has_special(method):
+        if a.python_type() is not b.python_type() and isinstance(b, UserDefinedObjectVariable):
+            raise a.refuse("an operator with an object of another class")
+        result = a.special(tx, method, [b])
+        if isinstance(result, ConstantVariable) and result.value is NotImplemented:
+            raise a.refuse("an operator that is not implemented")
+        return result
     if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
         for each in (a, b):
             if not isinstance(each, TensorVariable | SymNodeVariable) and not (
@@ -188,12 +200,17 @@ def binary_op(
             return dicts.ConstDictVariable.new({**a.items, **b.items}, options["guards"])
     immutable = a.mutation_type is None and b.mutation_type is None
     if immutable and a.is_python_constant() and b.is_python_constant():
-        return fold(_NOT_IN_PLACE.get(operation, operation), [a, b], {})
+        if operation not in _NOT_IN_PLACE:
+            return fold(operation, [a, b], {})
+        try:
+            return fold(_NOT_IN_PLACE[operation], [a, b], {})
+        except ObservedException as error:  # its text names the other operator
+            raise unimplemented(error.msg) from None
     if isinstance(a, ConstantVariable) and a.python_type() is str and operation is operator.mod:
         return fold(operation, [a, b], {})
     if operation in (operator.eq, operator.ne) and (
-        isinstance(a, ConstantVariable) and a.value is None
-    ) | (isinstance(b, ConstantVariable) and b.value is None):
+        isinstance(a, ConstantVariable) is not isinstance(b, ConstantVariable)
+    ):
         builtin_types = (lists.BaseListVariable, dicts.ConstDictVariable, ConstantVariable)
         if isinstance(a, builtin_types) and isinstance(b, builtin_types):
             return ConstantVariable(operation is operator.ne, **options)
@@ -202,6 +219,14 @@ def binary_op(
         if None not in known:
             return ConstantVariable((known[0] is known[1]) is (operation is operator.eq), **options)
     raise unimplemented(f"operator {operation.__name__} of {a.describe()} and {b.describe()}")
+
+
+_SPECIAL: dict[Any, str] = {
+    getattr(operator, name): f"__{name.strip('_')}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_",
+                 "xor", "lshift", "rshift", "lt", "le", "gt", "ge", "eq")
+}  # fmt: skip
+"""The methods of operators that an object's class may have; in-place ones are left to Python."""
 
 
 def identity_of(tracker: VariableTracker) -> Any:
@@ -294,7 +319,9 @@ def _next(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker 
     found = args[0].next_variable(tx)
     if found is None:
         if len(args) == 1:
-            raise unimplemented("StopIteration")
+            if not args[0].ends_with_none(tx):
+                raise args[0].refuse("what is returned at the end")
+            raise observed(StopIteration)
         return args[1]
     return found
 
@@ -423,12 +450,16 @@ def class_of(tracker: VariableTracker) -> type:
     return found
 
 
+_NO_HOOK: Any = object.__dict__["__subclasshook__"]
+
+
 def is_subclass(kind: type, of: type) -> bool:
     """`issubclass`, where it runs nobody's code."""
+    hook: Any = inspect.getattr_static(of, "__subclasshook__")
+    if type(of) is abc.ABCMeta and of in kind.__mro__ and hook is _NO_HOOK:
+        return True
     if of is torch.nn.Parameter or type(of) is type or isinstance(of, type(torch.Tensor)):
         return of in kind.__mro__
-    import abc
-
     if type(of) is abc.ABCMeta and of.__module__ in ("collections.abc", "numbers", "typing"):
         return issubclass(kind, of)
     raise unimplemented(f"isinstance with {of.__name__}, whose class is {type(of).__name__}")
@@ -436,6 +467,8 @@ def is_subclass(kind: type, of: type) -> bool:
 
 @handles(str)
 def _str(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    if isinstance(args[0], ExceptionVariable):
+        return args[0].text(tx)
     value = getattr(args[0], "value", None)
     if not isinstance(value, type) or type(value).__repr__ is not type.__repr__:
         return None

@@ -13,12 +13,12 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepper import _C
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import AttributeMutationNew, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.dicts import ConstDictVariable, key_of
+from stepper.engines.native.variables.exceptions import make_instance
 from stepper.engines.native.variables.lists import TupleVariable, bound_method
 from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.engines.native.variables.user_defined import UserDefinedClassVariable
@@ -56,14 +56,6 @@ def is_model_output(kind: type) -> bool:
 def is_slot(value: object) -> bool:
     """Whether a class attribute is no value."""
     return type(value) is types.MemberDescriptorType
-
-
-def make_instance(kind: Any, *values: Any) -> Any:
-    """Call a class; nothing is captured under it."""
-    return kind(*values)
-
-
-_C.set_skip(make_instance.__code__, "recursive")
 
 
 class DataClassClassVariable(UserDefinedClassVariable):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import GetItemSource, Source
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.dicts import key_of
+from stepper.engines.native.variables.exceptions import observed
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
@@ -54,7 +54,7 @@ class DictContentsVariable(VariableTracker):
     def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
         assert self.source is not None
         if not self.contains(tx, key):
-            raise unimplemented(f"KeyError: {key_of(key)!r}")
+            raise observed(KeyError, key_of(key))
         found = dict.__getitem__(self.value, key_of(key))
         return tx.build(GetItemSource(self.source, key_of(key)), found).with_guards(
             self.guards | key.guards

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.variables.base import Guards, ValueMutationNew, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable, is_constant, wrap_constant
+from stepper.engines.native.variables.exceptions import observed
 from stepper.engines.native.variables.lists import TupleVariable, bound_method
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class ConstDictVariable(VariableTracker):
     def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
         found = self.items.get(key_of(key))
         if found is None:
-            raise unimplemented(f"KeyError: {key_of(key)!r}")
+            raise observed(KeyError, key_of(key))
         return tx.realize(found).with_guards(self.guards | key.guards)
 
     def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
@@ -102,7 +103,7 @@ class ConstDictVariable(VariableTracker):
                 items = dict(self.items)
                 popped = items.pop(key_of(key), args[1] if len(args) == 2 else None)
                 if popped is None:
-                    raise unimplemented(f"KeyError: {key_of(key)!r}")
+                    raise observed(KeyError, key_of(key))
                 if len(items) != len(self.items):
                     self.become(tx, items, name, key)
                 return tx.realize(popped).with_guards(options["guards"])
@@ -125,7 +126,7 @@ class ConstDictVariable(VariableTracker):
             case "__delitem__", [key]:
                 items = dict(self.items)
                 if key_of(key) not in items:
-                    raise unimplemented(f"KeyError: {key_of(key)!r}")
+                    raise observed(KeyError, key_of(key))
                 del items[key_of(key)]
                 self.become(tx, items, name, key)
                 return none

@@ -1,15 +1,41 @@
-"""Exceptions: they are made, and then raising them ends the capture."""
+"""Exceptions that are made, raised and caught while tracing.
+
+What an instruction raises travels as an `ObservedException` to the handler that the exception
+table names, in this function or in one that called it, as in CPython. One that no handler of the
+frame catches is a graph break before the instruction that raises it, which then does so itself.
+
+An exception that was raised has a traceback, and that shows lines and frames that have not run. So
+it can be asked for all but that, and cannot leave the captured part: where it would, or where the
+graph breaks while it is handled, the break is before the instruction that raised it.
+"""
 
 from __future__ import annotations
 
+import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepper.engines.native.variables.base import VariableTracker
+from stepper import _C
+from stepper.engines.native.exc import ObservedException, Unsupported, unimplemented
+from stepper.engines.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.engines.native.variables.constant import ConstantVariable, is_constant
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+
+_WITH_FIELDS = (
+    ImportError, OSError, SyntaxError, UnicodeError, SystemExit, StopIteration, BaseExceptionGroup,
+)  # fmt: skip
+"""Classes whose instances get more than `args` from their arguments."""
+
+_KNOWN = frozenset(
+    {
+        TypeError, ValueError, KeyError, IndexError, ZeroDivisionError, OverflowError,
+        ArithmeticError,
+    }
+)  # fmt: skip
+"""Classes of what operations on constants raise that is the same when it is raised again."""
 
 
 class ExceptionClassVariable(VariableTracker):
@@ -28,6 +54,9 @@ class ExceptionClassVariable(VariableTracker):
     def python_type(self) -> type:
         return type
 
+    def truth(self, tx: InstructionTranslatorBase) -> bool:
+        return True
+
     def call_function(
         self,
         tx: InstructionTranslatorBase,
@@ -36,7 +65,9 @@ class ExceptionClassVariable(VariableTracker):
     ) -> VariableTracker:
         if kwargs:
             raise self.refuse("a call with keyword arguments")
-        return ExceptionVariable(self.value, args, **self.propagate(self, args))
+        if issubclass(self.value, _WITH_FIELDS) and args:
+            raise self.refuse("a call with arguments")
+        return ExceptionVariable(self, args, **self.propagate(self, args))
 
     def reconstruct(self, codegen: PyCodegen) -> None:
         codegen.load_const(self.value)
@@ -45,23 +76,112 @@ class ExceptionClassVariable(VariableTracker):
 class ExceptionVariable(VariableTracker):
     """An exception that the frame made.
 
-    exc_type: its class.
+    cls: its class's tracker.
     args: the arguments.
     """
 
-    def __init__(self, exc_type: Any, args: Sequence[VariableTracker], **options: Any) -> None:
+    def __init__(
+        self, cls: VariableTracker, args: Sequence[VariableTracker], **options: Any
+    ) -> None:
+        options.setdefault("mutation_type", AttributeMutationNew())
         super().__init__(**options)
-        self.exc_type = exc_type
+        self.cls = cls
         self.args = list(args)
 
+    def describe(self) -> str:
+        return self.python_type().__qualname__
+
     def python_type(self) -> type:
-        kind: type = self.exc_type
+        kind: type = getattr(self.cls, "value")  # noqa: B009
         return kind
 
+    def truth(self, tx: InstructionTranslatorBase) -> bool:
+        if any(hasattr(self.python_type(), name) for name in ("__bool__", "__len__")):
+            raise self.refuse("the truth")
+        return True
+
     def parts(self) -> Sequence[VariableTracker]:
-        return self.args
+        return [self.cls, *self.args]
+
+    def _arguments(self, tx: InstructionTranslatorBase) -> VariableTracker:
+        from stepper.engines.native.variables.lists import TupleVariable
+
+        return TupleVariable(self.args, guards=self.guards)
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        stored = tx.output.side_effects.load_attr(self, name)
+        if stored is not None:
+            return tx.realize(stored)
+        match name:
+            case "args":
+                return self._arguments(tx)
+            case "__cause__" | "__context__" | "__traceback__":
+                return ConstantVariable(None)
+            case "__suppress_context__":
+                return ConstantVariable(False)
+            case "__class__":
+                return self.cls
+        raise self.refuse(f"attribute {name}")
+
+    def text(self, tx: InstructionTranslatorBase) -> VariableTracker:
+        """`str(exception)`."""
+        from stepper.engines.native.variables.builtin import fold
+
+        kind: Any = self.python_type()
+        if kind.__str__ not in (BaseException.__str__, KeyError.__str__):
+            raise self.refuse("the text")
+        arguments = [tx.realize(arg) for arg in self.args]
+        if len(arguments) == 1 and isinstance(arguments[0], ConstantVariable):
+            return fold(repr if kind.__str__ is KeyError.__str__ else str, arguments, {})
+        return ConstantVariable("") if not arguments else fold(str, [self._arguments(tx)], {})
 
     def reconstruct(self, codegen: PyCodegen) -> None:
-        codegen.load_callable(self.exc_type)
+        if codegen.tx.output.side_effects.stored_names(self):
+            raise self.refuse("the traceback")
+        codegen.load_callable(make_instance)
+        codegen(self.cls)
         codegen.foreach(self.args)
-        codegen.call(len(self.args))
+        codegen.call(1 + len(self.args))
+
+
+class TracebackVariable(VariableTracker):
+    """The traceback of an exception that was raised while tracing: nobody may look at it."""
+
+    def describe(self) -> str:
+        return "a traceback"
+
+    def python_type(self) -> type:
+        return types.TracebackType
+
+
+def make_instance(kind: Any, *args: Any) -> Any:
+    """Call a class; nothing is captured under it."""
+    return kind(*args)
+
+
+_C.set_skip(make_instance.__code__, "recursive")
+
+
+def is_exception_class(tracker: VariableTracker) -> bool:
+    """Whether a tracker stands for a class of exceptions."""
+    value = getattr(tracker, "value", None)
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+def raised(value: ExceptionVariable, *, again: bool = False) -> ObservedException:
+    """To be raised where the program raises an exception; `again`: it goes on with one."""
+    text = [repr(arg.value) for arg in value.args if isinstance(arg, ConstantVariable)]
+    return ObservedException(value, f"{value.describe()}({', '.join(text)}) is raised", again=again)
+
+
+def observed(kind: type[BaseException], *args: Any) -> ObservedException:
+    """To be raised where an operation of the program raises an exception of these constants."""
+    trackers = [ConstantVariable(arg) for arg in args]
+    return raised(ExceptionVariable(ExceptionClassVariable(kind), trackers))
+
+
+def observed_error(error: Exception) -> Unsupported:
+    """To be raised where an operation on the program's own constants has raised."""
+    if type(error) in _KNOWN and all(map(is_constant, error.args)):
+        return observed(type(error), *error.args)
+    return unimplemented(f"{type(error).__name__}: {error}")

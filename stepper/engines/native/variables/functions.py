@@ -130,6 +130,11 @@ class UserFunctionVariable(BaseUserFunctionVariable):
             return ConstantVariable(self.fn.__code__, guards=self.guards)
         raise self.refuse(f"attribute {name}")
 
+    def has_attribute(self, tx: InstructionTranslatorBase, name: str) -> bool:
+        """Whether it has the attribute, which all functions have."""
+        self.var_getattr(tx, name)
+        return True
+
     def closure(self, tx: InstructionTranslatorBase) -> tuple[CellVariable, ...]:
         cells = self.fn.__closure__ or ()
         names = self.fn.__code__.co_freevars

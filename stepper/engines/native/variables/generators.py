@@ -9,6 +9,8 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any
 
+from stepper.engines.native.exc import ObservedException, unimplemented
+from stepper.engines.native.opcodes import handler_of, listing
 from stepper.engines.native.variables.base import ValueMutationNew, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.iter import IteratorVariable
@@ -25,12 +27,20 @@ class LocalGeneratorObjectVariable(IteratorVariable):
 
     code: its code.
     state: translator, instruction, stack, locals and blocks as they are now; None: it has ended.
+    returned: what it returned in the end.
     """
 
-    def __init__(self, code: types.CodeType, state: Any, **options: Any) -> None:
+    def __init__(
+        self,
+        code: types.CodeType,
+        state: Any,
+        returned: VariableTracker | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
         self.code = code
         self.state = state
+        self.returned = returned
 
     @classmethod
     def begin(cls, tx: InliningInstructionTranslator) -> LocalGeneratorObjectVariable:
@@ -55,17 +65,48 @@ class LocalGeneratorObjectVariable(IteratorVariable):
         running.instruction_pointer = at
         running.stack, running.block_stack = list(stack), list(blocks)
         running.symbolic_locals = dict(symbolic_locals)
-        running.run_inlined()
+        running.handled = []
+        try:
+            running.run_inlined()
+        except ObservedException as error:
+            if error.value.python_type() is StopIteration:
+                raise unimplemented("StopIteration in a generator") from None
+            self._becomes(tx, None, None)
+            raise
         value = running.yielded
         running.yielded = None
         if value is not None:
             running.push(ConstantVariable(None))  # what `send` would give
         state = _snapshot(running) if value is not None else None
+        if value is not None and running.handled:
+            raise self.refuse("a value that is given while an exception is handled, iteration")
+        self._becomes(tx, state, running.result)
+        return None if value is None else value.with_guards(self.guards)
+
+    def _becomes(
+        self, tx: InstructionTranslatorBase, state: Any, returned: VariableTracker | None
+    ) -> None:
         new = LocalGeneratorObjectVariable(
-            self.code, state, guards=self.guards, mutation_type=self.mutation_type
+            self.code, state, returned, guards=self.guards, mutation_type=self.mutation_type
         )
         tx.output.side_effects.mutate(self, new, "next")
-        return None if value is None else value.with_guards(self.guards)
+
+    def ends_with_none(self, tx: InstructionTranslatorBase) -> bool:
+        newest = tx.output.side_effects.latest(self)
+        returned = newest.returned if isinstance(newest, LocalGeneratorObjectVariable) else None
+        return isinstance(returned, ConstantVariable) and returned.value is None
+
+    @property
+    def would_run_when_closed(self) -> bool:
+        """Whether it has been left within a `try` or `with` block, which it would leave when it is
+        let go."""
+        if self.state is None:
+            return False
+        entry = handler_of(self.code, self.state[1] - 1)
+        if entry is None:
+            return False
+        first = listing(self.code).instructions[entry.target]
+        return first.opname != "CALL_INTRINSIC_1"  # the generator's own, which only passes on
 
 
 def _snapshot(tx: InliningInstructionTranslator) -> Any:

@@ -33,6 +33,10 @@ class IteratorVariable(VariableTracker):
         """The next value, None: there is none."""
         raise NotImplementedError
 
+    def ends_with_none(self, tx: InstructionTranslatorBase) -> bool:
+        """Whether nothing comes with the StopIteration at its end, where it is now."""
+        return True
+
     def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
         values = []
         current: IteratorVariable = self

@@ -16,6 +16,7 @@ from stepper.engines.native.variables.base import (
     VariableTracker,
 )
 from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.exceptions import observed, observed_error
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
@@ -66,8 +67,9 @@ class BaseListVariable(VariableTracker):
         guards = self.guards | key.guards
         try:
             found = self.items[index]
-        except IndexError as error:
-            raise unimplemented(f"IndexError: {error}") from None
+        except IndexError:
+            name = "tuple" if issubclass(self.kind, tuple) else self.kind.__name__
+            raise observed(IndexError, f"{name} index out of range") from None
         if isinstance(index, slice):
             if type(self) is TupleVariable and range(len(self.items))[index] == range(
                 len(self.items)
@@ -178,7 +180,7 @@ class ListVariable(BaseListVariable):
         try:
             items[index] = value.unpack(tx) if isinstance(index, slice) else value
         except (IndexError, ValueError) as error:
-            raise unimplemented(f"{type(error).__name__}: {error}") from None
+            raise observed_error(error) from None
         self.become(tx, items, "setitem", key, value)
 
     def call_method(
@@ -206,7 +208,7 @@ class ListVariable(BaseListVariable):
                 try:
                     taken = items.pop(index_of(at))
                 except IndexError as error:
-                    raise unimplemented(f"IndexError: {error}") from None
+                    raise observed_error(error) from None
                 self.become(tx, items, name, *args)
                 return tx.realize(taken).with_guards(self.guards)
             case "clear", []:
@@ -227,7 +229,7 @@ class ListVariable(BaseListVariable):
                 try:
                     del items[index_of(at)]
                 except IndexError as error:
-                    raise unimplemented(f"IndexError: {error}") from None
+                    raise observed_error(error) from None
                 self.become(tx, items, name, at)
                 return none
         return super().call_method(tx, name, args, kwargs)
@@ -352,7 +354,7 @@ def compare_sequences(
         try:
             return ConstantVariable(bool(operation(left, right)), **options)
         except TypeError as error:
-            raise unimplemented(f"TypeError: {error}") from None
+            raise observed_error(error) from None
     if operation not in (operator.eq, operator.ne):
         raise a.refuse("comparison")
     kinds = {a.python_type(), b.python_type()}

@@ -6,11 +6,11 @@ import os
 import types
 from typing import TYPE_CHECKING, Any
 
-from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.exceptions import observed
 from stepper.engines.native.variables.functions import BoundBuiltinMethod
 from stepper.engines.native.variables.user_defined import lookup
 
@@ -87,7 +87,7 @@ class EnvironVariable(VariableTracker):
     def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
         found = self._value(tx, key)
         if found.value is None:
-            raise unimplemented(f"KeyError: {key.as_python_constant()!r}")
+            raise observed(KeyError, key.as_python_constant())
         return found
 
     def _value(self, tx: InstructionTranslatorBase, key: VariableTracker) -> ConstantVariable:

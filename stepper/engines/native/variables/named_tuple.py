@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.variables.base import Guards, VariableTracker
 from stepper.engines.native.variables.constant import wrap_constant
-from stepper.engines.native.variables.data_class import make_instance
+from stepper.engines.native.variables.exceptions import make_instance
 from stepper.engines.native.variables.lists import TupleVariable
 from stepper.engines.native.variables.user_defined import UserDefinedClassVariable
 

@@ -15,12 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.engines.native.exc import Unsupported, unimplemented
+from stepper.engines.native.exc import Unsupported
 from stepper.engines.native.guard_builder import GuardBuilder
-from stepper.engines.native.source import AttrSource, GetItemSource, InstanceAttrSource, TypeSource
+from stepper.engines.native.source import (
+    AttrSource,
+    GetItemSource,
+    InstanceAttrSource,
+    Source,
+    TypeSource,
+)
 from stepper.engines.native.variables import dict_contents
 from stepper.engines.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.exceptions import observed
 from stepper.engines.native.variables.functions import (
     BaseUserFunctionVariable,
     BoundBuiltinMethod,
@@ -87,7 +94,9 @@ class UserDefinedClassVariable(UserDefinedVariable):
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
-        raise unimplemented(f"an instance of {self.value.__qualname__}")
+        from stepper.engines.native.variables.new_object import make_new
+
+        return make_new(tx, self, args, kwargs)
 
 
 class UserDefinedObjectVariable(UserDefinedVariable):
@@ -97,6 +106,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     """
 
     generic_setattr_method: Any = staticmethod(object.__setattr__)
+    is_new = False
+    """Whether the frame made it: it has the attributes that the frame stored, and no others."""
 
     def describe(self) -> str:
         name = f"object of class {type(self.value).__qualname__}"
@@ -114,6 +125,10 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if self.source is None:
             raise self.refuse("attributes")
         return self.source
+
+    def class_source(self) -> Source:
+        """Where its class is found."""
+        return TypeSource(self._source())
 
     def has_getattribute(self) -> bool:
         """Whether its class has a method of its own for reading attributes."""
@@ -145,7 +160,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             return tx.realize(stored).with_guards(self.guards)
         if self.has_getattribute():
             arguments: list[VariableTracker] = [ConstantVariable(name)]
-            return self._special(tx, "__getattribute__", arguments)
+            return self.special(tx, "__getattribute__", arguments)
         return self.generic_getattr(tx, name)
 
     def generic_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
@@ -161,13 +176,12 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         of_class = lookup(kind.__mro__, name)
         if of_class is not _MISSING and is_data_descriptor(of_class):
             return self.data_descriptor(tx, name, of_class)
-        fields = self.instance_dict() if kind.__dictoffset__ else {}
-        source = self._source()
-        if name in fields:
-            own = InstanceAttrSource if self.has_getattribute() else AttrSource
-            return tx.build(own(source, name), fields[name]).with_guards(self.guards)
         guards: Guards = NO_GUARDS
-        if kind.__dictoffset__:
+        if kind.__dictoffset__ and not self.is_new:
+            source, fields = self._source(), self.instance_dict()
+            if name in fields:
+                own = InstanceAttrSource if self.has_getattribute() else AttrSource
+                return tx.build(own(source, name), fields[name]).with_guards(self.guards)
             guards = tx.output.install_guard(
                 source, GuardBuilder.HASATTR, (name, False), name=source.name()
             )
@@ -188,7 +202,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     ) -> VariableTracker:
         """What a property, or another data descriptor of the class, gives."""
         if type(descriptor) is property and type(descriptor.fget) is types.FunctionType:
-            source = AttrSource(AttrSource(TypeSource(self._source()), name), "fget")
+            source = AttrSource(AttrSource(self.class_source(), name), "fget")
             function = tx.build(source, descriptor.fget)
             return function.call_function(tx, [self], {})
         if type(descriptor) is types.MemberDescriptorType:  # a slot
@@ -208,13 +222,11 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             raise self.refuse(f"attribute {name}")
         kind = next(cls for cls in mro if name in cls.__dict__)
         index = type(self.value).__mro__.index(kind)
-        base = AttrSource(TypeSource(self._source()), "__mro__")
-        where = GetItemSource(base, index)
-        of_type = TypeSource(self._source()) if index == 0 else where
+        of_type: Source = self.class_source()
         # `type(x).f` finds what the first class of the order has, unless that is asked for.
         first = next(cls for cls in type(self.value).__mro__ if name in cls.__dict__)
-        if first is kind:
-            of_type = TypeSource(self._source())
+        if index and first is not kind:
+            of_type = GetItemSource(AttrSource(of_type, "__mro__"), index)
         source = AttrSource(of_type, name)
         if type(found) is staticmethod:
             return tx.build(source, found.__func__).with_guards(self.guards)
@@ -223,7 +235,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             if not isinstance(function, BaseUserFunctionVariable):
                 raise self.refuse(f"method {name}")
             options = self.propagate(self, function)
-            plain = first is kind and not self.has_getattribute()
+            plain = first is kind and not self.has_getattribute() and self.source is not None
             own = AttrSource(self._source(), name) if plain else None
             return UserMethodVariable(function, self, source=own, **options)
         if found is dict.__dict__.get(name, _MISSING) and name in dict_contents.METHODS:
@@ -241,7 +253,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def var_setattr(self, tx: InstructionTranslatorBase, name: str, value: VariableTracker) -> None:
         if self.has_setattr():
-            self._special(tx, "__setattr__", [ConstantVariable(name), value])
+            self.special(tx, "__setattr__", [ConstantVariable(name), value])
         else:
             self.generic_setattr(tx, name, value)
 
@@ -256,7 +268,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         kind = type(self.value)
         of_class = lookup(kind.__mro__, name)
         if type(of_class) is property and type(of_class.fset) is types.FunctionType:
-            source = AttrSource(AttrSource(TypeSource(self._source()), name), "fset")
+            source = AttrSource(AttrSource(self.class_source(), name), "fset")
             tx.build(source, of_class.fset).call_function(tx, [self, value], {})
             return
         in_slot = type(of_class) is types.MemberDescriptorType
@@ -288,31 +300,38 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     ) -> VariableTracker:
         return self.var_getattr(tx, name).call_function(tx, args, kwargs)
 
-    def _special(
+    def special(
         self, tx: InstructionTranslatorBase, name: str, args: list[VariableTracker]
     ) -> VariableTracker:
-        if type(lookup(type(self.value).__mro__, name)) is not types.FunctionType:
+        return self.bound_special(tx, name).call_function(tx, args, {})
+
+    def bound_special(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        """A method that Python looks for in the class only, bound."""
+        if not self.has_special(name):
             raise self.refuse(f"method {name}")
-        method = self.attribute_of_class(tx, name, type(self.value).__mro__)
-        return method.call_function(tx, args, {})
+        return self.attribute_of_class(tx, name, type(self.value).__mro__)
+
+    def has_special(self, name: str) -> bool:
+        """Whether its class has such a method, written in Python."""
+        return type(lookup(type(self.value).__mro__, name)) is types.FunctionType
 
     def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
-        return self._special(tx, "__getitem__", [key])
+        return self.special(tx, "__getitem__", [key])
 
     def setitem(
         self, tx: InstructionTranslatorBase, key: VariableTracker, value: VariableTracker
     ) -> None:
-        self._special(tx, "__setitem__", [key, value])
+        self.special(tx, "__setitem__", [key, value])
 
     def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
-        return self._special(tx, "__contains__", [item]).truth(tx)
+        return self.special(tx, "__contains__", [item]).truth(tx)
 
     def length(self, tx: InstructionTranslatorBase) -> VariableTracker:
         """`len(object)`."""
-        return self._special(tx, "__len__", [])
+        return self.special(tx, "__len__", [])
 
     def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
-        return self._special(tx, "__iter__", []).unpack(tx)
+        return self.special(tx, "__iter__", []).unpack(tx)
 
 
 class InstanceDictVariable(VariableTracker):
@@ -342,7 +361,7 @@ class InstanceDictVariable(VariableTracker):
 
     def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
         if not self.contains(tx, key):
-            raise unimplemented(f"KeyError: {key.as_python_constant()!r}")
+            raise observed(KeyError, key.as_python_constant())
         return self.obj.generic_getattr(tx, key.as_python_constant()).with_guards(self.guards)
 
     def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:

@@ -1,0 +1,123 @@
+"""Objects of the program's classes that the frame makes.
+
+Making one runs `__new__`, which is `object`'s, and `__init__`, which is interpreted. What is stored
+in the object is a pending change like any other; where the object is needed, transformed code makes
+an empty one and puts into it what it has then. A class with a metaclass, or with a `__new__` or a
+`__del__`, could do more than that, and is refused; the metaclass of abstract classes does not.
+"""
+
+from __future__ import annotations
+
+import abc
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from stepper.engines.native.source import Source
+from stepper.engines.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.exceptions import ExceptionVariable
+from stepper.engines.native.variables.user_defined import (
+    UserDefinedClassVariable,
+    UserDefinedObjectVariable,
+    lookup,
+)
+
+if TYPE_CHECKING:
+    from stepper.engines.native.codegen import PyCodegen
+    from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+
+
+class NewObjectVariable(UserDefinedObjectVariable):
+    """An object that the frame made.
+
+    value: an empty instance of its class, which stands for it while tracing.
+    cls: its class.
+    """
+
+    is_new = True
+
+    def __init__(self, value: Any, cls: UserDefinedClassVariable, **options: Any) -> None:
+        super().__init__(value, **options)
+        self.cls = cls
+
+    def class_source(self) -> Source:
+        if self.cls.source is None:
+            raise self.refuse("the class")
+        return self.cls.source
+
+    def var_delattr(self, tx: InstructionTranslatorBase, name: str) -> None:
+        plain = lookup(type(self.value).__mro__, "__delattr__") is object.__delattr__
+        if not plain or tx.output.side_effects.load_attr(self, name) is None:
+            raise self.refuse(f"deletion of attribute {name}")
+        tx.output.side_effects.delete_attr(self, name)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.cls]
+
+    def begin(self, codegen: PyCodegen) -> None:
+        """Push the object, empty."""
+        codegen.load_callable(object.__new__)
+        codegen(self.cls)
+        codegen.call(1)
+
+    def fill(self, codegen: PyCodegen, variable: str) -> None:
+        """Store what the object has, which is in the variable."""
+        for name, value in codegen.tx.output.side_effects.stored(self).items():
+            codegen.load_callable(object.__setattr__)
+            codegen.emit("LOAD_FAST", variable)
+            codegen.load_const(name)
+            codegen(value)
+            codegen.call(3)
+            codegen.pop_top()
+
+
+def make_new(
+    tx: InstructionTranslatorBase,
+    cls: UserDefinedClassVariable,
+    args: list[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+) -> VariableTracker:
+    """`cls(*args, **kwargs)`."""
+    kind = cls.value
+    mro = kind.__mro__
+    begin = lookup(mro, "__init__")
+    if issubclass(kind, BaseException):
+        return _make_exception(cls, begin, args, kwargs)
+    plain = type(kind) is type or (type(kind) is abc.ABCMeta and not kind.__abstractmethods__)
+    plain = plain and not issubclass(kind, torch.Tensor | torch.nn.Module)
+    made_by_object = lookup(mro, "__new__") is object.__dict__["__new__"]
+    if not plain or not made_by_object or cls.source is None or hasattr(kind, "__del__"):
+        raise cls.refuse("an instance")
+    by_object = begin is object.__init__ and not args and not kwargs
+    if not by_object and type(begin) is not types.FunctionType:
+        raise cls.refuse("an instance")
+    options: dict[str, Any] = VariableTracker.propagate(cls)
+    made = NewObjectVariable(
+        object.__new__(kind), cls, mutation_type=AttributeMutationNew(), **options
+    )
+    if not by_object:
+        method = made.attribute_of_class(tx, "__init__", mro)
+        result = method.call_function(tx, args, kwargs)
+        if not isinstance(result, ConstantVariable) or result.value is not None:
+            raise cls.refuse("an instance whose __init__ returns something, making")
+    return made
+
+
+def _make_exception(
+    cls: UserDefinedClassVariable,
+    begin: Any,
+    args: list[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+) -> VariableTracker:
+    kind = cls.value
+    makes = lookup(kind.__mro__, "__new__")
+    plain = (Exception, BaseException, ValueError, TypeError, RuntimeError, LookupError,
+             KeyError, IndexError, ArithmeticError, AssertionError)  # fmt: skip
+    if kwargs or makes not in [each.__dict__.get("__new__") for each in plain]:
+        raise cls.refuse("an instance")
+    if begin not in [each.__dict__.get("__init__") for each in plain]:
+        raise cls.refuse("an instance")
+    return ExceptionVariable(cls, args, **VariableTracker.propagate(cls, args))
