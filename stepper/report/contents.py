@@ -255,6 +255,7 @@ class Advice(msgspec.Struct, frozen=True):
 
     text: Told
     evidence: Told
+    """What the recording shows; empty when redacted."""
 
 
 class Recompiled(msgspec.Struct, frozen=True):
@@ -281,7 +282,8 @@ class Guard(msgspec.Struct, frozen=True):
     source: Told
     """The expression guarded; empty for global state."""
     checks: tuple[Told, ...]
-    """What it checks, as far as the compiler gives it away."""
+    """What it checks, as far as the compiler gives it away; redacted: of
+    tensors only."""
     where: Where | None
     """The program's line that it is there for."""
     line: Told
@@ -307,6 +309,7 @@ class Node(msgspec.Struct, frozen=True):
     op: Told
     target: Told
     args: Told
+    """Redacted: the nodes among them only."""
     inputs: tuple[Told, ...]
     """Names of the nodes it reads."""
     value: Told

@@ -13,6 +13,7 @@ from stepper.model import trace
 from stepper.model.trace import Translation
 from stepper.report import contents
 from stepper.report.places import Places
+from stepper.report.telling import Told
 
 _MOST = 40_000
 """Guards, nodes and instructions that are told of, or a browser gets slow; entries that come later
@@ -81,7 +82,7 @@ class Entries:
             id=guard.id,
             kind=tell.name(guard.kind),
             source=tell.source(guard.source),
-            checks=tuple(map(tell.code, use.checks)),
+            checks=tuple(self._checks(use)),
             where=where,
             line=line or tell.own(""),
             moment=self._made(guard),
@@ -93,15 +94,25 @@ class Entries:
             implied_why=tell.own(use.implied.why if use.implied is not None else ""),
         )
 
+    def _checks(self, use: GuardUse) -> Iterator[Told]:
+        tell = self._places.tell
+        for part in use.checks:
+            # What is no code of the guard's is told by us: dtype, sizes and strides of a tensor.
+            if not tell.redact:
+                yield tell.code(part)
+            elif part not in use.guard.code:
+                yield tell.sizes(part)
+
     def _node(self, node: trace.Node) -> contents.Node:
         tell = self._places.tell
         value = node_meta(node)
+        inputs = tuple(map(tell.name, node.inputs))
         return contents.Node(
             name=tell.name(node.name),
             op=tell.own(node.op),
             target=tell.name(node.target),
-            args=tell.code(node.args),
-            inputs=tuple(map(tell.name, node.inputs)),
+            args=tell.own(", ".join(inputs)) if tell.redact else tell.code(node.args),
+            inputs=inputs,
             value=tell.sizes(value) if node.meta is not None else tell.constant(value),
             source=tell.source(node.source),
             graph=tell.name(node.graph),

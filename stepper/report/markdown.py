@@ -133,7 +133,8 @@ def _recompiled(function: Recompiled, report: Report) -> Iterator[str]:
     if function.limit:
         yield f"- {span(function.limit)}"
     for advice in function.advice:
-        yield f"- advice: {span(advice.text)} (since {span(advice.evidence)})"
+        since = f" (since {span(advice.evidence)})" if advice.evidence else ""
+        yield f"- advice: {span(advice.text)}{since}"
     for each in function.recompilations[:_MOST]:
         what = "given up" if each.refused else "compiled"
         yield f"- {span(names.get(each.walk, ''))} {what} {_at(each.moment)}"

@@ -129,7 +129,8 @@ def _recompiled(number: int, function: Recompiled, links: Links) -> Html:
 
 
 def _evidence(text: str) -> Html:
-    return element("span", f"(since {text}; nobody has tried it)", class_="dim")
+    since = f"since {text}; " if text else ""
+    return element("span", f"({since}nobody has tried it)", class_="dim")
 
 
 def _tried(tried: Tried, links: Links) -> Iterator[Html]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from stepper.analysis.walks import source_in
 from stepper.client.text import instruction_text, source_line
 from stepper.model.program import Code, Instruction, PythonFrame
-from stepper.model.trace import MomentId
+from stepper.model.trace import MomentId, Phase
 from stepper.recording.reader import Recording
 from stepper.report import contents
 from stepper.report.telling import NOTHING, REDACTED, Teller, Told
@@ -75,6 +76,12 @@ class Places:
         self._moments.add(moment)
         return moment
 
+    def _row(self, row: Instruction, phase: Phase) -> Told:
+        if phase is Phase.LOOKUP and self.tell.redact:
+            # A check's argument is what it wants, as a repr of the program's.
+            return self.tell.own(f"{row.opname} {self.tell.source(source_in(row.argrepr))}")
+        return self.instruction(row)
+
     def told(self) -> Iterator[contents.Moment]:
         """The moments that were spoken of and are recorded, in order."""
         recording, tell = self.recording, self.tell
@@ -85,10 +92,11 @@ class Places:
             frame = recording.frame(found.frame)
             code = recording.code(frame.code)
             row = code.instructions[found.ip]
+            walk = recording.translation(recording.attempt(frame.attempt).translation)
             yield contents.Moment(
                 moment=moment,
-                walk=recording.attempt(frame.attempt).translation,
+                walk=walk.id,
                 where=self.where(code.filename, row.line, code.label),
-                instruction=self.instruction(row),
+                instruction=self._row(row, walk.phase),
                 source=tell.line(source_line(code, row.line)),
             )

@@ -41,7 +41,7 @@ def recompiled(places: Places) -> Iterator[contents.Recompiled]:
 
 def _advice(places: Places, history: History) -> Iterator[contents.Advice]:
     for each in advise(places.recording, history):
-        yield contents.Advice(places.tell.kind(each.text), places.tell.kind(each.evidence))
+        yield contents.Advice(places.tell.kind(each.text), places.tell.words(each.evidence))
 
 
 def _recompilation(places: Places, found: recompiles.Recompilation) -> contents.Recompilation:

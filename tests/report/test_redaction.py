@@ -42,7 +42,7 @@ def compiled(x, mode, table, scale, secret=Secret.KEY):
     return torch.nn.functional.interpolate(y[None, None], scale_factor=scale, mode="nearest")
 
 for size in (3, 4):
-    for mode in ("canary-mode", "canary-other"):
+    for mode in ("canary-mode", "canary-other", Secret.KEY):
         compiled(torch.ones(size), mode, {"canary-key": 123456}, 2.71875)
 """
 CANARIES = (
