@@ -23,6 +23,7 @@ from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.engines.native.variables.lists import ListVariable
 from stepper.engines.native.variables.namespace import NamespaceVariable
+from stepper.engines.native.variables.sets import SetVariable
 from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable
 
 
@@ -84,6 +85,9 @@ def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[A
     if isinstance(newest, ListVariable):
         newest.reconstruct(codegen)
         name = "[:]"
+    elif isinstance(newest, SetVariable):
+        codegen(owner)
+        name = "steps"
     elif isinstance(newest, ConstDictVariable):
         old = list(owner.items)
         in_order = list(newest.items)[: len(old)] == old
@@ -119,6 +123,11 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
             codegen.load_const(owner.namespace)
             codegen.load_const(name)
             codegen.emit("STORE_SUBSCR")
+    elif isinstance(owner, SetVariable):
+        newest = codegen.newest(owner)
+        assert isinstance(newest, SetVariable)
+        newest.write_steps(codegen, newest.steps)
+        codegen.pop_top()
     elif isinstance(owner, ListVariable):
         codegen(owner)
         codegen.load_const(None)

@@ -18,6 +18,7 @@ from stepper.engines.native.variables.lists import (
     ListVariable,
     TupleVariable,
 )
+from stepper.engines.native.variables.sets import SetVariable
 
 
 class ContainerInstructions(TranslatorState):
@@ -43,6 +44,19 @@ class ContainerInstructions(TranslatorState):
         values = self.popn(inst.argval)
         items = dict(zip(keys, values, strict=True))
         self.push(ConstDictVariable.new(items, VariableTracker.propagate(values)["guards"]))
+
+    def BUILD_SET(self, inst: Instruction) -> None:
+        items = self.popn(inst.argval)
+        steps = [("add", key_of(item)) for item in items]
+        self.push(SetVariable.new(steps, VariableTracker.propagate(items)["guards"]))
+
+    def SET_ADD(self, inst: Instruction) -> None:
+        value = self.pop()
+        self._at(inst).call_method(self, "add", [value], {})
+
+    def SET_UPDATE(self, inst: Instruction) -> None:
+        value = self.pop()
+        self._at(inst).call_method(self, "update", [value], {})
 
     def BUILD_STRING(self, inst: Instruction) -> None:
         parts = self.popn(inst.argval)

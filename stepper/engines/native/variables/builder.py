@@ -59,6 +59,7 @@ from stepper.engines.native.variables.partial import (
     FunctoolsPartialClassVariable,
     FunctoolsPartialVariable,
 )
+from stepper.engines.native.variables.sets import SetVariable
 from stepper.engines.native.variables.signatures import SignatureFunctionVariable
 from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.engines.native.variables.user_defined import (
@@ -117,8 +118,16 @@ class VariableBuilder:
             return self._wrap_tensor(value)
         if kind in (tuple, list) or is_named_tuple(kind):
             return self._wrap_sequence(value)
-        if kind is dict and all(is_constant(key) and key == key for key in value):
+        if kind is dict and all(map(is_key, value)):
             return self._wrap_dict(value)
+        if kind in (set, frozenset) and all(map(is_key, value)):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
+            mutation = ValueMutationExisting() if kind is set else None
+            return SetVariable(
+                value, (), frozenset(value), source=self.source, guards=guards,
+                mutation_type=mutation,
+            )  # fmt: skip
         if kind is torch.Size:
             guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             items = [ConstantVariable(item, guards=guards) for item in value]
@@ -291,3 +300,8 @@ def is_builtin(value: Any) -> bool:
     """Whether a C function belongs to Python, and to no object."""
     owner = value.__self__
     return value in OPERATORS or owner is None or type(owner) is types.ModuleType
+
+
+def is_key(value: object) -> bool:
+    """Whether a dictionary's key, or an element of a set, is a constant that can be found again."""
+    return is_constant(value) and value == value

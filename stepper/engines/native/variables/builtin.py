@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.engines.native.exc import ObservedException, unimplemented
-from stepper.engines.native.variables import dicts, iter, lists
+from stepper.engines.native.variables import dicts, iter, lists, sets
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
 from stepper.engines.native.variables.exceptions import ExceptionVariable, observed, observed_error
@@ -193,6 +193,8 @@ def binary_op(
                     break
                 tx.spend(len(sequence.items) * max(0, count.value))
                 return sequence.make(list(sequence.items) * count.value, options["guards"])
+    if isinstance(a, sets.SetVariable) and isinstance(b, sets.SetVariable):
+        return a.combine(operation, b)
     if isinstance(a, dicts.ConstDictVariable) and isinstance(b, dicts.ConstDictVariable):
         if operation in (operator.eq, operator.ne):
             return dicts.equal_dicts(tx, operation, a, b)
@@ -260,7 +262,7 @@ _NOT_IN_PLACE: dict[Any, Any] = {
 # --- functions
 
 _ARGUMENTS: dict[Any, tuple[int, int]] = {
-    len: (1, 1), builtins.iter: (1, 1), next: (1, 2), list: (0, 1), tuple: (0, 1), dict: (0, 1),
+    len: (1, 1), builtins.iter: (1, 1), next: (1, 2), list: (0, 1), tuple: (0, 1), set: (0, 1), sorted: (1, 1), dict: (0, 1),
     reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1), sum: (1, 2), isinstance: (2, 2),
     issubclass: (2, 2), type: (1, 1), getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3),
     callable: (1, 1), str: (1, 1), super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255),
@@ -373,6 +375,22 @@ def _dict(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker 
         items.update(dicts.pairs_of(tx, other))
     options = VariableTracker.propagate(args, list(kwargs.values()))
     return dicts.ConstDictVariable.new({**items, **kwargs}, options["guards"])
+
+
+@handles(set)
+def _set(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    if args and isinstance(args[0], sets.SetVariable | dicts.ConstDictVariable | TensorVariable):
+        return None  # these size the table in another way
+    steps = [("update", sets.constants_of(tx, args[0]))] if args else []
+    return sets.SetVariable.new(steps, VariableTracker.propagate(args)["guards"])
+
+
+@handles(sorted)
+def _sorted(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    if isinstance(args[0], sets.SetVariable) and not kwargs:
+        found = fold(sorted, [ConstantVariable(args[0].elements)], {})
+        return found.with_guards(args[0].guards)
+    return None
 
 
 @handles(reversed)

@@ -1,0 +1,193 @@
+"""Sets of constants.
+
+In which order a set gives its elements depends on all that was ever done to it, and so is part of
+what a program can see. A set that the frame makes is therefore known by its recipe: what it began
+as, and what was done to it, step by step. Following the recipe gives the same order, while tracing
+and in transformed code. Of a set that existed only the order is known that it has now, which is
+guarded; once it is changed, or something is made of it, nobody knows the order of that until it is
+there, and going through it is refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepper.engines.native.variables.base import (
+    Guards,
+    ValueMutationExisting,
+    ValueMutationNew,
+    VariableTracker,
+)
+from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
+from stepper.engines.native.variables.dicts import key_of
+from stepper.engines.native.variables.exceptions import observed
+from stepper.engines.native.variables.lists import bound_method
+
+if TYPE_CHECKING:
+    from stepper.engines.native.codegen import PyCodegen
+    from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+
+Step = tuple[str, Any]
+"""A method of `set`, and its argument: a constant, or a tuple or frozenset of constants."""
+
+_OPERATORS: dict[str, Any] = {
+    "union": operator.or_,
+    "intersection": operator.and_,
+    "difference": operator.sub,
+    "symmetric_difference": operator.xor,
+}
+_COMPARISONS = frozenset(
+    {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
+)
+
+
+class SetVariable(VariableTracker):
+    """A set or frozenset.
+
+    begun: what it began as: a set that existed, an operator and two trackers of sets, or None:
+        empty.
+    steps: what was done to it then.
+    elements: what is in it now, in any order.
+    """
+
+    def __init__(
+        self, begun: Any, steps: Iterable[Step], elements: frozenset[Any], **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.begun = begun
+        self.steps = tuple(steps)
+        self.elements = elements
+
+    @classmethod
+    def new(cls, steps: Sequence[Step], guards: Guards) -> SetVariable:
+        """A set that the frame makes, step by step."""
+        elements = frozenset(follow(set(), steps))
+        return cls(None, steps, elements, guards=guards, mutation_type=ValueMutationNew())
+
+    def python_type(self) -> type:
+        return type(self.begun) if isinstance(self.begun, frozenset) else set
+
+    def truth(self, tx: InstructionTranslatorBase) -> bool:
+        return bool(self.elements)
+
+    def length(self, tx: InstructionTranslatorBase) -> VariableTracker:
+        """`len(set)`."""
+        return ConstantVariable(len(self.elements), guards=self.guards)
+
+    def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
+        return key_of(item) in self.elements
+
+    def made_anew(self) -> set[Any]:
+        """A set of which everything is as it is of the program's own."""
+        if self.begun is None:
+            return follow(set(), self.steps)
+        if not isinstance(self.begun, tuple):
+            raise self.refuse("the order")
+        operation, left, right = self.begun
+        return follow(operation(left.made_anew(), right.made_anew()), self.steps)
+
+    def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
+        as_it_was = isinstance(self.begun, set | frozenset) and not self.steps
+        elements = self.begun if as_it_was else self.made_anew()
+        return [wrap_constant(element, self.guards) for element in elements]
+
+    def become(
+        self, tx: InstructionTranslatorBase, step: Step, *because: VariableTracker
+    ) -> VariableTracker:
+        """One more step is done."""
+        if self.mutation_type is None:
+            raise self.refuse(f"method {step[0]}")
+        new = SetVariable(
+            self.begun, (*self.steps, step), frozenset(follow(set(self.elements), [step])),
+            source=self.source, mutation_type=self.mutation_type, **self.propagate(self, because),
+        )  # fmt: skip
+        tx.output.side_effects.mutate(self, new, step[0])
+        return new
+
+    def combine(self, operation: Any, other: SetVariable) -> VariableTracker:
+        """An operator of two sets, comparisons included."""
+        options: dict[str, Any] = self.propagate(self, other)
+        if operation in _COMPARISONS:
+            return ConstantVariable(operation(self.elements, other.elements), **options)
+        if operation not in _OPERATORS.values() or self.python_type() is not set:
+            raise self.refuse(f"operator {operation.__name__}")
+        if any(
+            isinstance(s.mutation_type, ValueMutationExisting) and s.steps for s in (self, other)
+        ):
+            raise self.refuse(f"operator {operation.__name__}, once it was changed,")
+        elements = operation(self.elements, other.elements)
+        return SetVariable(
+            (operation, self, other), (), elements, mutation_type=ValueMutationNew(), **options
+        )
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        return bound_method(self, name)
+
+    def call_method(
+        self,
+        tx: InstructionTranslatorBase,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        match name, args:
+            case "add" | "discard" | "remove", [item]:
+                if name == "remove" and key_of(item) not in self.elements:
+                    raise observed(KeyError, key_of(item))
+                self.become(tx, (name, key_of(item)), item)
+                return ConstantVariable(None)
+            case "update", [other] if not isinstance(other, SetVariable):
+                self.become(tx, (name, constants_of(tx, other)), other)
+                return ConstantVariable(None)
+            case "issubset" | "issuperset" | "isdisjoint", [SetVariable() as other]:
+                answer = getattr(self.elements, name)(other.elements)
+                return ConstantVariable(answer, **self.propagate(self, args))
+            case _, [SetVariable() as other] if name in _OPERATORS:
+                return self.combine(_OPERATORS[name], other)
+        raise self.refuse(f"method {name}")
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.begun[1:] if isinstance(self.begun, tuple) else ()
+
+    def reconstruct(self, codegen: PyCodegen) -> None:
+        if self.begun is None:
+            codegen.build("BUILD_SET", 0)
+        else:
+            operation, *sets = self.begun
+            codegen.load_callable(operation)
+            for each in sets:
+                each.push_as_it_was(codegen)
+            codegen.call(2)
+        self.write_steps(codegen, self.steps)
+
+    def push_as_it_was(self, codegen: PyCodegen) -> None:
+        """Push a set that is like this one was; what was done to it since does not count."""
+        if self.source is not None:
+            codegen(self.source)
+        else:
+            self.reconstruct(codegen)
+
+    def write_steps(self, codegen: PyCodegen, steps: Iterable[Step]) -> None:
+        """Do this to the set on the stack, which stays there."""
+        for method, argument in steps:
+            codegen.dup()
+            codegen.load_method(method)
+            codegen.load_const(argument)
+            codegen.call_method(1)
+            codegen.pop_top()
+
+
+def follow(made: set[Any], steps: Iterable[Step]) -> set[Any]:
+    """Do the steps to a set."""
+    for method, argument in steps:
+        getattr(made, method)(argument)
+    return made
+
+
+def constants_of(tx: InstructionTranslatorBase, value: VariableTracker) -> Any:
+    """What a set is updated with, as what gives its elements in the same way."""
+    if isinstance(value, ConstantVariable) and isinstance(value.value, frozenset | str | bytes):
+        return value.value
+    return tuple(key_of(item) for item in value.unpack(tx))
