@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from stepper.analysis.line import Line
-from stepper.analysis.runs import FrameDiff, Row, RunDiff, compare_frames
+from stepper.analysis.moments import compare_moments
+from stepper.analysis.runs import FrameDiff, Row, RunDiff, compare_attempts, compare_frames
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -13,7 +14,7 @@ from stepper.client.text import (
     short_name,
     source_line,
 )
-from stepper.model.trace import Translation
+from stepper.model.trace import Attempt, MomentId, Translation
 from stepper.recording.reader import Recording
 
 _MOST_ROWS = 20
@@ -125,3 +126,39 @@ def entry_lines(
 ) -> Iterator[Line]:
     """Two frames that somebody chose, whatever they are of."""
     yield from frame_lines(a, b, compare_frames(a, one, b, other), width=width)
+
+
+def attempt_lines(
+    a: Recording, one: Attempt, b: Recording, other: Attempt, *, width: int = WIDTH
+) -> Iterator[Line]:
+    """Two attempts that somebody chose."""
+    yield from frame_lines(a, b, compare_attempts(a, one, b, other), width=width)
+
+
+def moment_lines(
+    a: Recording, one: MomentId, b: Recording, other: MomentId, *, width: int = WIDTH
+) -> Iterator[Line]:
+    """Two moments that share nothing but words: frames, guards, graph and side effects side by
+    side.
+
+    Raises:
+        RecordingError: there is no such moment.
+    """
+    found = compare_moments(a, one, b, other)
+    for name, recording, moment in (("a", a, one), ("b", b, other)):
+        yield Line(f"{name} {_at(recording, moment)}", moment if name == "a" else None)
+    if not found:
+        yield Line("no difference", role="title")
+    for pair in found.frames:
+        alone = "  (only b has it)" if not pair.a else "  (only a has it)" if not pair.b else ""
+        names = pair.a if pair.a == pair.b else "  |  ".join(filter(None, (pair.a, pair.b)))
+        yield Line("")
+        yield Line(f"{names}{alone}", role="title")
+        yield from (Line(f"  {text}") for text in _columns(pair.rows, width - 2))
+    for title, rows in (
+        ("guards", found.guards), ("graph", found.nodes), ("side effects", found.side_effects),
+    ):  # fmt: skip
+        if rows:
+            yield Line("")
+            yield Line(f"{title}: {plural(len(rows), 'difference')}", role="title")
+            yield from (Line(f"  {text}") for text in _columns(rows, width - 2))

@@ -25,7 +25,7 @@ from stepper.analysis.guard_uses import checked
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import wanted_by
 from stepper.client.text import node_line, one_line, short_name
-from stepper.model.trace import MomentId, Translation
+from stepper.model.trace import Attempt, MomentId, Node, Translation
 from stepper.recording.reader import Recording
 
 _ADDRESS = re.compile(r"0x[0-9a-f]+|\d{9,}")
@@ -203,11 +203,40 @@ def compare_frames(
     a: Recording, one: Translation, b: Recording, other: Translation, words: Words | None = None
 ) -> FrameDiff:
     """Two compilations, of two recordings or of one."""
-    words = words or Words()
-    common, at_a, at_b = _parting(_Steps(a, one, words), _Steps(b, other, words))
+    left = _Side(a, one, a.attempts(one.id))
+    right = _Side(b, other, b.attempts(other.id))
+    return _compared(left, right, tuple(_facts(one, other)), words or Words())
+
+
+def compare_attempts(a: Recording, one: Attempt, b: Recording, other: Attempt) -> FrameDiff:
+    """Two attempts, of two recordings or of one; guards and graphs are those at their ends."""
+    left = _Side(a, a.translation(one.translation), [one])
+    right = _Side(b, b.translation(other.translation), [other])
+    reasons = (one_line(one.restart_reason), one_line(other.restart_reason))
+    facts = (("thrown away since", *reasons),) if _plain(reasons[0]) != _plain(reasons[1]) else ()
+    return _compared(left, right, facts, Words())
+
+
+class _Side(NamedTuple):
+    """What is compared with something else."""
+
+    recording: Recording
+    translation: Translation
+    attempts: list[Attempt]
+
+    @property
+    def last(self) -> int | None:
+        """The attempt that counts; None: it was given up before the first."""
+        return self.attempts[-1].id if self.attempts else None
+
+
+def _compared(
+    left: _Side, right: _Side, facts: tuple[tuple[str, str, str], ...], words: Words
+) -> FrameDiff:
+    common, at_a, at_b = _parting(_Steps(left, words), _Steps(right, words))
     return FrameDiff(
-        one, other, tuple(_facts(one, other)), common, at_a, at_b,
-        tuple(_guards(a, one, b, other)), tuple(_graphs(a, one, b, other)),
+        left.translation, right.translation, facts, common, at_a, at_b,
+        tuple(_guards(left, right)), tuple(_graphs(left, right)),
     )  # fmt: skip
 
 
@@ -238,15 +267,16 @@ class _Steps:
     """The instructions that a compilation interpreted, all attempts: for each its frame and its
     index, and its moment."""
 
-    def __init__(self, recording: Recording, item: Translation, words: Words) -> None:
+    def __init__(self, side: _Side, words: Words) -> None:
+        recording = side.recording
         self.columns: dict[int, _Column] = {}
         self.moments: list[int] = []
         self.frames: list[int] = []
         self.ips: list[int] = []
-        for attempt in recording.attempts(item.id):
+        for number, attempt in enumerate(side.attempts):
             last = recording.newest if attempt.last_moment is None else attempt.last_moment
             own = {
-                frame.id: (words.of_code(recording, frame.code), frame.depth, attempt.number)
+                frame.id: (words.of_code(recording, frame.code), frame.depth, number)
                 for frame in recording.frames(attempt.id)
             }
             self.columns.update(own)
@@ -297,21 +327,21 @@ def _parting(a: _Steps, b: _Steps) -> tuple[int, MomentId | None, MomentId | Non
 # Guards and graphs
 
 
-def _guards(a: Recording, one: Translation, b: Recording, other: Translation) -> Iterator[Row]:
-    if _plain(_all_guards(a, one)) == _plain(_all_guards(b, other)):
+def _guards(left: _Side, right: _Side) -> Iterator[Row]:
+    if _plain(_all_guards(left)) == _plain(_all_guards(right)):
         return
-    left, right = _by_key(a, one), _by_key(b, other)
-    for key in dict.fromkeys((*left, *right)):
-        mine, theirs = left.get(key), right.get(key)
+    one, other = _by_key(left), _by_key(right)
+    for key in dict.fromkeys((*one, *other)):
+        mine, theirs = one.get(key), other.get(key)
         if mine == theirs:
             continue
         if mine is None or theirs is None or _plain(mine) != _plain(theirs):
             yield mine, theirs
 
 
-def _all_guards(recording: Recording, item: Translation) -> str:
+def _all_guards(side: _Side) -> str:
     """All guards as one text, with the tensors that they are on: a quick first look."""
-    last = _last_attempt(recording, item)
+    recording, last = side.recording, side.last
     if last is None:
         return ""
     inputs = (
@@ -326,11 +356,11 @@ def _all_guards(recording: Recording, item: Translation) -> str:
     return "\n".join((*guards, *inputs))
 
 
-def _by_key(recording: Recording, item: Translation) -> dict[tuple[str, str, int], str]:
+def _by_key(side: _Side) -> dict[tuple[str, str, int], str]:
     found: dict[tuple[str, str, int], str] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    wants = wanted_by(recording, item)
-    last = _last_attempt(recording, item)
+    recording, last = side.recording, side.last
+    wants = wanted_by(recording, side.translation)
     for guard in recording.guards(None, attempt=last) if last is not None else ():
         key = (guard.kind, _plain(guard.source))
         checks = "; ".join(checked(guard, wants))
@@ -340,25 +370,20 @@ def _by_key(recording: Recording, item: Translation) -> dict[tuple[str, str, int
     return found
 
 
-def _graphs(a: Recording, one: Translation, b: Recording, other: Translation) -> Iterator[Row]:
-    left, right = _graph(a, one), _graph(b, other)
-    texts = ("\n".join(text for _, text in lines) for lines in (left, right))
+def _graphs(left: _Side, right: _Side) -> Iterator[Row]:
+    one, other = (
+        node_lines(side.recording.nodes(None, attempt=side.last)) if side.last is not None else []
+        for side in (left, right)
+    )
+    texts = ("\n".join(line.text for line in lines) for lines in (one, other))
     if len({_plain(text) for text in texts}) == 1:
         return iter(())
-    return side_by_side([Named.of(*line) for line in left], [Named.of(*line) for line in right])
+    return side_by_side(one, other)
 
 
-def _graph(recording: Recording, item: Translation) -> list[tuple[str, str]]:
-    """The nodes of the final graph: name and line."""
-    last = _last_attempt(recording, item)
-    nodes = recording.nodes(None, attempt=last) if last is not None else []
-    return [(f"{node.graph} {node.op} {node.name}", node_line(node)) for node in nodes]
-
-
-def _last_attempt(recording: Recording, item: Translation) -> int | None:
-    """The attempt that counted; None: it was given up before the first."""
-    attempts = recording.attempts(item.id)
-    return attempts[-1].id if attempts else None
+def node_lines(nodes: Sequence[Node]) -> list[Named]:
+    """The nodes of a graph."""
+    return [Named.of(f"{node.graph} {node.op} {node.name}", node_line(node)) for node in nodes]
 
 
 def side_by_side(left: Sequence[Named], right: Sequence[Named]) -> Iterator[Row]:

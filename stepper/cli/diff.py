@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import UsageError
+
+_MOMENT = re.compile(r"(.*)@(\d+)", re.DOTALL)
 
 if TYPE_CHECKING:
     from stepper.analysis.line import Line
@@ -22,12 +26,13 @@ def add_to(subparsers: Any) -> None:
         help="where two recordings part",
         description="Two recordings of a program: the first point at which they part, and guards "
         "and graphs side by side; frames are aligned by function. The exit code is 1 when they "
-        "differ. With --of, only two frames (0/0 0/1), attempts (0/0:1 0/0:2) or moments (120 "
-        "140); both of A, when B is left out.",
+        "differ. A@N and B@M are two moments: what the compiler knew at each, side by side. With "
+        "--of, only two frames (0/0 0/1), attempts (0/0:1 0/0:2) or moments (120 140); both of "
+        "A, when B is left out.",
         allow_abbrev=False,
     )
-    parser.add_argument("a", metavar="A", help="a recording")
-    parser.add_argument("b", nargs="?", metavar="B", help="another one")
+    parser.add_argument("a", metavar="A", help="a recording, or a moment of it: FILE@N")
+    parser.add_argument("b", nargs="?", metavar="B", help="another one; @M: a moment of A's")
     parser.add_argument(
         "--of",
         nargs=2,
@@ -43,47 +48,65 @@ def diff(options: argparse.Namespace) -> int:
     from stepper.analysis.runs import compare_runs
     from stepper.cli.asking import opened, say
 
-    if options.b is None and options.of is None:
+    a, b, of = options.a, options.b, options.of
+    if of is None and b is not None:
+        a, b, of = _with_moments(a, b)
+    if b is None and of is None:
         raise UsageError("which second recording? Give A and B, or A and --of X Y")
     width = shutil.get_terminal_size((120, 24)).columns - 2
-    with opened(options.a) as a, opened(options.b or options.a) as b:
-        if options.of is not None:
-            say(_chosen(a, b, options.of, width))
+    with opened(a) as one, opened(b or a) as other:
+        if of is not None:
+            say(_chosen(one, other, of, width))
             return 0
-        found = compare_runs(a, b)
-        say(run_lines(a, b, found, width=width))
+        found = compare_runs(one, other)
+        say(run_lines(one, other, found, width=width))
         return int(found.first is not None)
+
+
+def _with_moments(a: str, b: str) -> tuple[str, str, list[str] | None]:
+    """The files and, where both are given with one, the moments: `run.stepper@12`."""
+    one, other = _MOMENT.fullmatch(a), _MOMENT.fullmatch(b)
+    if one is None and other is None:
+        return a, b, None
+    if one is None or other is None:
+        if os.path.exists(a) and os.path.exists(b):  # what looks like a moment is a name
+            return a, b, None
+        raise UsageError("two moments are compared, or two recordings: give A@N and B@M")
+    if os.path.exists(a) and os.path.exists(b):
+        return a, b, None
+    return one[1], other[1] or one[1], [one[2], other[2]]
 
 
 def _chosen(a: Recording, b: Recording, of: list[str], width: int) -> Iterator[Line]:
     """What X of A and Y of B have different."""
-    from stepper.analysis.run_lines import entry_lines
+    from stepper.analysis.run_lines import attempt_lines, entry_lines
 
     one, other = of
     if one.isdecimal() and other.isdecimal():
-        return _moments(a, b, int(one), int(other))
+        return _moments(a, b, int(one), int(other), width)
     if ":" in one and ":" in other:
-        return _attempts(a, b, _attempt(a, one), _attempt(b, other))
+        mine, theirs = _attempt(a, one), _attempt(b, other)
+        if a.path != b.path:
+            return attempt_lines(a, mine, b, theirs, width=width)
+        return _attempts(a, mine, theirs)
     return entry_lines(a, _frame(a, one), b, _frame(b, other), width=width)
 
 
-def _moments(a: Recording, b: Recording, one: int, other: int) -> Iterator[Line]:
+def _moments(a: Recording, b: Recording, one: int, other: int, width: int) -> Iterator[Line]:
     from stepper.analysis.line import Line
+    from stepper.analysis.run_lines import moment_lines
     from stepper.console.comparing import state_diff_lines
 
-    if a.path != b.path:
-        raise UsageError("two moments are compared within one recording: leave B out")
-    lines = state_diff_lines(a, one, other)
-    return map(Line, lines or ["nothing changed"])
+    if a.path != b.path or a.place(one).attempt != b.place(other).attempt:
+        return moment_lines(a, one, b, other, width=width)
+    return map(Line, state_diff_lines(a, one, other) or ["nothing changed"])
 
 
-def _attempts(a: Recording, b: Recording, one: Attempt, other: Attempt) -> Iterator[Line]:
+def _attempts(recording: Recording, one: Attempt, other: Attempt) -> Iterator[Line]:
     from stepper.analysis.line import Line
     from stepper.console.comparing import attempt_diff_lines
 
-    if a.path != b.path:
-        raise UsageError("two attempts are compared within one recording: leave B out")
-    return map(Line, attempt_diff_lines(a, one, other))
+    return map(Line, attempt_diff_lines(recording, one, other))
 
 
 def _frame(recording: Recording, compile_id: str) -> Translation:

@@ -169,6 +169,32 @@ def test_two_things_of_one_recording(sample: str, of: str, said: str) -> None:
     assert result.stdout.startswith(said)
 
 
+def test_two_moments_of_two_recordings(sample: str, tmp_path: Path) -> None:
+    other = str(tmp_path / "other@2.stepper")
+    sample_recording(other)
+    same = stepper("diff", f"{sample}@5", f"{other}@5")
+    assert same.returncode == 0
+    assert "no difference" in same.stdout
+    different = stepper("diff", f"{sample}@5", f"{other}@9").stdout
+    assert different.startswith("a is at moment 5: ")
+    assert "b is at moment 9: " in different
+    within = stepper("diff", f"{sample}@3", "@5").stdout
+    assert within == stepper("diff", sample, "--of", "3", "5").stdout
+    # A name that looks like a moment's is a name.
+    (tmp_path / "other@2.stepper").rename(tmp_path / "run@7")
+    assert stepper("diff", sample, str(tmp_path / "run@7")).returncode == 0
+
+
+def test_two_attempts_of_two_recordings(sample: str, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.stepper")
+    sample_recording(other)
+    same = stepper("diff", sample, other, "--of", "0/0:1", "0/0:1").stdout
+    assert same.splitlines() == ["0/0 Net.forward", "  no difference"]
+    different = stepper("diff", sample, other, "--of", "0/0:1", "0/0:2").stdout
+    assert "thrown away since: graph break in block" in different
+    assert re.search(r"alike for \d+ instructions, then", different)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -176,6 +202,7 @@ def test_two_things_of_one_recording(sample: str, of: str, said: str) -> None:
         (["--of", "7/7", "0/0"], "has no frame 7/7; it has 0/0, 1/0, 0/1"),
         (["--of", "0/0:9", "0/0:1"], "0/0 has no attempt 9; it has 2"),
         (["--of", "1", "99999"], "has no moment 99999"),
+        (["@3"], "give A@N and B@M"),
     ],
 )
 def test_a_wrong_difference_is_one_line(sample: str, arguments: list[str], message: str) -> None:
