@@ -132,7 +132,8 @@ KINDS: dict[str, Kind] = {
         of_a_tensor, change(x=torch.ones(3, requires_grad=True)), "___check_tensors(L['x'])",
     ),
     "attribute": (
-        of_an_attribute, lambda world, function: setattr(world.thing, "scale", 3), "L['thing'].scale == 2",
+        of_an_attribute, lambda world, function: setattr(world.thing, "scale", 3),
+        "L['thing'].scale == 2",
     ),
     "global": (of_a_global, set_global("KNOB"), "G['KNOB']"),
     "closure": (of_a_closure, lambda world, function: function.turn("amount", 3), "L['amount']"),
