@@ -28,6 +28,7 @@ import torch.utils._device
 from torch._C._dynamo.guards import GlobalStateGuard, TensorGuards, check_obj_id, check_type_id
 
 from stepper.engines.common.words import class_name, object_text
+from stepper.engines.native.guard_sharing import share
 from stepper.engines.native.source import GuardSource, Source
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def function_modes() -> int:
 
 def no_aliasing(*objects: object) -> bool:
     """Whether no two are the same object."""
-    return len({id(each) for each in objects}) == len(objects)
+    return len(set(map(id, objects))) == len(objects)
 
 
 _HOOKS = (
@@ -202,26 +203,21 @@ class CheckFunctionManager:
             conditions.append(f"___check_tensors({', '.join(names)})")
         conditions += builder.shapes
         conditions = list(dict.fromkeys(conditions)) or ["True"]
-        self.source = (
-            f"def {name}(L, G):\n"
-            "    try:\n"
-            "        return (\n"
-            "            (___guarded_code.valid)\n"
-            + "".join(f"            and ({condition})\n" for condition in conditions)
-            + "        )\n"
-            "    except Exception:\n"
-            "        return False\n"
-        )
+        self.source = _function(name, conditions)
         self._scope = builder.scope
-        exec(compile(self.source, f"<{name}>", "exec"), self._scope)
+        exec(compile(_function(name, share(conditions)), f"<{name}>", "exec"), self._scope)
         self.check_fn: Check = self._scope.pop(name)
         self._write_parts(ordered, builder)
 
     def _write_parts(self, guards: list[Guard], builder: GuardBuilder) -> None:
         written: dict[str, Check] = {}
+        conditions: dict[int, list[str]] = {}
+        for each, condition in builder.code:
+            conditions.setdefault(id(each), []).append(condition)
+        examples = {id(each): tensor for each, tensor in builder.examples}
         for guard in guards:
-            own = [condition for each, condition in builder.code if each is guard]
-            example = next((t for each, t in builder.examples if each is guard), None)
+            own = conditions.get(id(guard), [])
+            example = examples.get(id(guard))
             if example is not None:
                 alone = _tensor_guards([example], [builder.dims.get(guard.name)])
                 key = f"___check_tensor_{len(written)}"
@@ -254,6 +250,19 @@ class CheckFunctionManager:
     def bind(self, entry: Any) -> None:
         """Tell the check whose it is, for `___guarded_code.valid`."""
         self._scope["___guarded_code"] = weakref.proxy(entry)
+
+
+def _function(name: str, conditions: list[str]) -> str:
+    return (
+        f"def {name}(L, G):\n"
+        "    try:\n"
+        "        return (\n"
+        "            (___guarded_code.valid)\n"
+        + "".join(f"            and ({condition})\n" for condition in conditions)
+        + "        )\n"
+        "    except Exception:\n"
+        "        return False\n"
+    )
 
 
 def _expected(guard: Guard, example: torch.Tensor | None, dims: Dims | None) -> str:

@@ -344,11 +344,14 @@ def storage_of(value: torch.Tensor) -> int:
         return 0
 
 
+_REGISTRIES = ("._modules[", "._parameters[", "._buffers[")
+
+
 def input_name(source: Source) -> str:
     """The name of an input: its expression's names, without the furniture."""
     text = source.name()
-    for prefix in ("L['", "G['"):
-        text = text.replace(prefix, "")
+    for furniture in ("L['", "G['", *_REGISTRIES):
+        text = text.replace(furniture, "_")
     kept = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in text)
     parts = [part for part in kept.split("_") if part]
     name = "_".join(parts) or "arg"

@@ -13,7 +13,7 @@ import torch
 
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.guards import has_hooks
-from stepper.engines.native.source import AttrSource
+from stepper.engines.native.source import AttrSource, GetItemSource
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.lists import SliceVariable, TupleVariable
@@ -87,7 +87,8 @@ class NNModuleVariable(UserDefinedObjectVariable):
         for where in _REGISTRIES:
             if name in fields[where]:
                 self._refuse_if_changed(tx, fields[where], where)
-                return tx.build(AttrSource(self._source(), name), fields[where][name])
+                source = GetItemSource(AttrSource(self._source(), where), name)
+                return tx.build(source, fields[where][name])
         if self.source is not None:
             condition = f"not hasattr({self.source.name()}, {name!r})"
             tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
