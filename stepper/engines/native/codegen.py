@@ -135,7 +135,7 @@ class PyCodegen:
 
     def drop_temporaries(self) -> None:
         """Let go of what was kept on the way: the program's frame would not have it."""
-        if not self.tx.output.is_empty:
+        if self.graph_outputs:
             self.emit("DELETE_FAST", "___graph_out")
         for number in range(1, self._temporaries + 1):
             self.emit("DELETE_FAST", f"___tmp_{number}")
