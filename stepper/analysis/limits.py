@@ -88,10 +88,9 @@ def graphs(recording: Recording, *, after: int = 0) -> list[Translation]:
 def _has_graph(recording: Recording, item: Translation) -> bool:
     """Dynamo gives a graph its output node just before the backend gets it; what compiles no
     graph, a resume function that returns a constant for instance, has none."""
-    last = recording.attempts(item.id)[-1].id
-    return any(
-        node.op == "output" and not node.graph for node in recording.nodes(None, attempt=last)
-    )
+    attempts = recording.attempts(item.id)
+    nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
+    return any(node.op == "output" and not node.graph for node in nodes)
 
 
 def _breaks(recording: Recording, after: int) -> int:

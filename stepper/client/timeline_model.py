@@ -33,6 +33,10 @@ MARKS = (
 """The kinds of event that have a row of marks, the rarest first."""
 
 
+DEEPEST = 1000
+"""Frames are not drawn deeper than that, whatever a damaged recording says: each depth is a row."""
+
+
 class Run(NamedTuple):
     """Neighbouring columns that show the same thing."""
 
@@ -202,7 +206,7 @@ class Timeline:
         self._tops[attempt.id] = top
         self._attempts.put_inside(attempt.id, attempt.first_moment, attempt.last_moment)
         for frame in frames:
-            depth = top + frame.depth
+            depth = max(0, min(top + frame.depth, DEEPEST))
             while len(self._depths) <= depth:
                 self._depths.append(_Track())
             last = frame.last_moment if frame.last_moment is not None else attempt.last_moment

@@ -1,0 +1,47 @@
+"""A recording is anybody's file: whatever its numbers say, a report of it is written or refused."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from stepper.recording.errors import RecordingError
+from stepper.recording.reader import Recording
+from stepper.report.gathering import gather
+from stepper.report.markdown import markdown
+from stepper.report.page import page
+from tests.recordings import sample_recording
+from tests.report.reading import Page
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE frame SET depth = 1 << 40",
+        "UPDATE frame SET depth = -5",
+        "UPDATE frame SET last_moment = first_moment - 3",
+        "UPDATE frame SET parent = id",
+        "DELETE FROM attempt",
+        "DELETE FROM frame WHERE id % 2",
+        "UPDATE attempt SET first_moment = 1 << 60",
+        "UPDATE guard SET moment = 1 << 60",
+        "UPDATE graph_break SET moment = -1",
+        "UPDATE node SET attempt = 99",
+        "UPDATE node SET rank = 1e308",
+    ],
+)
+def test_a_report_is_written_or_refused(change: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "run.stepper")
+    sample_recording(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(change)
+        connection.commit()
+    recording = Recording.open(path)
+    with contextlib.suppress(RecordingError):
+        report = gather(recording)
+        Page(page(report)).check()
+        markdown(report)
+    recording.close()
