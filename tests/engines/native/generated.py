@@ -20,8 +20,8 @@ Lines = list[str]
 class Box:
     """An object with attributes."""
 
-    def __init__(self) -> None:
-        self.t = torch.arange(3.0)
+    def __init__(self, size: int) -> None:
+        self.t = torch.arange(float(size))
         self.k = 2
 
     def grow(self, by: int) -> int:
@@ -212,8 +212,8 @@ def compiled(source: str) -> types.FunctionType:
     return found
 
 
-def arguments(grad: bool = False) -> tuple[Any, ...]:
-    """What `f` is called with."""
-    x = torch.tensor([1.0, -2.0, 0.5], requires_grad=grad)
-    return (x, torch.ones(3), 2, -1, [torch.ones(3) * 2, torch.zeros(3)], {"a": torch.ones(3)},
-            Box())  # fmt: skip
+def arguments(size: int = 3) -> tuple[Any, ...]:
+    """What `f` is called with: tensors of this size, and an int that is less by one."""
+    x = torch.tensor([1.0, -2.0, 0.5, *[0.25] * (size - 3)])
+    ones = torch.ones(size)
+    return (x, ones, size - 1, -1, [ones * 2, ones * 0], {"a": ones.clone()}, Box(size))
