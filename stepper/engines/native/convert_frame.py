@@ -56,6 +56,8 @@ RESET = "reset"
 """With this reason entries end that `reset` ends."""
 _graph_numbers = itertools.count()
 _entry_numbers = itertools.count()
+_wrappers: PerCode[bool] = PerCode()
+"""Codes of `wrap_inline`'s functions."""
 _given_up: PerCode[str] = PerCode()
 """Why the translation of a code has led to nothing."""
 _bytecode_hooks: list[Callable[[types.CodeType, types.CodeType], types.CodeType | None]] = []
@@ -165,7 +167,7 @@ def why_skip(
 ) -> tuple[str, bool]:
     """Why a frame is not looked at, empty: it is; and whether that holds for all its calls."""
     everything = config.capture_everything and not code.co_filename.startswith((_TORCH, _STEPPER))
-    if is_library(code.co_filename) and not everything:
+    if is_library(code.co_filename) and not everything and not _wrappers.get(code):
         return "it is torch's, Python's or stepper's own", True
     if _LOCALS_READERS.intersection(code.co_names):
         return "it may read its own frame", True
@@ -184,6 +186,18 @@ def why_skip(
     if not everything and not has_tensor_in_frame(code, function, f_locals):
         return "no tensor is in sight", False
     return "", False
+
+
+def wrap_inline(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls `fn` and is captured, for code of torch's that is to be: it is
+    interpreted where it is called, and left alone where it is a frame."""
+
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    inner.__code__ = inner.__code__.replace()  # with entries of its own
+    _wrappers.set(inner.__code__, True)
+    return inner
 
 
 def is_library(filename: str) -> bool:

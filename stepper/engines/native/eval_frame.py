@@ -73,7 +73,9 @@ class OptimizedModule(torch.nn.Module):
     def __init__(self, mod: torch.nn.Module, context: _TorchDynamoContext) -> None:
         super().__init__()
         self._orig_mod = mod
-        self.__dict__["_call"] = context._wrap(mod)
+        code = getattr(mod.forward, "__code__", None)
+        of_torch = code is not None and convert_frame.is_library(code.co_filename)
+        self.__dict__["_call"] = context._wrap(convert_frame.wrap_inline(mod) if of_torch else mod)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module."""

@@ -117,3 +117,15 @@ def test_a_recurrent_network_with_a_loop() -> None:
     ):
         assert torch.allclose(expected, got)
     assert native.explain(model)(x).graph_count == 1
+
+
+def test_a_module_of_torch_is_captured_itself() -> None:
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.LayerNorm(4)), torch.randn(2, 3)
+    captured = native.optimize(run_graph, nopython=True)(model)
+    for expected, got in zip(
+        gradients(model, model, x), gradients(model, captured, x), strict=True
+    ):
+        assert torch.allclose(expected, got)
+    explanation = native.explain(model)(x)
+    assert (explanation.graph_count, explanation.op_count) == (1, 3)
