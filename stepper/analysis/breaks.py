@@ -215,6 +215,8 @@ class _Reader:
         moment = recording.moment(found.moment)
         frame = recording.frame(moment.frame)
         while frame.parent is not None and frame.call_moment is not None:
+            if frame.parent >= frame.id:  # no frame is entered before its caller
+                return None
             moment = recording.moment(frame.call_moment)
             frame = recording.frame(frame.parent)
         return frame.code, moment.ip
