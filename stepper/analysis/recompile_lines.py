@@ -28,7 +28,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.program import PythonFrame
-from stepper.model.trace import Translation
+from stepper.model.trace import EventKind, Translation
 from stepper.recording.reader import Recording
 
 _VALUES = 8
@@ -67,6 +67,8 @@ def recompile_lines(recording: Recording, function: str = "", *, after: int = 0)
         + (f"; {refused} given up at a limit" if refused else ""),
         role="title",
     )
+    for event in recording.events(kinds=(EventKind.INTERVENTION,)):
+        yield Line(f"the user intervened: {event.text}", event.moment)
     if not lookups_recorded(recording):
         yield Line(WITHOUT_LOOKUPS, role="dim")
     for history in by_function:

@@ -208,7 +208,7 @@ def step_entry(shell: Shell, argument: str) -> None:
     the program's own executions; the cache stays as it is.
     """
     number, arguments = _call(shell, argument)
-    shell.answer(_response(shell, lambda seq: StepEntry(seq, _entry(number), arguments)))
+    shell.answer(response_to(shell, lambda seq: StepEntry(seq, _entry(number), arguments)))
     shell.wait()
 
 
@@ -261,13 +261,13 @@ def register(shell: Shell, argument: str) -> None:
 @command("remove", usage="N", group="Cache")
 def remove(shell: Shell, argument: str) -> None:
     """Take a registered copy out of the cache, or throw a draft away."""
-    shell.answer(_response(shell, lambda seq: RemoveEntry(seq, _entry(argument))))
+    shell.answer(response_to(shell, lambda seq: RemoveEntry(seq, _entry(argument))))
 
 
 # -- what they share -----------------------------------------------------------------------------
 
 
-def _response(shell: Shell, make: Callable[[int], Request]) -> Response:
+def response_to(shell: Shell, make: Callable[[int], Request]) -> Response:
     """The program's answer. It runs code of its own for it, which Ctrl-C interrupts."""
     answer = shell.session.request(make)
     while True:
@@ -278,7 +278,7 @@ def _response(shell: Shell, make: Callable[[int], Request]) -> Response:
 
 
 def _ask(shell: Shell, kind: type[Data], make: Callable[[int], Request]) -> Data:
-    response = _response(shell, make)
+    response = response_to(shell, make)
     if response.printed:
         shell.screen.program(response.printed)
     if not response.ok or not isinstance(response.data, kind):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Handler = Callable[["Shell", str], None]
 
-GROUPS = ("Move", "Stop", "Look", "Find", "Ask", "Cache", "Session")
+GROUPS = ("Move", "Stop", "Look", "Find", "Ask", "Cache", "Intervene", "Session")
 """In the order in which help shows them."""
 
 _WORD = re.compile(r"\s*(?P<word>[A-Za-z][\w-]*?|[?!<>])(?P<back>-?)(?:\s+(?P<rest>.*)|$)", re.S)

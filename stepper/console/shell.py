@@ -18,7 +18,16 @@ from stepper.client.cursor import Cursor, Move
 from stepper.client.events import Ended, OutputArrived, SessionEvent
 from stepper.client.session import Session
 from stepper.client.text import plural
-from stepper.console import asking, caching, finding, looking, moving, sessions, stopping
+from stepper.console import (
+    asking,
+    caching,
+    finding,
+    intervening,
+    looking,
+    moving,
+    sessions,
+    stopping,
+)
 from stepper.console.commands import Command, CommandError, parse_line
 from stepper.console.picture import stop_lines
 from stepper.console.screen import PROMPT, Screen
@@ -28,7 +37,16 @@ from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 
 # Importing these modules is what fills the table of commands.
-COMMAND_MODULES = (moving, stopping, looking, finding, asking, caching, sessions)
+COMMAND_MODULES = (
+    moving,
+    stopping,
+    looking,
+    finding,
+    asking,
+    caching,
+    intervening,
+    sessions,
+)
 
 _QUIT_SECONDS = 5.0
 

@@ -20,10 +20,13 @@ from stepper.model.control import (
     FetchCode,
     InspectEntry,
     ListCache,
+    MarkDynamic,
     RegisterEntry,
+    RelaxGuard,
     RemoveEntry,
     Response,
     RunEntry,
+    SkipCall,
     StepEntry,
 )
 
@@ -32,7 +35,8 @@ RUN_SECONDS = 60.0
 
 _MAKE_READY = SECONDS * 10
 
-_AT_A_STOP = (CheckCache, RunEntry, RegisterEntry, RemoveEntry)
+_CHANGES = (RegisterEntry, RemoveEntry, MarkDynamic, RelaxGuard, SkipCall)
+_AT_A_STOP = (CheckCache, RunEntry, *_CHANGES)
 _NOTHING = "nothing has been compiled yet: the compiler is not imported"
 _RUNS = "the program is running: pause it first, this needs it to stand still"
 
@@ -52,6 +56,15 @@ def answer(cache: Cache | None, request: CacheRequest, *, stands: bool) -> Respo
         return _response(seq, *caught(lambda: _ask(cache, request), seconds))
 
     return _answer(seq, seconds, ask)
+
+
+def intervention(request: CacheRequest, response: Response) -> str:
+    """What a request has changed in what the program does, in words; empty: nothing."""
+    if not response.ok or not isinstance(request, _CHANGES):
+        return ""
+    if isinstance(request, RegisterEntry):
+        return f"entry {request.entry} is put into the cache"
+    return response.text
 
 
 def prepare(
@@ -109,6 +122,12 @@ def _ask(cache: Cache, request: CacheRequest) -> CacheData | str:
             return cache.register(entry)
         case RemoveEntry(entry=entry):
             return cache.remove(entry)
+        case MarkDynamic(source=source, dim=dim, strict=strict):
+            return cache.mark_dynamic(source, dim, strict)
+        case RelaxGuard(entry=number, drop=drop):
+            return cache.relax(number, drop)
+        case SkipCall():
+            return cache.skip()
 
 
 def _response(seq: int, data: CacheData | str, printed: str) -> Response:

@@ -33,7 +33,7 @@ from typing import Protocol
 import msgspec
 
 from stepper.debuggee.breakpoints import BreakpointTable, Hit
-from stepper.debuggee.cache_requests import answer, prepare
+from stepper.debuggee.cache_requests import answer, intervention, prepare
 from stepper.debuggee.channel import Channel
 from stepper.debuggee.engine import Cache, Engine, Subject
 from stepper.debuggee.evaluator import describe_exception, evaluate
@@ -75,6 +75,9 @@ class Ledger(Protocol):
 
     def stopping(self, moment: MomentId, text: str) -> MomentId:
         """Record a STOP event and commit everything up to now; returns the moment to look at."""
+
+    def intervened(self, text: str) -> None:
+        """Record, and commit, that the user changed what the program does."""
 
     def aside(self) -> AbstractContextManager[None]:
         """What this thread does meanwhile is recorded, though it stands still."""
@@ -363,7 +366,10 @@ class Controller:
                 if self._engine is not None:
                     self._engine.wishes_changed()
             case _:
-                self._send(answer(self._cache, request, stands=True))
+                response = answer(self._cache, request, stands=True)
+                if (done := intervention(request, response)) and self._ledger is not None:
+                    self._ledger.intervened(done)
+                self._send(response)
         return True
 
     @staticmethod

@@ -73,6 +73,16 @@ class Cache(Protocol):
     def remove(self, entry: int) -> str:
         """Take it out again, or throw a draft away; only at a stop. Returns what was done."""
 
+    def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
+        """Before a call is compiled again: make a size of a tensor a symbol for that compilation;
+        only at a stop in a lookup that missed, like the next two. Returns what was done."""
+
+    def relax(self, entry: int | None, drop: tuple[int, ...]) -> str:
+        """Have a copy of an entry without some guards serve the call and later ones."""
+
+    def skip(self) -> str:
+        """Have the call run as it is, so that nothing is compiled for it."""
+
 
 class Engine(Protocol):
     """A compiler that is being watched."""
@@ -146,6 +156,7 @@ BREAKPOINT_OF_EVENT: dict[EventKind, BreakpointKind] = {
     EventKind.LOOKUP: BreakpointKind.LOOKUP,
     EventKind.GUARD_FAIL: BreakpointKind.GUARD_FAIL,
     EventKind.HIT: BreakpointKind.HIT,
+    EventKind.MISS: BreakpointKind.MISS,
     EventKind.ENTRY: BreakpointKind.ENTRY,
     EventKind.INVALIDATE: BreakpointKind.INVALIDATE,
     EventKind.EVICT: BreakpointKind.EVICT,

@@ -6,8 +6,8 @@ The written form is the same everywhere (command line, console, TUI, configurati
     restart                         recompile               cache-limit             exception
     FILE:LINE  or  line:FILE:LINE   function:GLOB           offset:GLOB@N           opcode:NAME
     guard[:KIND[:SOURCE-GLOB]]      node[:TARGET-GLOB]
-    lookup[:FUNCTION-GLOB]          hit[:FUNCTION-GLOB]     execute[:FUNCTION-GLOB]
-    guard-fail[:KIND[:SOURCE-GLOB]]
+    lookup[:FUNCTION-GLOB]          hit[:FUNCTION-GLOB]     miss[:FUNCTION-GLOB]
+    guard-fail[:KIND[:SOURCE-GLOB]]                         execute[:FUNCTION-GLOB]
     entry[:FUNCTION-GLOB]           invalidate[:FUNCTION-GLOB]      evict[:FUNCTION-GLOB]
 
 followed by any of `, if CONDITION`, `, ignore N`, `, once`.
@@ -40,6 +40,7 @@ class BreakpointKind(StrEnum):
     LOOKUP = "lookup"
     GUARD_FAIL = "guard-fail"
     HIT = "hit"
+    MISS = "miss"
     ENTRY = "entry"
     INVALIDATE = "invalidate"
     EVICT = "evict"
@@ -67,6 +68,7 @@ CACHE_KINDS = frozenset(
     {
         BreakpointKind.LOOKUP,
         BreakpointKind.HIT,
+        BreakpointKind.MISS,
         BreakpointKind.ENTRY,
         BreakpointKind.INVALIDATE,
         BreakpointKind.EVICT,

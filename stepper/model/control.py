@@ -169,6 +169,36 @@ class RemoveEntry(_Message, frozen=True, tag="remove-entry"):
     entry: int
 
 
+class MarkDynamic(_Message, frozen=True, tag="mark-dynamic"):
+    """Make a size of a tensor of the call a symbol, for the compilation that is about to begin. At
+    a stop in a lookup that missed only, like the next two; the answer says what was done."""
+
+    seq: int
+    source: str = ""
+    """The tensor's expression, as guards have it; empty: that of the newest failing guard."""
+    dim: int | None = None
+    """None: the one whose size differs."""
+    strict: bool = False
+    """Compiling is to fail when the size turns out to have to be a number."""
+
+
+class RelaxGuard(_Message, frozen=True, tag="relax-guard"):
+    """Have a copy of an entry, without some of its guards, serve the call in place of the
+    compilation, and later calls that pass what is left."""
+
+    seq: int
+    entry: int | None = None
+    """None: the entry of the newest failing guard."""
+    drop: tuple[int, ...] = ()
+    """Rows of guards to leave out; empty: those that fail."""
+
+
+class SkipCall(_Message, frozen=True, tag="skip-call"):
+    """Run the call, and what it calls, uncompiled: nothing is compiled for it."""
+
+    seq: int
+
+
 CacheRequest = (
     ListCache
     | InspectEntry
@@ -179,6 +209,9 @@ CacheRequest = (
     | RunEntry
     | RegisterEntry
     | RemoveEntry
+    | MarkDynamic
+    | RelaxGuard
+    | SkipCall
 )
 Request = Resume | Pause | SetBreakpoints | Evaluate | Terminate | Detach | StepEntry | CacheRequest
 

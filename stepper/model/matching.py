@@ -84,7 +84,13 @@ def name_matches(pattern: str, qualname: str) -> bool:
 
 _FAILED_GUARD = re.compile(r"^(?P<kind>\w+)(?: (?P<source>.*?))? of \S+: ", re.DOTALL)
 _TOLD_BY_NAME = frozenset(
-    {BreakpointKind.LOOKUP, BreakpointKind.EXECUTE, BreakpointKind.HIT, BreakpointKind.GUARD_FAIL}
+    {
+        BreakpointKind.LOOKUP,
+        BreakpointKind.EXECUTE,
+        BreakpointKind.HIT,
+        BreakpointKind.MISS,
+        BreakpointKind.GUARD_FAIL,
+    }
 )
 
 
@@ -97,13 +103,13 @@ def event_matches(bp: Breakpoint, text: str) -> bool:
     """Whether a recorded event, of the breakpoint's kind and with this text, is one to stop at.
 
     The texts are those that walks have: `0/1 Net.forward` where one begins, `Net.forward: 0/1, …`
-    for a hit, `TENSOR_MATCH L['x'] of 0/1: …` for a guard that fails.
+    for a hit or a miss, `TENSOR_MATCH L['x'] of 0/1: …` for a guard that fails.
     """
     match bp.kind:
         case BreakpointKind.GUARD_FAIL:
             found = _FAILED_GUARD.match(text)
             return found is not None and guard_matches(bp, found["kind"], found["source"] or "")
-        case BreakpointKind.HIT:
+        case BreakpointKind.HIT | BreakpointKind.MISS:
             return name_matches(bp.pattern, text.partition(": ")[0])
         case _:
             return name_matches(bp.pattern, text.rpartition(" ")[2])

@@ -290,6 +290,9 @@ class EventKind(StrEnum):
     """A call of a compiled function looks for a cache entry."""
     GUARD_FAIL = "guard-fail"
     HIT = "hit"
+    MISS = "miss"
+    """A lookup found none of the entries that there are: the function is about to be compiled
+    again."""
     ENTRY = "entry"
     """A cache entry was made."""
     INVALIDATE = "invalidate"
@@ -299,6 +302,8 @@ class EventKind(StrEnum):
     EXECUTE = "execute"
     """Transformed bytecode begins to run."""
     STOP = "stop"
+    INTERVENTION = "intervention"
+    """The user changed what the program does: from here on it is not what it would have been."""
     NOTE = "note"
     """Something the debugger itself has to say, e.g. that it lost detail and why."""
 

@@ -387,6 +387,11 @@ class StepperApp(PromptKeys[int]):
 
         self.push_screen(BreakpointsScreen(tuple(self.session.breakpoints)), changed)
 
+    def action_decide(self) -> None:
+        from stepper.tui.deciding import decide
+
+        decide(self)
+
     def action_pause(self) -> None:
         session = self.session
         if not session.running:

@@ -111,6 +111,14 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "Stop",
+        "D",
+        "D",
+        "decide",
+        "Decide",
+        "Before a call is compiled again: mark a size dynamic, relax the guard, or skip the call.",
+    ),
+    Key(
+        "Stop",
         "ctrl+c",
         "Ctrl-C",
         "pause",

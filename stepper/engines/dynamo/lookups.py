@@ -34,9 +34,10 @@ from stepper import _C
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.engine import Subject
 from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.walks import Described, Walk, WalkFrame
+from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, locked
+from stepper.engines.dynamo.cache import BOOK, entries_of, locked
+from stepper.engines.dynamo.choices import Choice, Choices
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import (
     EVERYBODY,
@@ -44,44 +45,27 @@ from stepper.engines.dynamo.lookup_programs import (
     Candidate,
     Programs,
     key_of,
-    region_name,
 )
-from stepper.engines.dynamo.lookup_words import (
-    also_told,
-    differences,
-    entry_told,
-    note,
-    time_text,
-    told,
+from stepper.engines.dynamo.lookup_tries import (
+    Tried,
+    backend_told,
+    reason,
+    region_told,
+    tried_told,
+    try_entry,
 )
+from stepper.engines.dynamo.lookup_words import differences, entry_told, told
 from stepper.engines.dynamo.probes import Probe
-from stepper.engines.dynamo.quiet import Answer, Loud, Missing, Quiet, words
+from stepper.engines.dynamo.quiet import Loud, Missing, Quiet, words
 from stepper.engines.dynamo.values import describe
-from stepper.model.cache import GuardRow, Verdict
+from stepper.model.cache import Verdict
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, Outcome, Phase
 
 _EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
 _GUARDED_BY_IDENTITY = frozenset({"ID_MATCH"})
-_IDENTICAL_ONLY: Any = object.__eq__
 
 Stack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
-
-
-class _Tried(NamedTuple):
-    """An entry and what its checks said."""
-
-    candidate: Candidate
-    answers: list[Answer]
-    """As many as were run."""
-    verdicts: list[Verdict]
-    backend: Verdict
-    matches: bool
-    fails_at: int | None
-    """Which check failed; None: all passed, or it is not known which."""
-    nanoseconds: int
-    also: tuple[tuple[GuardRow, str], ...] = ()
-    """In a miss, the guards behind the one that failed that would have failed too, and how."""
 
 
 class _Call(NamedTuple):
@@ -94,6 +78,8 @@ class _Call(NamedTuple):
     """None: that of the winner. (Where only the cache is used, Dynamo asks for none.)"""
     winner: CodeType | None
     python_stack: tuple[PythonFrame, ...]
+    choice: Choice | None = None
+    """Of a miss: what becomes of the call."""
 
 
 class LookupWatcher:
@@ -105,6 +91,7 @@ class LookupWatcher:
         self._probes: list[Probe] = []
         self._recorder: Recorder
         self._hits: Hits | None = None
+        self.choices = Choices()
         self._originals: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType]]] = {}
         self._missed: dict[int, tuple[int, ...]] = {}
         """By thread: the newest call for which the compiler was asked and made no entry yet."""
@@ -114,7 +101,8 @@ class LookupWatcher:
         self._recorder = recorder
         for meaning, point in versions.lookup_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
-            self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
+            answer = self.choices.answer if meaning == "missed" else None
+            self._probes.append(Probe(versions.resolve(point), point.parameters, hook, answer))
         self._hits = listen(safely(self._on_hit), safely(self._on_unserved), self._wanted)
 
     def uninstall(self) -> None:
@@ -136,6 +124,12 @@ class LookupWatcher:
             map(recorder.judge.wanted.__contains__, _EVENTS)
         )
 
+    def _misses_wanted(self, code: CodeType) -> bool:
+        """Whether a lookup of a code that finds no entry is to be told."""
+        if self._wanted():
+            return True
+        return EventKind.MISS in self._recorder.judge.wanted and bool(entries_of(code))
+
     def _say_trouble(self) -> None:
         """Once, that hits are wanted and cannot be told."""
         if self._hits is not None and self._hits.trouble:
@@ -145,14 +139,21 @@ class LookupWatcher:
     # -- what is heard -----------------------------------------------------------------------
 
     def _on_missed(
-        self, code: CodeType, locals: dict[str, Any], globals: dict[str, Any], compiler_fn: Any
+        self,
+        code: CodeType,
+        locals: dict[str, Any],
+        globals: dict[str, Any],
+        compiler_fn: Any,
+        compile_id: Any,
     ) -> None:
-        if self._wanted():
+        if self._misses_wanted(code):
             self._missed[_thread.get_ident()] = _identity(code, locals)
             # This hook, then `_compile`.
             stack = self._program_stack(_caller(1))
             backend = innermost_backend(compiler_fn)
-            self._tell(_Call(code, locals, globals, backend, None, stack))
+            choice = Choice(code, locals, globals, compile_id)
+            with self.choices.open(choice):
+                self._tell(_Call(code, locals, globals, backend, None, stack, choice))
 
     def _on_entry_made(self, code: CodeType, guard_manager: Any) -> None:
         compiling = _enclosing(_caller(1), self._compile_name)
@@ -168,6 +169,7 @@ class LookupWatcher:
             self._hits.watch(code, original)
         if self._wanted():
             self._say_trouble()
+        if self._wanted() or EventKind.MISS in self._recorder.judge.wanted:
             memory = self._programs.memory(guard_manager)
             quiet = Quiet(names.get("locals") or {}, names.get("globals") or {})
             self._learn_names(memory.names, guard_manager, quiet)
@@ -281,21 +283,25 @@ class LookupWatcher:
         rows = iter(frame.code.instructions)
         reasons: list[str] = []
         executed = 0
-        winner: _Tried | None = None
+        winner: Tried | None = None
         region: int | None = None
         arguments = {f"L[{name!r}]": describe(value) for name, value in call.f_locals.items()}
         for each in candidates:
             row = next(rows)
             if row.opname == "REGION":
                 region = each.region
-                walk.moment(frame, row.index, locals=_region_told(region) | arguments)
+                walk.moment(frame, row.index, locals=region_told(region) | arguments)
                 row = next(rows)
-            tried = self._try(each, call, quiet)
+            hit = call.winner is not None
+            matches = hit and each.code is call.winner
+            tried = try_entry(each, call.backend, quiet, matches=matches, hit=hit)
+            if call.choice is not None:
+                call.choice.refused(tried)
             executed += len(tried.answers)
-            walk.moment(frame, row.index, locals=_entry_told(tried) | arguments)
+            walk.moment(frame, row.index, locals=tried_told(tried) | arguments)
             self._walk_entry(walk, frame, call, tried)
             if not tried.matches:
-                reasons.append(_reason(tried))
+                reasons.append(reason(tried))
                 continue
             winner = tried
             break
@@ -315,16 +321,21 @@ class LookupWatcher:
             if unserved:
                 text = f"{call.code.co_qualname}: {unserved}"
                 walk.occurred(EventKind.SKIP, text, subject=Subject(name=call.code.co_qualname))
+            elif reasons:
+                text = f"{call.code.co_qualname}: {why}"
+                walk.occurred(EventKind.MISS, text, subject=Subject(name=call.code.co_qualname))
+            if call.choice is not None and call.choice.told:
+                why = f"{why}; the user chose: {call.choice.told}"
             walk.leave(frame)
             walk.end(Outcome.SKIPPED if unserved else Outcome.MISS, why)
 
-    def _walk_entry(self, walk: Walk, parent: WalkFrame, call: _Call, tried: _Tried) -> None:
+    def _walk_entry(self, walk: Walk, parent: WalkFrame, call: _Call, tried: Tried) -> None:
         code = self._programs.of_guards(call.code, tried.candidate)
         frame = walk.enter(code, parent)
         offset = len(code.instructions) - len(tried.candidate.checks)
         for row in code.instructions[:offset]:
             if row.opname == "BACKEND":
-                walk.moment(frame, row.index, locals=_backend_told(tried, call))
+                walk.moment(frame, row.index, locals=backend_told(tried, call.backend))
                 if tried.backend is Verdict.FAIL:
                     self._failed(walk, call, tried, "BACKEND", "", "another backend")
             else:
@@ -341,7 +352,7 @@ class LookupWatcher:
         walk.leave(frame)
 
     def _failed(
-        self, walk: Walk, call: _Call, tried: _Tried, kind: str, source: str, text: str
+        self, walk: Walk, call: _Call, tried: Tried, kind: str, source: str, text: str
     ) -> None:
         label = tried.candidate.label
         walk.occurred(
@@ -349,56 +360,6 @@ class LookupWatcher:
             f"{' '.join(filter(None, (kind, source)))} of {label}: {text}",
             subject=Subject(kind=kind, source=source, name=call.code.co_qualname),
         )
-
-    # -- what the checks say -----------------------------------------------------------------
-
-    def _try(self, candidate: Candidate, call: _Call, quiet: Quiet) -> _Tried:
-        matches = call.winner is not None and candidate.code is call.winner
-        backend = _same_backend(candidate, call.backend)
-        if matches:
-            backend = Verdict.PASS
-        if not candidate.valid or backend is Verdict.FAIL:
-            return _Tried(candidate, [], [], backend, False, None, 0)
-        candidate.read()
-        answers: list[Answer] = []
-        verdicts: list[Verdict] = []
-        fails_at = None
-        scope = _scope(candidate.wrapper)
-        for index, check in enumerate(candidate.checks):
-            answer = quiet.ask(check, scope)
-            answers.append(answer)
-            verdicts.append(Verdict.PASS if matches else answer.verdict)
-            if not matches and answer.verdict is Verdict.FAIL:
-                fails_at = index
-                break
-        also = self._also(candidate, quiet, fails_at) if call.winner is None else ()
-        spent = sum(answer.nanoseconds or 0 for answer in answers)
-        unknown = [at for at, verdict in enumerate(verdicts) if verdict is Verdict.UNKNOWN]
-        if not matches and fails_at is None and len(unknown) == 1 and backend is Verdict.PASS:
-            fails_at = unknown[0]
-            verdicts[fails_at] = Verdict.FAIL
-            del answers[fails_at + 1 :], verdicts[fails_at + 1 :]
-        if not matches and candidate.tree is not None:
-            candidate.remember()  # what failed moves ahead
-        return _Tried(candidate, answers, verdicts, backend, matches, fails_at, spent, also)
-
-    @staticmethod
-    def _also(
-        candidate: Candidate, quiet: Quiet, fails_at: int | None
-    ) -> tuple[tuple[GuardRow, str], ...]:
-        """What Dynamo does not look at any more once a guard has failed, and somebody who wants
-        the call to match must know."""
-        if fails_at is None:
-            return ()
-        found = []
-        scope = _scope(candidate.wrapper)
-        for check in candidate.checks[fails_at + 1 :]:
-            answer = quiet.ask(check, scope)
-            if answer.verdict is Verdict.FAIL:
-                expected = candidate.expected(check.row)
-                told = ", ".join(map(str, differences(check.row, answer, expected)))
-                found.append((check.row, told or answer.why or "; ".join(check.row.code)))
-        return tuple(found)
 
     def _learn_names(self, names: dict[Any, str], wrapper: Any, quiet: Quiet) -> None:
         """What the objects are called that an entry's guards know by identity: now they are there,
@@ -413,80 +374,6 @@ class LookupWatcher:
                     names[key_of(check.row)] = words(quiet.reach(check.row.source))
                 except (Missing, Loud):
                     continue
-
-
-def _same_backend(candidate: Candidate, backend: Any) -> Verdict:
-    """Whether an entry is of the call's backend, as Dynamo compares them."""
-    ours = candidate.backend
-    if candidate.precompiled or backend is None or ours is backend:
-        return Verdict.PASS
-    kind = type(ours)
-    if kind is not type(backend):
-        return Verdict.FAIL
-    if getattr(kind, "__eq__", None) is _IDENTICAL_ONLY:
-        return Verdict.FAIL
-    if kind.__module__.partition(".")[0] == "torch":
-        return Verdict.PASS if ours == backend else Verdict.FAIL
-    return Verdict.UNKNOWN
-
-
-def _scope(wrapper: Any) -> dict[str, Any]:
-    """The names that the words of an entry's guards use besides L and G."""
-    return {**(wrapper.closure_vars or {}), **(wrapper.global_scope or {})}
-
-
-def _reason(tried: _Tried) -> str:
-    label = tried.candidate.label
-    if not tried.candidate.valid:
-        return f"{label}: an object that it depends on has died"
-    if tried.backend is Verdict.FAIL:
-        return f"{label}: another backend"
-    if tried.fails_at is None:
-        hidden = [
-            tried.candidate.checks[at].row
-            for at, verdict in enumerate(tried.verdicts)
-            if verdict is Verdict.UNKNOWN
-        ]
-        names = ", ".join(f"{row.kind} {row.source}".strip() for row in hidden[:3])
-        return f"{label}: one that cannot be asked again" + (f" ({names})" if names else "")
-    row = tried.candidate.checks[tried.fails_at].row
-    answer = tried.answers[tried.fails_at]
-    found = ", ".join(map(str, differences(row, answer, tried.candidate.expected(row))))
-    what = f"{row.kind} {row.source}".strip()
-    return f"{label}: {what}: {found or answer.why or '; '.join(row.code)}"
-
-
-def _entry_told(tried: _Tried) -> dict[str, Described]:
-    checks = len(tried.candidate.checks)
-    parts: dict[str, Any] = {"entry": tried.candidate.label}
-    if tried.backend is not Verdict.FAIL and tried.candidate.valid:
-        parts["guards"] = f"{len(tried.answers)} of {checks} run"
-        parts["time"] = time_text(tried.nanoseconds)
-    parts["verdict"] = "match" if tried.matches else f"no match: {_reason(tried)}"
-    found = entry_told(parts)
-    if tried.also:
-        found["also fail"] = also_told(tried.also)
-    return found
-
-
-def _region_told(region: int) -> dict[str, Any]:
-    return entry_told({"region": region_name(region), "verdict": "pass"})
-
-
-def _backend_told(tried: _Tried, call: _Call) -> dict[str, Any]:
-    expected = backend_name(tried.candidate.backend)
-    actual = backend_name(call.backend)
-    if tried.backend is Verdict.FAIL and actual == expected:
-        actual = f"another {actual}"
-    verdict = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL"}.get(tried.backend, "unknown")
-    found = {
-        "expected": note("expected", expected),
-        "actual": note("actual", actual),
-        "verdict": note("verdict", verdict),
-    }
-    if tried.backend is Verdict.FAIL:
-        found["differs"] = note("differs", f"backend {expected} ≠ {actual}")
-    return found
 
 
 def _caller(above: int) -> FrameType | None:

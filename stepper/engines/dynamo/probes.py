@@ -17,6 +17,12 @@ closure and line numbers stay.
 What it cannot do is see a function's result. That is enough: everything that we want to know of a
 result is an argument of some later call.
 
+Where a user may decide what becomes of a call, the probe also has an *answer*, asked behind the
+hook: what it gives is returned in place of the body, unless it is None. Raising an exception
+instead would take the way of a failed compilation, with its warnings and its counters.
+
+    RESUME; hook(a, b); if (found := answer()) is not None: return found; ...body...
+
 Alternatives. Rebuilding the code through an assembler (the `bytecode` package) would write the
 whole function anew, and handler depths are known to go wrong in nested handlers; `sys.monitoring`
 does not exist on 3.11 and is seen by other tools; replacing methods on the class adds the frames
@@ -33,6 +39,7 @@ from types import CodeType, FunctionType
 from typing import Any, Literal
 
 Hook = Callable[..., None]
+Answer = Callable[[], object]
 
 
 class ProbeError(RuntimeError):
@@ -45,6 +52,12 @@ _CALL_SHAPES: dict[tuple[int, int], tuple[bool, bool]] = {
     (3, 12): (True, False),
     (3, 13): (False, False),
 }
+# How to jump if a value is None, per Python version: the opcode, and its inline cache entries.
+_NONE_JUMPS: dict[tuple[int, int], tuple[str, int]] = {
+    (3, 11): ("POP_JUMP_FORWARD_IF_NONE", 0),
+    (3, 12): ("POP_JUMP_IF_NONE", 0),
+    (3, 13): ("POP_JUMP_IF_NONE", 1),
+}
 _NO_COLUMNS = 13  # location entry: a line but no columns
 
 
@@ -52,12 +65,17 @@ class Probe:
     """A hook in front of one function; `remove` restores what was there."""
 
     def __init__(
-        self, function: Callable[..., Any], arguments: tuple[str, ...], hook: Hook
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[str, ...],
+        hook: Hook,
+        answer: Answer | None = None,
     ) -> None:
         """Install at once.
 
         `function` is a Python function, or one decorated with `functools.wraps`; `arguments` are
-        the names of those of its parameters that the hook gets.
+        the names of those of its parameters that the hook gets. `answer` is asked behind the hook:
+        what it gives is the function's result, and its body does not run; None: it runs.
 
         Raises:
             ProbeError: it is no Python function, lacks a parameter or has an unexpected prologue.
@@ -67,7 +85,7 @@ class Probe:
             raise ProbeError(f"{function!r} is not a Python function")
         self._function = target
         self._original = target.__code__
-        self._probed = insert_call(self._original, hook, arguments)
+        self._probed = insert_call(self._original, hook, arguments, answer)
         target.__code__ = self._probed
 
     def watches(self, function: Callable[..., Any]) -> bool:
@@ -80,19 +98,25 @@ class Probe:
             self._function.__code__ = self._original
 
 
-def insert_call(code: CodeType, hook: Hook, arguments: tuple[str, ...]) -> CodeType:
-    """`code` with `hook(*arguments)` in front of its body.
+def insert_call(
+    code: CodeType, hook: Hook, arguments: tuple[str, ...], answer: Answer | None = None
+) -> CodeType:
+    """`code` with `hook(*arguments)` in front of its body, and behind it a return of what `answer`
+    gives, unless that is None.
 
     Raises:
         ProbeError: an argument is no parameter of `code`, or the code does not begin as CPython's
         compiler lets it.
     """
     units = _prologue_units(code)
-    prefix = _call_units(code, hook, arguments)
+    consts = (*code.co_consts, hook) if answer is None else (*code.co_consts, hook, answer)
+    prefix = _call_units(code, len(code.co_consts), arguments) + _emit("POP_TOP")
+    if answer is not None:
+        prefix += _call_units(code, len(code.co_consts) + 1, ()) + _return_units()
     split = 2 * units
     return code.replace(
         co_code=code.co_code[:split] + prefix + code.co_code[split:],
-        co_consts=(*code.co_consts, hook),
+        co_consts=consts,
         co_stacksize=max(code.co_stacksize, 2 + len(arguments)),
         co_linetable=_insert_location(code.co_linetable, units, len(prefix) // 2, code),
         co_exceptiontable=bytes(
@@ -111,22 +135,37 @@ def _prologue_units(code: CodeType) -> int:
     raise ProbeError(f"{code.co_qualname}: no RESUME at its beginning (a generator?)")
 
 
-def _call_units(code: CodeType, hook: Hook, arguments: tuple[str, ...]) -> bytes:
+def _emit(name: str, argument: int = 0) -> bytes:
+    out = bytearray()
+    opcode = dis.opmap[name]
+    for shift in (24, 16, 8):
+        if argument >> shift:
+            out.extend((dis.opmap["EXTENDED_ARG"], argument >> shift & 0xFF))
+    out.extend((opcode, argument & 0xFF))
+    out.extend(b"\0\0" * _CACHES.get(name, 0))
+    return bytes(out)
+
+
+def _return_units() -> bytes:
+    """Return the value on top of the stack, unless it is None."""
+    jump, caches = _NONE_JUMPS[sys.version_info[:2]]
+    over = _emit("RETURN_VALUE")
+    test = _emit("COPY", 1) + _emit(jump, len(over) // 2) + b"\0\0" * caches
+    return test + over + _emit("POP_TOP")
+
+
+def _call_units(code: CodeType, constant: int, arguments: tuple[str, ...]) -> bytes:
+    """Call a constant with some of the parameters; the result is on the stack."""
     null_first, precall = _CALL_SHAPES[sys.version_info[:2]]
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     out = bytearray()
 
     def emit(name: str, argument: int = 0) -> None:
-        opcode = dis.opmap[name]
-        for shift in (24, 16, 8):
-            if argument >> shift:
-                out.extend((dis.opmap["EXTENDED_ARG"], argument >> shift & 0xFF))
-        out.extend((opcode, argument & 0xFF))
-        out.extend(b"\0\0" * _CACHES.get(name, 0))
+        out.extend(_emit(name, argument))
 
     if null_first:
         emit("PUSH_NULL")
-    emit("LOAD_CONST", len(code.co_consts))
+    emit("LOAD_CONST", constant)
     if not null_first:
         emit("PUSH_NULL")
     for name in arguments:
@@ -139,7 +178,6 @@ def _call_units(code: CodeType, hook: Hook, arguments: tuple[str, ...]) -> bytes
     if precall:
         emit("PRECALL", len(arguments))
     emit("CALL", len(arguments))
-    emit("POP_TOP")
     return bytes(out)
 
 

@@ -73,6 +73,8 @@ class Draft:
         self.alive = True
         """Whether all objects live that it knows by identity, and it was not taken out."""
         self.registered = False
+        self.ordinary = False
+        """Whether Dynamo has it among the entries that were compiled."""
         self.finalizers: list[weakref.finalize[Any, Any]] = []
         rows = [tree.checks[index].row for index in kept]
         rows += [
@@ -189,13 +191,20 @@ class Toolkit:
             if code is None or not draft.alive:
                 raise CacheError(f"{entry.label} cannot be registered: {_why(entry)}")
             self._book.look_at(code)
-            entry.change(warnings=_unique(entry.facts.warnings, *self._shadows(entry)))
+            self.warn(entry, (self._goes_first(entry),))
             native._load_precompile_entry(code, draft.wrapper, draft.code)
             convert_frame.input_codes.add(code)  # what a reset goes by
-            draft.registered = True
+            draft.registered, draft.ordinary = True, False
             self.registered(draft.code, code, entry.facts.compile_id)
             self._book.look_at(code)
             return entry
+
+    def hand_over(self, entry: KnownEntry) -> None:
+        """A draft is about to be given to Dynamo as what a compilation has made: it becomes an
+        ordinary entry, which Dynamo cannot take out again."""
+        with locked():
+            entry.draft.registered = entry.draft.ordinary = True
+            entry.change(state=EntryState.NEW)
 
     def remove(self, number: int) -> KnownEntry:
         """Take a registered entry out again: it is a draft then. A draft is thrown away.
@@ -209,6 +218,9 @@ class Toolkit:
             if not entry.draft.registered or code is None:
                 self._forget(entry)
                 return entry
+            if entry.draft.ordinary:
+                self._switch_off(entry, "Dynamo drops it with the others of its function")
+                return entry
             self._book.look_at(code)
             others = [
                 item.guard_manager
@@ -219,13 +231,7 @@ class Toolkit:
             drafts = [each.draft for each in known if each is not None and each.draft is not None]
             if len(drafts) < len(others):
                 # Dynamo can only drop all of them, and does not give the code of foreign ones away.
-                entry.draft.alive = False
-                entry.doomed = True
-                entry.change(
-                    state=EntryState.INVALID,
-                    reason="switched off; it stays in the list, since entries of a package are "
-                    "beside it",
-                )
+                self._switch_off(entry, "since entries of a package are beside it")
                 return entry
             entry.draft.registered = False
             native._reset_precompile_entries(code)
@@ -234,6 +240,12 @@ class Toolkit:
             entry.change(state=EntryState.DRAFT, position=None, reason="")
             self._book.look_at(code)
             return entry
+
+    @staticmethod
+    def _switch_off(entry: KnownEntry, why: str) -> None:
+        entry.draft.alive = False
+        entry.doomed = True
+        entry.change(state=EntryState.INVALID, reason=f"switched off; it stays in the list: {why}")
 
     # -- making ------------------------------------------------------------------------------
 
@@ -333,13 +345,20 @@ class Toolkit:
 
     # -- what it makes unsound ---------------------------------------------------------------
 
-    def _shadows(self, entry: KnownEntry) -> list[str]:
-        found = [
-            "it is tried before compiled entries, for calls of every backend and region",
-        ]
+    def warn(self, entry: KnownEntry, about: tuple[str, ...]) -> None:
+        """Say at an entry that is put into the cache what is to be minded, and which others it
+        hides."""
+        entry.change(warnings=_unique(entry.facts.warnings, *about, *self._shadows(entry)))
+
+    def _goes_first(self, entry: KnownEntry) -> str:
+        text = "it is tried before compiled entries, for calls of every backend and region"
         source = self._book.entries.get(entry.facts.copied_from or 0)
         if source is not None and source.facts.backend:
-            found[0] += f"; it runs what the backend {source.facts.backend} compiled"
+            text += f"; it runs what the backend {source.facts.backend} compiled"
+        return text
+
+    def _shadows(self, entry: KnownEntry) -> list[str]:
+        found = []
         mine = entry.draft.rows
         hidden, maybe = [], []
         for other in entry.code.entries:

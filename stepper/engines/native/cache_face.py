@@ -78,11 +78,25 @@ class NativeCache:
         known = remove(entry)
         return f"{known.label} is out of the cache: the next call is captured anew"
 
+    def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
+        """See `Cache.mark_dynamic`."""
+        _refuse(_NO_CHOICE)
+
+    def relax(self, entry: int | None, drop: tuple[int, ...]) -> str:
+        """See `Cache.relax`."""
+        _refuse(_NO_CHOICE)
+
+    def skip(self) -> str:
+        """See `Cache.skip`."""
+        _refuse(_NO_CHOICE)
+
     def _locals(self, code: CodeType, text: str) -> dict[str, Any]:
         return locals_of_call(code, text, self._standing(code), _is_program)
 
 
 NO_COPIES = "entries of the native engine cannot be copied or edited yet: remove one instead"
+
+_NO_CHOICE = "the native engine does not stop in lookups: there is nothing to choose there"
 
 
 def _is_program(filename: str) -> bool:

@@ -24,6 +24,7 @@ _ROLES = {
     EventKind.RESTART: "warning",
     EventKind.SKIP: "warning",
     EventKind.RECOMPILE: "warning",
+    EventKind.INTERVENTION: "warning",
     EventKind.GUARD: "type",
     EventKind.NODE: "node",
     EventKind.INLINE: "function",

@@ -311,3 +311,25 @@ def test_watched_library_functions_work() -> None:
     assert len(calls) >= 6
     for probe in probes:
         probe.remove()
+
+
+def test_an_answer_is_returned_in_place_of_the_body() -> None:
+    ran: list[int] = []
+
+    def watched(value: int, *, more: int = 1) -> int:
+        captured = [value for _ in range(more)]
+        ran.append(value)
+        return len(captured)
+
+    answers: list[object] = ["instead", None, False]
+    heard: list[int] = []
+    probe = Probe(watched, ("value",), heard.append, lambda: answers.pop(0))
+    try:
+        assert watched(5) == "instead"
+        assert watched(6, more=3) == 3
+        assert watched(7) is False
+    finally:
+        probe.remove()
+    assert heard == [5, 6, 7]
+    assert ran == [6]
+    assert watched(8) == 1
