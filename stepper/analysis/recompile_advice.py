@@ -1,7 +1,8 @@
 """What to change so that a function is compiled less often, by what changes from call to call.
 
-Each piece of advice says what in the recording speaks for it. It has not been tried: whether it
-helps, and whether the program may be changed so, is for its author to say.
+Each piece of advice says what in the recording speaks for it. Whether it helps can be tried where
+the change can be made from outside (`stepper.analysis.recompile_trials`); whether the program may
+be changed so is for its author to say.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.sources import spelled
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
 from stepper.client.text import plural
+from stepper.model.change import Change, MarkSize, Setting
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 
@@ -36,6 +38,8 @@ class Advice(msgspec.Struct, frozen=True):
     """What the recording shows; nobody has tried the change."""
     source: str = ""
     what: str = ""
+    changes: tuple[Change, ...] = ()
+    """Each a way to try it; empty: it is about the program's own text."""
 
 
 def advise(recording: Recording, history: History) -> list[Advice]:
@@ -47,7 +51,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         if each.translation.outcome is Outcome.COMPILED
     ]
     for series in history.series:
-        found += _on(wanted, series)
+        found += _on(history, wanted, series)
     limit = history.limit
     if limit is not None:
         found.append(
@@ -62,14 +66,18 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     return found
 
 
-def _on(wanted: _Entries, series: Series) -> Iterator[Advice]:
+def _on(history: History, wanted: _Entries, series: Series) -> Iterator[Advice]:
     name = spelled(series.source)
     size = _SIZE.fullmatch(series.what)
     if size is not None:
-        yield _on_size(wanted, series, name, int(size[1]))
+        advice = _on_size(wanted, series, name, int(size[1]))
+        at = MarkSize(history.name, history.filename, history.line, series.source, int(size[1]))
+        changes = (at, Setting("assume_static_by_default", False))
+        yield msgspec.structs.replace(advice, changes=changes)
         return
     if series.what == "value":
-        yield _on_value(wanted, series, name)
+        advice = _on_value(wanted, series, name)
+        yield msgspec.structs.replace(advice, changes=_on_attribute(series, name))
         return
     known = _BY_WHAT.get(series.what) or _BY_KIND.get(series.kind)
     if series.what.startswith("global state"):
@@ -139,6 +147,12 @@ def _on_value(wanted: _Entries, series: Series, name: str) -> Advice:
             "function, or hand over what it is looked up for instead."
         )
     return Advice(text, _seen(series, name), series.source, series.what)
+
+
+def _on_attribute(series: Series, name: str) -> tuple[Change, ...]:
+    if "." in name and all(_INTEGER.fullmatch(value) for value in series.values):
+        return (Setting("allow_unspec_int_on_nn_module", True),)
+    return ()
 
 
 def _symbol(wanted: _Entries, series: Series) -> tuple[str, str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from stepper.analysis.line import Line
-from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_advice import Advice, advise
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.recompiles import (
     Difference,
@@ -41,7 +41,13 @@ WITHOUT_LOOKUPS = (
 )
 
 
-def recompile_lines(recording: Recording, function: str = "", *, after: int = 0) -> Iterator[Line]:
+Trying = Callable[[History, Advice], Iterator[Line]]
+"""Tells what became of a piece of advice on a function when it was tried."""
+
+
+def recompile_lines(
+    recording: Recording, function: str = "", *, after: int = 0, trying: Trying | None = None
+) -> Iterator[Line]:
     """The whole answer: a heading, then each function with its series, its recompilations and
     advice.
 
@@ -49,6 +55,7 @@ def recompile_lines(recording: Recording, function: str = "", *, after: int = 0)
         recording: what is asked.
         function: only functions with this in their name; empty: all.
         after: only compilations in walks after this one.
+        trying: asked about each piece of advice; None: no advice is tried.
     """
     found = [
         each
@@ -73,10 +80,10 @@ def recompile_lines(recording: Recording, function: str = "", *, after: int = 0)
         yield Line(WITHOUT_LOOKUPS, role="dim")
     for history in by_function:
         yield Line("")
-        yield from _function(recording, history)
+        yield from _function(recording, history, trying)
 
 
-def _function(recording: Recording, history: History) -> Iterator[Line]:
+def _function(recording: Recording, history: History, trying: Trying | None) -> Iterator[Line]:
     cwd = recording.facts.cwd
     place = f"{short_path(history.filename, cwd)}:{history.line}"
     counted = len([each for each in history.recompilations if not each.limit])
@@ -98,6 +105,8 @@ def _function(recording: Recording, history: History) -> Iterator[Line]:
     for advice in advise(recording, history):
         yield Line(f"  advice: {advice.text}")
         yield Line(f"    since {advice.evidence}", role="dim")
+        if trying is not None:
+            yield from trying(history, advice)
 
 
 def series_text(series: Series, of: int) -> str:

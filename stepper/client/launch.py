@@ -23,6 +23,7 @@ from stepper.client.process import Process
 from stepper.client.session import Session, number_breakpoints
 from stepper.client.terminal import PseudoTerminal
 from stepper.model.breakpoint import Breakpoint
+from stepper.model.change import Change
 from stepper.model.launch import SESSION_VARIABLE, DebuggeeConfig, encode_config
 from stepper.recording.occupied import in_use, is_recording, writer_of
 
@@ -51,6 +52,8 @@ class LaunchSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     lookups: bool = False
     execute: bool = False
     stop_at_entry: bool = False
+    changes: tuple[Change, ...] = ()
+    """What is to be tried."""
     post_mortem: bool = False
     """Whether the program opens a front end on its terminal when it dies while it compiles."""
     capture_output: bool = True
@@ -145,6 +148,7 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
         breakpoints=spec.breakpoints,
         stop_at_entry=spec.stop_at_entry,
         post_mortem=spec.post_mortem,
+        changes=spec.changes,
         path_entry=startup_directory(),
         argv=tuple(command_line(spec)),
     )

@@ -21,6 +21,7 @@ from typing import Protocol
 
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.cache import CacheCheck, CacheListing, EntryCode, EntryView, RunResult
+from stepper.model.change import Change
 from stepper.model.trace import EventKind, MomentId
 
 
@@ -91,6 +92,13 @@ class Engine(Protocol):
 
     name: str
     """`dynamo` or `native`, as in the session's facts."""
+
+    def change(self, changes: tuple[Change, ...]) -> None:
+        """Make the program another one than it is, from now on; before `install`.
+
+        Raises:
+            ValueError: a change cannot be made with this compiler.
+        """
 
     def install(self, observer: Observer) -> None:
         """Begin to report.

@@ -48,6 +48,7 @@ class Debuggee:
             if asked
         )
         self._engine_name = config.engine
+        self._changes = config.changes
         self._engine: Engine | None = None
         self._recorder: Recorder | None = None
         self.controller = Controller(
@@ -68,6 +69,7 @@ class Debuggee:
 
             module = importlib.import_module(f"stepper.engines.{self._engine_name}")
             engine: Engine = module.create()
+            engine.change(self._changes)
             recorder = Recorder(self.writer, self.controller, engine, detail=self._detail)
             recorder.walks.asked = self._phases
             self.controller.attach(engine, recorder)
@@ -234,6 +236,8 @@ def collect_facts(config: DebuggeeConfig) -> SessionFacts:
         started=time.time(),
         hash_seed=os.environ.get("PYTHONHASHSEED", ""),
         detail=config.detail,
+        launched=bool(config.path_entry),
+        changes=tuple(map(str, config.changes)),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from stepper.model.breakpoint import Breakpoint
+from stepper.model.change import Change
 
 SESSION_VARIABLE = "STEPPER_SESSION"
 """Environment variable that holds the `DebuggeeConfig` as JSON; gone before the program's first
@@ -43,6 +44,8 @@ class DebuggeeConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """Open a front end on the recording when the program dies while it compiles."""
     path_entry: str = ""
     """What the front end added to PYTHONPATH, to be taken away again."""
+    changes: tuple[Change, ...] = ()
+    """What is to be other than in the program."""
     argv: tuple[str, ...] = ()
     """The program's command line for the session's facts; empty: as the debuggee sees it."""
 

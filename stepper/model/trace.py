@@ -34,6 +34,10 @@ class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     hash_seed: str = ""
     detail: str = "all"
     """`all`: every instruction was recorded. `stops`: only from the first stop on."""
+    launched: bool = False
+    """Whether a front end started the program; else it opened the recording itself."""
+    changes: tuple[str, ...] = ()
+    """What was other than in the program, in words, because it was to be tried."""
 
 
 class Phase(StrEnum):

@@ -37,6 +37,7 @@ from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, entries_of, locked
+from stepper.engines.dynamo.changes import Marks
 from stepper.engines.dynamo.choices import Choice, Choices
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import (
@@ -92,6 +93,7 @@ class LookupWatcher:
         self._recorder: Recorder
         self._hits: Hits | None = None
         self.choices = Choices()
+        self.marks = Marks(())
         self._originals: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType]]] = {}
         self._missed: dict[int, tuple[int, ...]] = {}
         """By thread: the newest call for which the compiler was asked and made no entry yet."""
@@ -146,6 +148,8 @@ class LookupWatcher:
         compiler_fn: Any,
         compile_id: Any,
     ) -> None:
+        if trouble := self.marks.before_compiling(code, locals, globals):
+            self._recorder.note(trouble)
         if self._misses_wanted(code):
             self._missed[_thread.get_ident()] = _identity(code, locals)
             # This hook, then `_compile`.

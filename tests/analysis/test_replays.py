@@ -1,0 +1,183 @@
+"""Advice is tried on the program itself, run again, and compilations are counted."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.recompile_trials import Trials
+from stepper.client.replay import ReplayError, program_of, replayed
+from stepper.model.trace import SessionFacts
+from stepper.recording.reader import Recording
+from stepper.recording.writer import Writer
+from tests.analysis.conftest import Recorded
+from tests.conftest import ROOT, clean_environment
+
+PROGRAM = """
+import sys
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 10
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+@torch.compile(backend="eager")
+def grows(x):
+    return x * 2
+
+@torch.compile(backend="eager")
+def modes(x, mode):
+    return x + len(mode)
+
+torch.manual_seed(0)
+net = torch.compile(Net(), backend="eager")
+for size in (4, 5, 6, 7):
+    grows(torch.ones(size))
+    net(torch.ones(2))
+    modes(torch.ones(2), "m" * size)
+print(sys.argv[1:], sys.stdin.read())
+"""
+
+
+def told(recording: Recording, function: str, seconds: float = 60.0) -> list[str]:
+    """What is said of each trial, without times."""
+    trials = Trials(recording, seconds)
+    texts = [line.text for line in recompile_lines(recording, function, trying=trials.lines)]
+    found = [text.strip() for text in texts if text.startswith("    tried") or "not tried" in text]
+    return [re.sub(r"; [\d.]+ s\)", ")", text) for text in found]
+
+
+def test_what_each_change_leaves_is_counted(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(PROGRAM))
+    assert told(recording, "") == [
+        "tried: torch._dynamo.config.allow_unspec_int_on_nn_module = True leaves 2 compilations "
+        "(instead of 4 as recorded)",
+        "not tried: it is a change of the program itself",
+        "tried: mark_dynamic(x, 0) leaves 1 compilation (instead of 2 as recorded)",
+        "tried: torch._dynamo.config.assume_static_by_default = False leaves 1 compilation "
+        "(instead of 2 as recorded)",
+    ]
+
+
+FAILS = """
+import torch
+
+@torch.compile(backend="eager", dynamic=False)
+def needs(x):
+    return x * len(list(range(x.shape[0])))
+
+for size in (4, 5):
+    needs(torch.ones(size))
+"""
+
+
+def test_a_change_with_which_the_program_fails_says_how(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    marked, _ = told(recorded(program(FAILS)), "needs")
+    assert marked.startswith("tried: mark_dynamic(x, 0) leaves 0 compilations")
+    assert "but it ended with exit code 1" in marked
+
+
+SLOW = """
+import os, time, torch
+
+@torch.compile(backend="eager", dynamic=False)
+def slow(x):
+    return x + 1
+
+slow(torch.ones(2)), slow(torch.ones(3))
+if os.path.exists("slowly"):
+    open("pid", "w").write(str(os.getpid()))
+    time.sleep(600)
+"""
+
+
+def test_a_run_that_takes_too_long_is_killed(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(SLOW))
+    flag = Path(recording.facts.cwd, "slowly")
+    flag.touch()
+    try:
+        with replayed(recording, (), seconds=8.0) as (again, ended):
+            assert ended.text == "it was killed after 8 s"
+            assert len(again.translations()) == 2
+    finally:
+        flag.unlink()
+
+
+def test_ctrl_c_kills_the_program(tmp_path: Path, program: Callable[[str], str]) -> None:
+    path = program(SLOW)
+    command = [sys.executable, "-m", "stepper"]
+    how = {"cwd": tmp_path, "env": clean_environment() | {"PYTHONPATH": str(ROOT)}}
+    subprocess.run([*command, "record", "-o", "r.stepper", path], check=True, timeout=60, **how)  # type: ignore[call-overload]
+    (tmp_path / "slowly").touch()
+    asking = subprocess.Popen(
+        [*command, "why-recompile", "r.stepper", "--replay"],
+        stdout=subprocess.DEVNULL,
+        **how,  # type: ignore[call-overload]
+    )
+    pid = tmp_path / "pid"
+    _until(lambda: pid.exists() and pid.read_text() != "")
+    asking.send_signal(signal.SIGINT)
+    assert asking.wait(20) == 130
+    _until(lambda: not Path("/proc", pid.read_text()).exists())
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_program_that_is_not_the_recorded_one_is_refused(
+    tmp_path: Path, recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    path = program("import torch\ntorch.compile(lambda x: x, backend='eager')(torch.ones(2))\n")
+    recording = recorded(path)
+    assert program_of(recording).target == path
+    os.utime(path, (time.time() + 100,) * 2)
+    with pytest.raises(ReplayError, match=r"program\.py has changed since: record"):
+        program_of(recording)
+    os.remove(path)
+    with pytest.raises(ReplayError, match=r"program\.py is gone"):
+        program_of(recording)
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (SessionFacts(), "does not hold the program's command line"),
+        (SessionFacts(argv=("python", "x.py")), "opened this recording itself"),
+        (SessionFacts(argv=("python", "x.py"), launched=True, rank=1), "rank 1 of several"),
+        (SessionFacts(argv=("python", "x.py"), launched=True, cwd="/no/such"), "is gone"),
+        (SessionFacts(argv=("python", "-X", "dev", "-"), launched=True, cwd="/"), "standard input"),
+    ],
+)
+def test_what_cannot_be_run_again_is_refused(facts: SessionFacts, why: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "r.stepper")
+    Writer(path, facts).close("exit")
+    recording = Recording.open(path)
+    try:
+        with pytest.raises(ReplayError, match=why):
+            program_of(recording)
+    finally:
+        recording.close()
