@@ -14,6 +14,8 @@ from stepper.model.cache import (
     Lifeline,
     Origin,
     Verdict,
+    WitnessSearch,
+    WitnessTrial,
 )
 
 SIGNS = {
@@ -146,6 +148,35 @@ def comparison_lines(comparison: Comparison) -> list[str]:
     if comparison.shared:
         lines.append(f"  beware: {', '.join(comparison.shared)} could not be copied, and was used")
     return lines
+
+
+def witness_lines(search: WitnessSearch) -> list[str]:
+    """Whether a guard is needed, as far as an experiment says."""
+    name = f"{search.guard.kind} {search.guard.source}".strip()
+    found = search.witness
+    if found is not None and found.comparison is not None:
+        first = f"{name} is needed: without it the code was run with {found.text}, and is"
+        lines = comparison_lines(found.comparison)
+        return [f"{first} {lines[0]}", *lines[1:]]
+    if found is not None:
+        return [f"{name} is needed: the code was run with {found.text}, and {found.trouble}"]
+    if not search.trials:
+        return [f"{name}: no input can be built that differs in just what it watches"]
+    compared = sum(trial.comparison is not None for trial in search.trials)
+    others = sum(bool(trial.others) for trial in search.trials)
+    what = "no witness was found"
+    if others == len(search.trials):
+        what = "no witness: other guards refuse all that it was found to refuse"
+    lines = [f"{name}: {what} ({plural(compared, 'input')} run without it). Tried:"]
+    return [*lines, *(f"  {_trial(trial)}" for trial in search.trials)]
+
+
+def _trial(trial: WitnessTrial) -> str:
+    if trial.others:
+        return f"{trial.text}: refused also by {', '.join(trial.others)}"
+    if trial.comparison is None:
+        return f"{trial.text}: {one_line(trial.trouble)}"
+    return f"{trial.text}: the same as eager, {one_line(trial.comparison.eager)}"
 
 
 def from_here(text: str, cwd: str) -> str:

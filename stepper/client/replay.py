@@ -132,7 +132,7 @@ def _run(spec: LaunchSpec, recording: Recording, seconds: float) -> Ended:
             output.append(event.text)
             del output[:-50]
 
-    with _surroundings(recording):
+    with surroundings(recording):
         try:
             session = launch(spec)
         except LaunchError as error:
@@ -155,7 +155,7 @@ def _run(spec: LaunchSpec, recording: Recording, seconds: float) -> Ended:
 
 
 @contextlib.contextmanager
-def _surroundings(recording: Recording) -> Iterator[None]:
+def surroundings(recording: Recording) -> Iterator[None]:
     """The directory and the hash seed that the program had."""
     seed = os.environ.get(_HASH_SEED)
     if recording.facts.hash_seed:

@@ -16,6 +16,7 @@ from stepper.client.cache_text import (
     from_here,
     guard_row_line,
     lifeline_line,
+    witness_lines,
 )
 from stepper.client.decompiling import DecompilerError, decompile
 from stepper.client.text import bytecode_listing, short_path
@@ -30,12 +31,14 @@ from stepper.model.cache import (
     EntryView,
     RunResult,
     Verdict,
+    WitnessSearch,
 )
 from stepper.model.control import (
     CheckCache,
     CloneEntry,
     EditEntry,
     FetchCode,
+    FindWitness,
     InspectEntry,
     ListCache,
     RegisterEntry,
@@ -210,6 +213,23 @@ def step_entry(shell: Shell, argument: str) -> None:
     number, arguments = _call(shell, argument)
     shell.answer(response_to(shell, lambda seq: StepEntry(seq, _entry(number), arguments)))
     shell.wait()
+
+
+@command("witness", usage="N ROW [of MOMENT] [(ARGUMENTS)]", group="Cache")
+def witness(shell: Shell, argument: str) -> None:
+    """Whether a guard is needed, by experiment: look for an input that shows it.
+
+    ROW is the guard's number as `entry N` shows it. Inputs are made of those of the call, by
+    changing just what the guard watches; the entry's code is run with them and compared with eager,
+    in a copy of the process. What differs is a witness; without one, what was tried is said.
+    """
+    numbers, arguments = _call(shell, argument)
+    words = numbers.split()
+    if len(words) != 2 or not words[1].isdecimal():
+        raise CommandError("witness takes an entry and the number of a guard: witness 1 4")
+    entry, row = _entry(words[0]), int(words[1])
+    found = _ask(shell, WitnessSearch, lambda seq: FindWitness(seq, entry, row, arguments))
+    shell.screen.lines(witness_lines(found))
 
 
 @command("clone", usage="N [drop ROW …] [add EXPRESSION]", group="Cache")

@@ -18,6 +18,7 @@ from stepper.model.control import (
     CloneEntry,
     EditEntry,
     FetchCode,
+    FindWitness,
     InspectEntry,
     ListCache,
     MarkDynamic,
@@ -36,7 +37,8 @@ RUN_SECONDS = 60.0
 _MAKE_READY = SECONDS * 10
 
 _CHANGES = (RegisterEntry, RemoveEntry, MarkDynamic, RelaxGuard, SkipCall)
-_AT_A_STOP = (CheckCache, RunEntry, *_CHANGES)
+_RUNS_CODE = (CheckCache, RunEntry, FindWitness)
+_AT_A_STOP = (*_RUNS_CODE, *_CHANGES)
 _NOTHING = "nothing has been compiled yet: the compiler is not imported"
 _RUNS = "the program is running: pause it first, this needs it to stand still"
 
@@ -48,7 +50,7 @@ def answer(cache: Cache | None, request: CacheRequest, *, stands: bool) -> Respo
         return Response(seq, ok=False, text=_NOTHING)
     if not stands and isinstance(request, _AT_A_STOP):
         return Response(seq, ok=False, text=_RUNS)
-    seconds = RUN_SECONDS if isinstance(request, CheckCache | RunEntry) else _MAKE_READY
+    seconds = RUN_SECONDS if isinstance(request, _RUNS_CODE) else _MAKE_READY
 
     def ask() -> Response:
         if not stands:
@@ -122,6 +124,8 @@ def _ask(cache: Cache, request: CacheRequest) -> CacheData | str:
             return cache.register(entry)
         case RemoveEntry(entry=entry):
             return cache.remove(entry)
+        case FindWitness(entry=entry, guard=guard, arguments=text):
+            return cache.find_witness(entry, guard, text)
         case MarkDynamic(source=source, dim=dim, strict=strict):
             return cache.mark_dynamic(source, dim, strict)
         case RelaxGuard(entry=number, drop=drop):

@@ -76,8 +76,10 @@ class Ledger(Protocol):
     def stopping(self, moment: MomentId, text: str) -> MomentId:
         """Record a STOP event and commit everything up to now; returns the moment to look at."""
 
-    def intervened(self, text: str) -> None:
-        """Record, and commit, that the user changed what the program does."""
+    @property
+    def occurred(self) -> Callable[..., None]:
+        """Called with a kind, a text and a number, if it is about something that has one: record
+        what happened."""
 
     def aside(self) -> AbstractContextManager[None]:
         """What this thread does meanwhile is recorded, though it stands still."""
@@ -368,7 +370,8 @@ class Controller:
             case _:
                 response = answer(self._cache, request, stands=True)
                 if (done := intervention(request, response)) and self._ledger is not None:
-                    self._ledger.intervened(done)
+                    self._ledger.occurred(EventKind.INTERVENTION, done, None)
+                    self._ledger.commit()
                 self._send(response)
         return True
 

@@ -20,7 +20,14 @@ from collections.abc import Callable
 from typing import Protocol
 
 from stepper.model.breakpoint import BreakpointKind
-from stepper.model.cache import CacheCheck, CacheListing, EntryCode, EntryView, RunResult
+from stepper.model.cache import (
+    CacheCheck,
+    CacheListing,
+    EntryCode,
+    EntryView,
+    RunResult,
+    WitnessSearch,
+)
 from stepper.model.change import Change
 from stepper.model.trace import EventKind, MomentId
 
@@ -73,6 +80,9 @@ class Cache(Protocol):
 
     def remove(self, entry: int) -> str:
         """Take it out again, or throw a draft away; only at a stop. Returns what was done."""
+
+    def find_witness(self, entry: int, guard: int, arguments: str) -> WitnessSearch:
+        """Look for an input that shows that a guard is needed; only at a stop."""
 
     def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
         """Before a call is compiled again: make a size of a tensor a symbol for that compilation;

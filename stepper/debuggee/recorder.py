@@ -518,11 +518,6 @@ class Recorder:
         self._writer.flush()
         return moment
 
-    def intervened(self, text: str) -> None:
-        """See `Ledger.intervened`."""
-        self._event(self.moment, EventKind.INTERVENTION, text)
-        self._writer.flush()
-
     def note(self, text: str) -> None:
         """Something the user should know of the watching, while it goes on."""
         self.judge.notice(text)

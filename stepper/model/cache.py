@@ -263,6 +263,40 @@ class RunResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="cache-run"
     comparison: Comparison | None = None
 
 
+class WitnessTrial(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One input that a guard refuses, and what came of running the code with it all the same."""
+
+    text: str
+    """In what it differs from the call's, e.g. `L['x']: size[0] 5 instead of 4`."""
+    others: tuple[str, ...] = ()
+    """Other guards that refuse it, too: then the code was not run."""
+    comparison: Comparison | None = None
+    """The code without the guard, beside eager."""
+    trouble: str = ""
+    """Why there is no comparison, e.g. that the process died of it."""
+    died: bool = False
+    """Whether the code took the process with it."""
+
+    @property
+    def witness(self) -> bool:
+        """Whether it shows that the guard is needed."""
+        return self.died or (self.comparison is not None and not self.comparison.same)
+
+
+class WitnessSearch(msgspec.Struct, frozen=True, omit_defaults=True, tag="cache-witness"):
+    """A search for an input that shows that a guard is needed."""
+
+    entry: int
+    guard: GuardRow
+    trials: tuple[WitnessTrial, ...] = ()
+    """Empty: no input can be built that this guard refuses."""
+
+    @property
+    def witness(self) -> WitnessTrial | None:
+        """The first input that shows it; None: none was found."""
+        return next((trial for trial in self.trials if trial.witness), None)
+
+
 class EntryCode(msgspec.Struct, frozen=True, omit_defaults=True, tag="cache-code"):
     """The code that an entry runs, for a process that can read it."""
 
@@ -275,5 +309,5 @@ class EntryCode(msgspec.Struct, frozen=True, omit_defaults=True, tag="cache-code
     """Of that Python."""
 
 
-CacheData = CacheListing | EntryView | CacheCheck | RunResult | EntryCode
+CacheData = CacheListing | EntryView | CacheCheck | RunResult | EntryCode | WitnessSearch
 """What a cache request is answered with."""

@@ -169,6 +169,18 @@ class RemoveEntry(_Message, frozen=True, tag="remove-entry"):
     entry: int
 
 
+class FindWitness(_Message, frozen=True, tag="find-witness"):
+    """Look for an input that shows that a guard of an entry is needed: a `WitnessSearch`. What is
+    tried is tried in a process of its own. At a stop only."""
+
+    seq: int
+    entry: int
+    guard: int
+    """Its row."""
+    arguments: str = ""
+    """Of the call to begin from; as in `CheckCache`."""
+
+
 class MarkDynamic(_Message, frozen=True, tag="mark-dynamic"):
     """Make a size of a tensor of the call a symbol, for the compilation that is about to begin. At
     a stop in a lookup that missed only, like the next two; the answer says what was done."""
@@ -209,6 +221,7 @@ CacheRequest = (
     | RunEntry
     | RegisterEntry
     | RemoveEntry
+    | FindWitness
     | MarkDynamic
     | RelaxGuard
     | SkipCall

@@ -16,6 +16,7 @@ from stepper.engines.dynamo.cache import BOOK, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.calling import call, uncompiled
 from stepper.engines.dynamo.choices import Choices
+from stepper.engines.dynamo.witnesses import find_witness
 from stepper.model.cache import (
     CacheCheck,
     CacheError,
@@ -24,6 +25,7 @@ from stepper.model.cache import (
     EntryState,
     EntryView,
     RunResult,
+    WitnessSearch,
 )
 
 Standing = Callable[[CodeType], dict[str, Any] | None]
@@ -115,6 +117,12 @@ class DynamoCache:
                 return f"{removed.label} is thrown away"
             case _:
                 return f"{removed.label}: {removed.facts.reason}"
+
+    def find_witness(self, entry: int, guard: int, arguments: str) -> WitnessSearch:
+        """See `Cache.find_witness`."""
+        known = BOOK.entry(entry)
+        _, original = BOOK.code(known.code.id)
+        return find_witness(known, guard, self._locals(original, arguments))
 
     def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
         """See `Cache.mark_dynamic`."""

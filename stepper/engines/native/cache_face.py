@@ -19,6 +19,7 @@ from stepper.model.cache import (
     EntryCode,
     EntryView,
     RunResult,
+    WitnessSearch,
 )
 
 Standing = Callable[[CodeType], dict[str, Any] | None]
@@ -77,6 +78,10 @@ class NativeCache:
         """See `Cache.remove`."""
         known = remove(entry)
         return f"{known.label} is out of the cache: the next call is captured anew"
+
+    def find_witness(self, entry: int, guard: int, arguments: str) -> WitnessSearch:
+        """See `Cache.find_witness`."""
+        _refuse("guards of the native engine are not taken away: its check is one function")
 
     def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
         """See `Cache.mark_dynamic`."""
