@@ -26,7 +26,7 @@ _KEYS = re.compile(r"list\(dict\.keys\((?P<dict>.*)\)\)\[(?P<at>\d+)\]")
 _SIZE = re.compile(r"(?P<tensor>[LG]\[[^\s()]*?\])\.(?:size\(\)|shape)\[(?P<dim>\d+)\]")
 _ON_SIZES = frozenset({"SYMBOLIC_SHAPE_GUARD", "LAMBDA_GUARD"})
 _NUMBER = re.compile(r"(?<![\w.\[])\d+(?![\w.\]])")
-_MOST = 24
+_MOST = 80
 
 
 class Variation(NamedTuple):
