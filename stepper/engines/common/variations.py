@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from stepper.engines.common.words import object_text
 from stepper.model.cache import GuardRow
@@ -43,8 +44,8 @@ def variations(row: GuardRow, scope: Scope) -> list[Variation]:
     of reach."""
     if row.kind in _ON_SIZES:
         return list(_of_sizes(row, scope))[:_MOST]
-    if row.kind == "GLOBAL_STATE":
-        return list(_of_state())
+    if row.kind in _OF_STATES:
+        return list(_OF_STATES[row.kind]())
     keys = _KEYS.fullmatch(row.source)
     if keys is not None:
         return list(_of_key(keys["dict"], int(keys["at"]), scope))
@@ -270,3 +271,38 @@ def _default_dtype() -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
+
+
+class _Negating(TorchFunctionMode):
+    """Replaces what calls of torch give."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> object:
+        result = func(*args, **(kwargs or {}))
+        return -result if type(result) is torch.Tensor else result
+
+
+def _of_modes() -> Iterator[Variation]:
+    yield Variation("a torch function mode that negates what calls give", _Negating)
+
+
+def _of_devices() -> Iterator[Variation]:
+    yield Variation("default device meta", _default_device)
+
+
+@contextlib.contextmanager
+def _default_device() -> Iterator[None]:
+    before = torch.utils._device.CURRENT_DEVICE
+    torch.set_default_device("meta")
+    try:
+        yield
+    finally:
+        torch.set_default_device(before)
+
+
+_OF_STATES: dict[str, Callable[[], Iterator[Variation]]] = {
+    "GLOBAL_STATE": _of_state,
+    "TORCH_FUNCTION_MODE_STACK": _of_modes,
+    "DEFAULT_DEVICE": _of_devices,
+}
