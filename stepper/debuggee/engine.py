@@ -28,7 +28,6 @@ from stepper.model.cache import (
     RunResult,
     WitnessSearch,
 )
-from stepper.model.change import Change
 from stepper.model.trace import EventKind, MomentId
 
 
@@ -102,13 +101,6 @@ class Engine(Protocol):
 
     name: str
     """`dynamo` or `native`, as in the session's facts."""
-
-    def change(self, changes: tuple[Change, ...]) -> None:
-        """Make the program another one than it is, from now on; before `install`.
-
-        Raises:
-            ValueError: a change cannot be made with this compiler.
-        """
 
     def install(self, observer: Observer) -> None:
         """Begin to report.

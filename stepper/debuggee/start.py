@@ -68,8 +68,9 @@ class Debuggee:
             from stepper.debuggee.recorder import Recorder
 
             module = importlib.import_module(f"stepper.engines.{self._engine_name}")
+            if self._changes:
+                importlib.import_module(f"{module.__name__}.changes").change(self._changes)
             engine: Engine = module.create()
-            engine.change(self._changes)
             recorder = Recorder(self.writer, self.controller, engine, detail=self._detail)
             recorder.walks.asked = self._phases
             self.controller.attach(engine, recorder)

@@ -15,7 +15,7 @@ from stepper.engines.dynamo import bytecode, cache_check
 from stepper.engines.dynamo.cache import BOOK, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.calling import call, uncompiled
-from stepper.engines.dynamo.choices import Choices
+from stepper.engines.dynamo.choices import CHOICES
 from stepper.engines.dynamo.witnesses import find_witness
 from stepper.model.cache import (
     CacheCheck,
@@ -35,17 +35,15 @@ Following = Callable[[CodeType, CodeType, str, Callable[[], str]], str]
 class DynamoCache:
     """Answers for the cache of the `torch._dynamo` that is installed."""
 
-    def __init__(self, standing: Standing, following: Following, choices: Choices) -> None:
+    def __init__(self, standing: Standing, following: Following) -> None:
         """
         Args:
             standing: the locals of the call of a code, if the program stands at one.
             following: calls something that runs a code and has that recorded; asked with the code,
                 the code that it was made of, the compile id, and what to call.
-            choices: what is to be chosen where the program stands.
         """
         self._standing = standing
         self._following = following
-        self._choices = choices
 
     def listing(self, function: str) -> CacheListing:
         """See `Cache.listing`."""
@@ -126,15 +124,15 @@ class DynamoCache:
 
     def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
         """See `Cache.mark_dynamic`."""
-        return self._choices.here().mark_dynamic(source, dim, strict)
+        return CHOICES.here().mark_dynamic(source, dim, strict)
 
     def relax(self, entry: int | None, drop: tuple[int, ...]) -> str:
         """See `Cache.relax`."""
-        return self._choices.here().relax(entry, drop)
+        return CHOICES.here().relax(entry, drop)
 
     def skip(self) -> str:
         """See `Cache.skip`."""
-        return self._choices.here().skip()
+        return CHOICES.here().skip()
 
     def _locals(self, code: CodeType, text: str) -> dict[str, Any]:
         return locals_of_call(code, text, self._standing(code), bytecode.is_program)

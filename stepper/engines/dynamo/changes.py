@@ -14,7 +14,7 @@ import torch._dynamo.config
 
 from stepper.engines.dynamo.choices import Choice
 from stepper.model.cache import CacheError
-from stepper.model.change import Change, MarkSize, Setting
+from stepper.model.change import Change, MarkSize
 
 _Place = tuple[str, str, int]
 
@@ -22,11 +22,13 @@ _Place = tuple[str, str, int]
 class Marks:
     """The sizes that are to be marked dynamic, by function."""
 
-    def __init__(self, wanted: tuple[MarkSize, ...]) -> None:
+    def __init__(self) -> None:
         self._wanted: dict[_Place, list[MarkSize]] = {}
-        for each in wanted:
-            place = (each.function, each.filename, each.line)
-            self._wanted.setdefault(place, []).append(each)
+
+    def add(self, mark: MarkSize) -> None:
+        """Mark one more."""
+        place = (mark.function, mark.filename, mark.line)
+        self._wanted.setdefault(place, []).append(mark)
 
     def before_compiling(
         self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any]
@@ -45,15 +47,20 @@ class Marks:
         return "; ".join(trouble)
 
 
-def make_changes(changes: tuple[Change, ...]) -> Marks:
-    """Change the settings, and return the marks.
+MARKS = Marks()
+"""Those of this process, as its settings are."""
+
+
+def change(changes: tuple[Change, ...]) -> None:
+    """Make the program another one than it is, from now on.
 
     Raises:
         ValueError: this torch has no such setting.
     """
     for each in changes:
-        if isinstance(each, Setting):
-            if not hasattr(torch._dynamo.config, each.name):
-                raise ValueError(f"this torch has no setting {each.name}")
+        if isinstance(each, MarkSize):
+            MARKS.add(each)
+        elif hasattr(torch._dynamo.config, each.name):
             setattr(torch._dynamo.config, each.name, each.value)
-    return Marks(tuple(each for each in changes if isinstance(each, MarkSize)))
+        else:
+            raise ValueError(f"this torch has no setting {each.name}")

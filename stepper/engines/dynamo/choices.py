@@ -253,6 +253,10 @@ class Choices:
         return None if choice is None else choice.verdict()
 
 
+CHOICES = Choices()
+"""Those of this process, as its cache is."""
+
+
 def _indices(rows: tuple[GuardRow, ...], wanted: Iterable[GuardRow]) -> list[int]:
     keys = {key_of(row) for row in wanted}
     return [row.index for row in rows if key_of(row) in keys]

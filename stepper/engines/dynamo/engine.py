@@ -31,7 +31,6 @@ from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.cache_face import DynamoCache
 from stepper.engines.dynamo.cache_watch import CacheWatcher
-from stepper.engines.dynamo.changes import make_changes
 from stepper.engines.dynamo.describe import Describer
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
@@ -42,7 +41,6 @@ from stepper.engines.dynamo.probes import Probe
 from stepper.engines.dynamo.underway import Compiling, underway
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.cache import CacheError
-from stepper.model.change import Change
 from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import EventKind, Outcome
 
@@ -87,15 +85,9 @@ class DynamoEngine:
         self._lookups = LookupWatcher(self._codes, _program_stack)
         self._executions = ExecutionWatcher(self._codes, _program_stack, self.break_down)
         self._entries = CacheWatcher(lambda: bool(self._contexts))
-        self.cache = DynamoCache(
-            self._entries.call_of, self._executions.by_hand, self._lookups.choices
-        )
+        self.cache = DynamoCache(self._entries.call_of, self._executions.by_hand)
 
     # --- the face
-
-    def change(self, changes: tuple[Change, ...]) -> None:
-        """See `Engine.change`."""
-        self._lookups.marks = make_changes(changes)
 
     def install(self, observer: Any) -> None:
         """See `Engine.install`. `observer` is the recorder."""

@@ -37,8 +37,8 @@ from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, entries_of, locked
-from stepper.engines.dynamo.changes import Marks
-from stepper.engines.dynamo.choices import Choice, Choices
+from stepper.engines.dynamo.changes import MARKS
+from stepper.engines.dynamo.choices import CHOICES, Choice
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import (
     EVERYBODY,
@@ -92,8 +92,6 @@ class LookupWatcher:
         self._probes: list[Probe] = []
         self._recorder: Recorder
         self._hits: Hits | None = None
-        self.choices = Choices()
-        self.marks = Marks(())
         self._originals: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType]]] = {}
         self._missed: dict[int, tuple[int, ...]] = {}
         """By thread: the newest call for which the compiler was asked and made no entry yet."""
@@ -103,7 +101,7 @@ class LookupWatcher:
         self._recorder = recorder
         for meaning, point in versions.lookup_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
-            answer = self.choices.answer if meaning == "missed" else None
+            answer = CHOICES.answer if meaning == "missed" else None
             self._probes.append(Probe(versions.resolve(point), point.parameters, hook, answer))
         self._hits = listen(safely(self._on_hit), safely(self._on_unserved), self._wanted)
 
@@ -146,17 +144,18 @@ class LookupWatcher:
         locals: dict[str, Any],
         globals: dict[str, Any],
         compiler_fn: Any,
-        compile_id: Any,
     ) -> None:
-        if trouble := self.marks.before_compiling(code, locals, globals):
+        if trouble := MARKS.before_compiling(code, locals, globals):
             self._recorder.note(trouble)
         if self._misses_wanted(code):
             self._missed[_thread.get_ident()] = _identity(code, locals)
             # This hook, then `_compile`.
-            stack = self._program_stack(_caller(1))
+            compiling = _caller(1)
+            stack = self._program_stack(compiling)
             backend = innermost_backend(compiler_fn)
+            compile_id = compiling.f_locals.get("compile_id") if compiling is not None else None
             choice = Choice(code, locals, globals, compile_id)
-            with self.choices.open(choice):
+            with CHOICES.open(choice):
                 self._tell(_Call(code, locals, globals, backend, None, stack, choice))
 
     def _on_entry_made(self, code: CodeType, guard_manager: Any) -> None:

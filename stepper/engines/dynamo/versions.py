@@ -157,9 +157,7 @@ _CONTAINERS = {
 # heard before them.
 _LOOKUP_POINTS = {
     "missed": ProbePoint(
-        "torch._dynamo.convert_frame",
-        "_compile",
-        ("code", "locals", "globals", "compiler_fn", "compile_id"),
+        "torch._dynamo.convert_frame", "_compile", ("code", "locals", "globals", "compiler_fn")
     ),
     "entry_made": ProbePoint(
         "torch._dynamo.types", "GuardedCode.__init__", ("code", "guard_manager")

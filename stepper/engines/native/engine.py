@@ -19,7 +19,6 @@ from stepper.engines.native.observer import OBSERVERS, TranslationObserver
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.recording import RecordingObserver
 from stepper.engines.native.resume_execution import info_of
-from stepper.model.change import Change
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
 
@@ -47,11 +46,6 @@ class NativeEngine:
         self._numbers: PerCode[int] = PerCode()
         self._count = itertools.count()
         self._installed = False
-
-    def change(self, changes: tuple[Change, ...]) -> None:
-        """See `Engine.change`."""
-        if changes:
-            raise ValueError("with the native engine nothing can be tried from outside")
 
     def install(self, observer: Any) -> None:
         """See `Engine.install`. `observer` is the recorder."""
