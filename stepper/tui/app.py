@@ -346,7 +346,9 @@ class StepperApp(PromptKeys[int]):
 
     def action_why(self) -> None:
         if self.session.recording is not None:
-            self.push_screen(WhyScreen(self.session.recording), self._go_there)
+            pane = self.desk.focused_pane()
+            guard = pane.guard_here() if pane else None
+            self.push_screen(WhyScreen(self.session.recording, guard), self._go_there)
 
     def _go_there(self, moment: MomentId | None) -> None:
         if moment is not None:

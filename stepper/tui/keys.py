@@ -161,7 +161,8 @@ KEYS: tuple[Key, ...] = (
         "W",
         "why",
         "Why",
-        "Say why functions were compiled again and graphs broke, over the whole recording.",
+        "Say why functions were compiled again and graphs broke, over the whole recording; in the "
+        "guards, first why the selected one is there.",
     ),
     Key(
         "Look",

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from stepper.client.events import SessionEvent
 from stepper.model.breakpoint import Breakpoint
-from stepper.model.trace import MomentId
+from stepper.model.trace import Guard, MomentId
 from stepper.model.value import ValueId
 from stepper.tui.lines import Lines
 from stepper.tui.snapshot import Snapshot
@@ -77,6 +77,11 @@ class Pane(Vertical):
 
     def breakpoint_here(self) -> Breakpoint | None:
         """The breakpoint that `b` sets at the pane's cursor; None: rows are no places."""
+        return None
+
+    def guard_here(self) -> Guard | None:
+        """The guard at the pane's cursor, of which `W` says why it is there; None: rows are no
+        guards."""
         return None
 
     def on_session_event(self, event: SessionEvent) -> None:

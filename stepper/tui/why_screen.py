@@ -1,5 +1,5 @@
-"""Why functions were compiled again and graphs broke, over the whole recording: two lists, whose
-rows lead to their moments."""
+"""Why functions were compiled again and graphs broke, over the whole recording, and why one guard
+is there: lists whose rows lead to their moments."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from stepper.analysis.break_lines import break_lines
+from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
-from stepper.model.trace import MomentId
+from stepper.model.trace import Guard, MomentId
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
 from stepper.tui.prompt import Prompt
 
-_VIEWS: tuple[tuple[str, Callable[[Recording], Iterator[Line]]], ...] = (
+_View = tuple[str, Callable[[Recording], Iterator[Line]]]
+
+_VIEWS: tuple[_View, ...] = (
     ("why it was compiled again", recompile_lines),
     ("why graphs broke", break_lines),
 )
@@ -43,17 +46,19 @@ class WhyScreen(ModalScreen[MomentId | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,W", "leave", "Leave"),
-        Binding("v,V", "view", "The other of the two lists"),
+        Binding("v,V", "view", "The next list"),
         Binding("enter", "open", "Go to the row's moment"),
     ]
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, guard: Guard | None = None) -> None:
         """
         Args:
             recording: what is asked, as it is now.
+            guard: of which guard to say first why it is there; None: of none.
         """
         super().__init__()
         self._recording = recording
+        self._views = _VIEWS if guard is None else (_on_guard(guard), *_VIEWS)
         self._view = 0
         self._answers: dict[int, list[Line]] = {}
         self._shown: list[tuple[Row, MomentId | None]] = []
@@ -80,16 +85,16 @@ class WhyScreen(ModalScreen[MomentId | None]):
             for line in self._answer()
             for part in _wrapped(line.text, columns)
         ]
-        title, _ = _VIEWS[self._view]
+        title, _ = self._views[self._view]
         self._frame.border_title = title
-        self._frame.border_subtitle = "Enter: go there  v: the other list  /: search  Esc closes"
+        self._frame.border_subtitle = "Enter: go there  v: the next list  /: search  Esc closes"
         self._lines.show(len(self._shown), lambda index: self._shown[index][0], cursor=0)
 
     def _answer(self) -> list[Line]:
         found = self._answers.get(self._view)
         if found is None:
             try:
-                found = list(_VIEWS[self._view][1](self._recording))
+                found = list(self._views[self._view][1](self._recording))
             except RecordingError as error:
                 found = [Line(str(error), role="error")]
             self._answers[self._view] = found
@@ -104,11 +109,15 @@ class WhyScreen(ModalScreen[MomentId | None]):
         self._lines.action_activate()
 
     def action_view(self) -> None:
-        self._view = (self._view + 1) % len(_VIEWS)
+        self._view = (self._view + 1) % len(self._views)
         self._show(self.size.width)
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+def _on_guard(guard: Guard) -> _View:
+    return "why this guard is there", lambda recording: guard_lines(recording, str(guard.id))
 
 
 def _wrapped(text: str, columns: int) -> list[str]:

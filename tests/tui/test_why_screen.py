@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.why_screen import WhyScreen
 from tests.tui.screen import plain, until
-from tests.tui.test_app import NARROW, SIZES, opened
+from tests.tui.test_app import NARROW, SIZES, WIDE, opened
 
 
 def text(app: StepperApp) -> str:
@@ -39,6 +40,22 @@ async def test_enter_goes_to_the_moment_of_a_row(sample_path: Path) -> None:
         assert app.cursor.position == found.moment
         await pilot.press("backspace")
         assert app.cursor.position == 1
+
+
+async def test_in_the_guards_it_says_first_why_the_selected_one_is_there(
+    sample_path: Path,
+) -> None:
+    recording = Recording.open(str(sample_path))
+    (entry,) = [each for each in recording.translations() if each.compile_id == "0/1"]
+    guard = recording.guards(None, attempt=recording.attempts(entry.id)[-1].id)[0]
+    recording.close()
+    async with opened(sample_path, WIDE, at=entry.last_moment) as (app, pilot):
+        await pilot.press("7", "home", "W")
+        assert "why this guard is there" in text(app)
+        assert f"{guard.kind} {guard.source} of 0/1" in text(app)
+        assert "protects against" in text(app)
+        await pilot.press("v")
+        assert "why it was compiled again" in text(app)
 
 
 async def test_a_row_that_leads_nowhere_stays(sample_path: Path) -> None:

@@ -100,6 +100,10 @@ class GuardsPane(ListingPane):
         )
         return lines
 
+    def guard_here(self) -> Guard | None:
+        at = self.lines.cursor
+        return self._guards[at] if at < len(self._guards) else None
+
     def on_lines_activated(self, message: Lines.Activated) -> None:
         guard = self._guards[message.index]
         self.go_to(guard.moment, f"installed {guard.kind} {guard.source}".rstrip())
