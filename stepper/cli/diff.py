@@ -79,27 +79,19 @@ def _with_moments(a: str, b: str) -> tuple[str, str, list[str] | None]:
 
 def _chosen(a: Recording, b: Recording, of: list[str], width: int) -> Iterator[Line]:
     """What X of A and Y of B have different."""
+    from stepper.analysis.line import Line
     from stepper.analysis.run_lines import attempt_lines, entry_lines
+    from stepper.console.comparing import moments_diff_lines
 
     one, other = of
     if one.isdecimal() and other.isdecimal():
-        return _moments(a, b, int(one), int(other), width)
+        return map(Line, moments_diff_lines(a, int(one), b, int(other), width=width))
     if ":" in one and ":" in other:
         mine, theirs = _attempt(a, one), _attempt(b, other)
         if a.path != b.path:
             return attempt_lines(a, mine, b, theirs, width=width)
         return _attempts(a, mine, theirs)
     return entry_lines(a, _frame(a, one), b, _frame(b, other), width=width)
-
-
-def _moments(a: Recording, b: Recording, one: int, other: int, width: int) -> Iterator[Line]:
-    from stepper.analysis.line import Line
-    from stepper.analysis.run_lines import moment_lines
-    from stepper.console.comparing import state_diff_lines
-
-    if a.path != b.path or a.place(one).attempt != b.place(other).attempt:
-        return moment_lines(a, one, b, other, width=width)
-    return map(Line, state_diff_lines(a, one, other) or ["nothing changed"])
 
 
 def _attempts(recording: Recording, one: Attempt, other: Attempt) -> Iterator[Line]:

@@ -21,6 +21,18 @@ from stepper.recording.diff import compare_attempts, diff
 from stepper.recording.reader import Recording
 
 
+def moments_diff_lines(
+    a: Recording, one: int, b: Recording, other: int, *, width: int = WIDTH
+) -> list[str]:
+    """What two moments have different: what changed in between when they are of one attempt, else
+    one beside the other."""
+    if a.path != b.path or a.place(one).attempt != b.place(other).attempt:
+        from stepper.analysis.run_lines import moment_lines
+
+        return [line.text for line in moment_lines(a, one, b, other, width=width)]
+    return state_diff_lines(a, one, other) or ["nothing changed"]
+
+
 def state_diff_lines(recording: Recording, a: int, b: int) -> list[str]:
     """What changed from moment `a` to moment `b`; empty when nothing did."""
     found = diff(recording, a, b)

@@ -105,8 +105,11 @@ def compare(shell: Shell, argument: str) -> None:
 
 @command("diff", usage="A [B]", group="Find")
 def diff(shell: Shell, argument: str) -> None:
-    """What changed between moment A and moment B (this one, when B is not given)."""
-    from stepper.console.comparing import state_diff_lines
+    """What changed between moment A and moment B (this one, when B is not given).
+
+    Moments of different attempts are laid side by side.
+    """
+    from stepper.console.comparing import moments_diff_lines
 
     words = argument.split()
     if len(words) not in (1, 2):
@@ -116,7 +119,7 @@ def diff(shell: Shell, argument: str) -> None:
     oldest, newest = shell.recording.oldest, shell.recording.newest
     if not (oldest <= a <= newest and oldest <= b <= newest):
         raise CommandError(f"moments go from {oldest} to {newest}")
-    shell.screen.lines(state_diff_lines(shell.recording, a, b) or ["nothing changed"])
+    shell.screen.lines(moments_diff_lines(shell.recording, a, shell.recording, b))
 
 
 @command("events", usage="[KIND …] [/TEXT]", group="Find")
