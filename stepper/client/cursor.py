@@ -344,6 +344,11 @@ class Cursor:
         """Return to the place before the last jump."""
         return self._recall(self._back, self._forward, "no earlier place")
 
+    @property
+    def came_from(self) -> int | None:
+        """The place before the last jump; None: there was none."""
+        return next((place for place in reversed(self._back) if place != self.position), None)
+
     def forward(self) -> Move:
         """Undo `back`."""
         return self._recall(self._forward, self._back, "no later place")

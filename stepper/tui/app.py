@@ -43,6 +43,7 @@ from stepper.tui.palette import Span
 from stepper.tui.pane import Pane
 from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
+from stepper.tui.questions import OF_THE_RUN, comparisons, on_guard
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.why_screen import WhyScreen
@@ -345,10 +346,16 @@ class StepperApp(PromptKeys[int]):
         self.push_screen(EventScreen(counts, self._event_kind), chosen)
 
     def action_why(self) -> None:
-        if self.session.recording is not None:
+        recording = self.session.recording
+        if recording is not None:
             pane = self.desk.focused_pane()
             guard = pane.guard_here() if pane else None
-            self.push_screen(WhyScreen(self.session.recording, guard), self._go_there)
+            asked = [on_guard(guard)] if guard is not None else []
+            asked += OF_THE_RUN
+            if self.cursor.position:
+                here, before = self.cursor.position, self.cursor.came_from
+                asked += comparisons(recording, here, before)
+            self.push_screen(WhyScreen(recording, asked), self._go_there)
 
     def _go_there(self, moment: MomentId | None) -> None:
         if moment is not None:

@@ -162,7 +162,8 @@ KEYS: tuple[Key, ...] = (
         "why",
         "Why",
         "Say why functions were compiled again and graphs broke, over the whole recording; in the "
-        "guards, first why the selected one is there.",
+        "guards, first why the selected one is there; then what differs from the moment before the "
+        "last jump, the attempt before and the entry before.",
     ),
     Key(
         "Look",

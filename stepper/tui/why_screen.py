@@ -1,10 +1,9 @@
-"""Why functions were compiled again and graphs broke, over the whole recording, and why one guard
-is there: lists whose rows lead to their moments."""
+"""Answers to questions about the recording: lists whose rows lead to their moments."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -13,23 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from stepper.analysis.break_lines import break_lines
-from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.line import Line
-from stepper.analysis.recompile_lines import recompile_lines
-from stepper.model.trace import Guard, MomentId
+from stepper.model.trace import MomentId
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
 from stepper.tui.prompt import Prompt
-
-_View = tuple[str, Callable[[Recording], Iterator[Line]]]
-
-_VIEWS: tuple[_View, ...] = (
-    ("why it was compiled again", recompile_lines),
-    ("why graphs broke", break_lines),
-)
+from stepper.tui.questions import Question
 
 
 class WhyScreen(ModalScreen[MomentId | None]):
@@ -46,19 +36,19 @@ class WhyScreen(ModalScreen[MomentId | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,W", "leave", "Leave"),
-        Binding("v,V", "view", "The next list"),
+        Binding("v,V", "view", "The next question"),
         Binding("enter", "open", "Go to the row's moment"),
     ]
 
-    def __init__(self, recording: Recording, guard: Guard | None = None) -> None:
+    def __init__(self, recording: Recording, questions: Sequence[Question]) -> None:
         """
         Args:
             recording: what is asked, as it is now.
-            guard: of which guard to say first why it is there; None: of none.
+            questions: the first is answered at once, the others on demand.
         """
         super().__init__()
         self._recording = recording
-        self._views = _VIEWS if guard is None else (_on_guard(guard), *_VIEWS)
+        self._questions = questions
         self._view = 0
         self._answers: dict[int, list[Line]] = {}
         self._shown: list[tuple[Row, MomentId | None]] = []
@@ -82,19 +72,19 @@ class WhyScreen(ModalScreen[MomentId | None]):
         columns = max(20, min(150, width * 98 // 100) - 6)
         self._shown = [
             (row((part, line.role)), line.moment)
-            for line in self._answer()
+            for line in self._answer(columns)
             for part in _wrapped(line.text, columns)
         ]
-        title, _ = self._views[self._view]
-        self._frame.border_title = title
-        self._frame.border_subtitle = "Enter: go there  v: the next list  /: search  Esc closes"
+        at = f"{self._view + 1}/{len(self._questions)}"
+        self._frame.border_title = f"{self._questions[self._view].title}  {at}"
+        self._frame.border_subtitle = "Enter: go there  v: the next question  /: search  Esc closes"
         self._lines.show(len(self._shown), lambda index: self._shown[index][0], cursor=0)
 
-    def _answer(self) -> list[Line]:
+    def _answer(self, columns: int) -> list[Line]:
         found = self._answers.get(self._view)
         if found is None:
             try:
-                found = list(self._views[self._view][1](self._recording))
+                found = list(self._questions[self._view].answer(self._recording, columns))
             except RecordingError as error:
                 found = [Line(str(error), role="error")]
             self._answers[self._view] = found
@@ -109,15 +99,11 @@ class WhyScreen(ModalScreen[MomentId | None]):
         self._lines.action_activate()
 
     def action_view(self) -> None:
-        self._view = (self._view + 1) % len(self._views)
+        self._view = (self._view + 1) % len(self._questions)
         self._show(self.size.width)
 
     def action_leave(self) -> None:
         self.dismiss(None)
-
-
-def _on_guard(guard: Guard) -> _View:
-    return "why this guard is there", lambda recording: guard_lines(recording, str(guard.id))
 
 
 def _wrapped(text: str, columns: int) -> list[str]:

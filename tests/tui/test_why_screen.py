@@ -68,3 +68,28 @@ async def test_it_is_in_the_palette(sample_path: Path) -> None:
     async with opened(sample_path, NARROW) as (app, _):
         titles = [command.title for command in app.get_system_commands(app.screen)]
         assert "Why" in titles
+
+
+async def test_it_compares_with_the_entry_and_the_moment_before(sample_path: Path) -> None:
+    recording = Recording.open(str(sample_path))
+    (entry,) = [each for each in recording.translations() if each.compile_id == "0/1"]
+    recording.close()
+    assert entry.last_moment is not None
+    async with opened(sample_path, WIDE, at=entry.first_moment) as (app, pilot):
+        app._goto(str(entry.last_moment))
+        await pilot.press("W", "v", "v")
+        assert f"what differs from moment {entry.first_moment}" in text(app)
+        assert f"b is at moment {entry.last_moment}: " in text(app)
+        await pilot.press("v")
+        assert "what differs from 0/0" in text(app)
+        assert "0/0 Net.forward | 0/1 Net.forward" in text(app)
+
+
+async def test_it_compares_with_the_attempt_before(sample_path: Path) -> None:
+    recording = Recording.open(str(sample_path))
+    (second,) = [each for each in recording.attempts() if each.number == 2]
+    recording.close()
+    async with opened(sample_path, WIDE, at=second.first_moment) as (app, pilot):
+        await pilot.press("W", "v", "v", "v")
+        assert "what differs from attempt 1" in text(app)
+        assert "thrown away since: graph break in block" in text(app)

@@ -1,0 +1,75 @@
+"""What can be asked where the cursor stands: answers for the screen that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+from typing import NamedTuple
+
+from stepper.analysis.break_lines import break_lines
+from stepper.analysis.guard_lines import guard_lines
+from stepper.analysis.guard_uses import entries
+from stepper.analysis.line import Line
+from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
+from stepper.client.text import walk_name
+from stepper.model.trace import Guard, MomentId
+from stepper.recording.reader import Recording
+
+
+class Question(NamedTuple):
+    """A question, and who answers it."""
+
+    title: str
+    answer: Callable[[Recording, int], Iterator[Line]]
+    """From a recording and the columns that there are for a line."""
+
+
+OF_THE_RUN = (
+    Question("why it was compiled again", lambda recording, _: recompile_lines(recording)),
+    Question("why graphs broke", lambda recording, _: break_lines(recording)),
+)
+"""What can be asked anywhere."""
+
+
+def on_guard(guard: Guard) -> Question:
+    """Why a guard is there."""
+    return Question(
+        "why this guard is there", lambda recording, _: guard_lines(recording, str(guard.id))
+    )
+
+
+def comparisons(
+    recording: Recording, moment: MomentId, before: MomentId | None
+) -> Iterator[Question]:
+    """In what this moment differs from the one that the cursor came from, its attempt from the
+    attempt before, and its entry from the entry before of the same function.
+
+    Args:
+        recording: what is asked.
+        moment: where the cursor stands.
+        before: where it stood before its last jump; None: it has not jumped.
+    """
+    if before is not None and before != moment:
+        yield Question(
+            f"what differs from moment {before}",
+            lambda recording, width: moment_lines(
+                recording, before, recording, moment, width=width
+            ),
+        )
+    attempt = recording.attempt(recording.place(moment).attempt)
+    walk = recording.translation(attempt.translation)
+    earlier = list(takewhile(lambda each: each.id < attempt.id, recording.attempts(walk.id)))
+    if earlier:
+        yield Question(
+            f"what differs from attempt {earlier[-1].number}",
+            lambda recording, width: attempt_lines(
+                recording, earlier[-1], recording, attempt, width=width
+            ),
+        )
+    made = [item for item in entries(recording) if item.code == walk.code and item.id < walk.id]
+    if made:
+        yield Question(
+            f"what differs from {walk_name(made[-1])}",
+            lambda recording, width: entry_lines(recording, made[-1], recording, walk, width=width),
+        )
