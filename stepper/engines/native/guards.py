@@ -155,6 +155,22 @@ def _tensor_guards(tensors: list[torch.Tensor], dims: list[Dims | None]) -> Any:
     )
 
 
+class PartCheck:
+    """The check of one guard, compiled when it is first asked: most never are."""
+
+    __slots__ = ("_check", "_scope", "_text")
+
+    def __init__(self, text: str, scope: dict[str, Any]) -> None:
+        self._text = text
+        self._scope = scope
+        self._check: Check | None = None
+
+    def __call__(self, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> object:
+        if self._check is None:
+            self._check = eval(f"lambda L, G: {self._text}", self._scope)
+        return self._check(f_locals, f_globals)
+
+
 class CheckFunctionManager:
     """Makes the check of a set of guards.
 
@@ -232,7 +248,7 @@ class CheckFunctionManager:
                 continue
             text = " and ".join(f"({condition})" for condition in own)
             if text not in written:
-                written[text] = eval(f"lambda L, G: {text}", self._scope)
+                written[text] = PartCheck(text, self._scope)
             part = GuardPart(
                 guard.kind,
                 guard.name,
