@@ -308,20 +308,18 @@ def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str]) -> 
         codegen.emit("TO_BOOL")
     name = inst.opname.replace("_BACKWARD", "_FORWARD")
     codegen.emit(name, other)
-    # All but the condition was put on the stack, too: it is in variables as well.
     count = len(tx.stack) - 1
     base = _base(tx, inst)
     kinds = [not isinstance(value, NullVariable) for value in tx.stack[:-1]]
-    _drop(codegen, count - base)
-    _write_resume(codegen, inst, inst.index + 1, names, kinds)
+
+    def go_on(index: int) -> None:
+        for place in range(count - 1, base - 1, -1):  # what lies below the condition
+            codegen.store(f"___stack{place}")
+        _write_resume(codegen, inst, index, names, kinds)
+
+    go_on(inst.index + 1)
     codegen.output.append(other)
-    _drop(codegen, count - base)
-    _write_resume(codegen, inst, inst.target, names, kinds)
-
-
-def _drop(codegen: PyCodegen, count: int) -> None:
-    for _ in range(count):
-        codegen.pop_top()
+    go_on(inst.target)
 
 
 def _write_resume(

@@ -27,6 +27,28 @@ EXAMPLES = int(os.environ.get("STEPPER_GENERATED", "150"))
 )
 @given(source=sources())
 def test_a_generated_program_does_the_same(source: str) -> None:
+    does_the_same(source)
+
+
+FOUND = {
+    "a branch on data in a loop, whose iterator is on the stack": """
+def f(x, y, n, m, xs, d, o):
+    for i in range(2):
+        if x.sum() > 0:
+            x = x + i
+    return x, y
+""",
+}
+"""What generated programs have failed by."""
+
+
+@pytest.mark.parametrize("source", FOUND.values(), ids=FOUND)
+def test_what_was_found_stays_mended(source: str) -> None:
+    does_the_same(source)
+
+
+def does_the_same(source: str) -> None:
+    """Run a program with and without the engine, with several sizes."""
     function = compiled(source)
     torch.manual_seed(0)
     with warnings.catch_warnings():
