@@ -263,9 +263,10 @@ _NOT_IN_PLACE: dict[Any, Any] = {
 
 _ARGUMENTS: dict[Any, tuple[int, int]] = {
     len: (1, 1), builtins.iter: (1, 1), next: (1, 2), list: (0, 1), tuple: (0, 1), dict: (0, 1),
-    set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1), sum: (1, 2), isinstance: (2, 2),
-    issubclass: (2, 2), type: (1, 1), getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3),
-    callable: (1, 1), str: (1, 1), super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255),
+    set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1),
+    sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
+    getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
+    super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
