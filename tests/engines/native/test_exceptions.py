@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from tests.engines.native.harness import check
+from stepper import native
+from tests.engines.native.harness import check, run_graph
 
 pytestmark = pytest.mark.evaluator_out
 
@@ -233,10 +234,29 @@ def returns_itself(x: Any) -> Any:
 
 
 def test_an_object_that_holds_itself_is_one_object() -> None:
-    from stepper import native
-    from tests.engines.native.harness import run_graph
-
     same, made, _ = native.optimize(run_graph)(returns_itself)(torch.ones(2))
     assert same
     assert made.me is made
     assert list(vars(made)) == ["tensor", "factor", "me"]
+
+
+class Asking:
+    def ask(self) -> Any:
+        return super()
+
+
+def asks_super_of_a_cell(x: Any, cell: Any) -> Any:
+    try:
+        Asking.ask(cell)
+    except TypeError:
+        return x + 1
+    return x + 2
+
+
+def test_super_in_a_cell_is_the_error_that_it_is() -> None:
+    def inner() -> Any:
+        return cells
+
+    cells = native.optimize(run_graph)(asks_super_of_a_cell)
+    assert inner.__closure__ is not None
+    assert torch.equal(cells(torch.ones(2), inner.__closure__[0]), torch.full((2,), 2.0))

@@ -545,10 +545,10 @@ def _super(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker
         owner = tx.symbolic_locals.get(tx.f_code.co_varnames[0])
         if not isinstance(cell, CellVariable) or owner is None:
             return None
-        if isinstance(owner, CellVariable):
+        if tx.f_code.co_varnames[0] in tx.f_code.co_cellvars:
             owner = owner.contents(tx)
         args = [cell.contents(tx), tx.realize(owner)]
-    if len(args) != 2:
+    if len(args) != 2 or class_of(args[0]) not in args[1].python_type().__mro__:
         return None
     return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
 
