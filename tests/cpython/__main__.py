@@ -1,0 +1,31 @@
+"""See `tests.cpython`."""
+
+from __future__ import annotations
+
+import argparse
+
+from tests.cpython.table import MODULES, PAGE, Comparison, compare, page
+
+
+def main() -> None:
+    """Run the modules, tell of each as it comes, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m tests.cpython", description=__doc__)
+    parser.add_argument(
+        "modules", nargs="*", help="modules of CPython's tests; none: all, and the page"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=600.0, metavar="SECONDS", help="of each run"
+    )
+    options = parser.parse_args()
+    found: list[Comparison] = []
+    for module in options.modules or MODULES:
+        found.append(compare(module, options.timeout))
+        print(found[-1].row, flush=True)
+        for line in found[-1].changes:
+            print(f"  {line}", flush=True)
+    if not options.modules:
+        PAGE.write_text(page(found))
+
+
+if __name__ == "__main__":
+    main()
