@@ -20,7 +20,8 @@ QUICK = ("test_super", "test_opcodes")
 """Modules that the normal tests run."""
 
 MODULES = (
-    *QUICK, "test_with", "test_grammar", "test_compile", "test_scope", "test_exceptions", "test_generators",
+    *QUICK, "test_with", "test_grammar", "test_compile", "test_scope", "test_exceptions",
+    "test_generators",
     "test_dict", "test_list", "test_set", "test_tuple", "test_contextlib", "test_functools",
     "test_itertools", "test_dataclasses", "test_enum", "test_descr", "test_inspect",
     "test_traceback",
