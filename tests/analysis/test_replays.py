@@ -65,11 +65,12 @@ def test_what_each_change_leaves_is_counted(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
     recording = recorded(program(PROGRAM))
-    assert told(recording, "") == [
-        "tried: torch._dynamo.config.allow_unspec_int_on_nn_module = True leaves 2 compilations "
-        "(instead of 4 as recorded)",
+    # What took most time comes first, and that is another thing each time.
+    assert sorted(told(recording, "")) == [
         "not tried: it is a change of the program itself",
         "tried: mark_dynamic(x, 0) leaves 1 compilation (instead of 2 as recorded)",
+        "tried: torch._dynamo.config.allow_unspec_int_on_nn_module = True leaves 2 compilations "
+        "(instead of 4 as recorded)",
         "tried: torch._dynamo.config.assume_static_by_default = False leaves 1 compilation "
         "(instead of 2 as recorded)",
     ]
