@@ -354,6 +354,7 @@ steps_traverse(Steps *self, visitproc visit, void *arg)
     Py_VISIT(self->speculation_text);
     Py_VISIT(self->write_keyframe);
     Py_VISIT(self->flush);
+    Py_VISIT(self->graph);
     Py_VISIT(self->guards.attempt);
     Py_VISIT(self->guards.set);
     Py_VISIT(self->guards.contents);
@@ -368,6 +369,7 @@ steps_clear_references(Steps *self)
 {
     release_notes(self);
     guard_marks_clear(&self->guards);
+    Py_CLEAR(self->graph);
     trackers_free(&self->trackers);
     Py_CLEAR(self->judge);
     Py_CLEAR(self->on_graph);
@@ -420,6 +422,23 @@ set_frame(Steps *self, PyObject *value, void *which)
     return 0;
 }
 
+static PyObject *
+get_graph(Steps *self, void *Py_UNUSED(closure))
+{
+    return Py_NewRef(self->graph == NULL ? Py_None : self->graph);
+}
+
+static int
+set_graph(Steps *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    if (value != Py_None && (value == NULL || !PyObject_TypeCheck(value, &NodeMarks_Type))) {
+        PyErr_SetString(PyExc_TypeError, "NodeMarks or None is wanted");
+        return -1;
+    }
+    Py_XSETREF(self->graph, Py_NewRef(value));
+    return 0;
+}
+
 static PyMemberDef members[] = {
     {"moment", T_LONGLONG, offsetof(Steps, moment), 0, NULL},
     {"graph_changed", T_BOOL, offsetof(Steps, graph_changed), 0, NULL},
@@ -431,6 +450,7 @@ static PyMemberDef members[] = {
 static PyGetSetDef getset[] = {
     {"top", (getter)get_frame, (setter)set_frame, NULL, NULL},
     {"current", (getter)get_frame, (setter)set_frame, NULL, "current"},
+    {"graph", (getter)get_graph, (setter)set_graph, NULL, NULL},
     {NULL},
 };
 
@@ -445,6 +465,8 @@ static PyMethodDef methods[] = {
     {"clear", (PyCFunction)steps_clear, METH_NOARGS, NULL},
     {"add", (PyCFunction)steps_add, METH_VARARGS, NULL},
     {"take", (PyCFunction)steps_take, METH_NOARGS, NULL},
+    {"node_inserted", (PyCFunction)steps_node_inserted, METH_O, NULL},
+    {"node_removed", (PyCFunction)steps_node_removed, METH_O, NULL},
     {"guard_added", (PyCFunction)steps_guard_added, METH_O, NULL},
     {"watch_guards", (PyCFunction)(void (*)(void))steps_watch_guards, METH_FASTCALL, NULL},
     {"guards_seen", (PyCFunction)steps_guards_seen, METH_O, NULL},
@@ -471,11 +493,13 @@ PyTypeObject Steps_Type = {
 int
 stepper_add_steps(PyObject *module)
 {
-    if (notes_init() < 0 || guard_marks_init() < 0
+    if (notes_init() < 0 || guard_marks_init() < 0 || node_marks_init() < 0
         || (str_alert == NULL && (str_alert = PyUnicode_InternFromString("alert")) == NULL)) {
         return -1;
     }
-    return PyModule_AddType(module, &Mirror_Type) < 0 || PyModule_AddType(module, &Steps_Type) < 0
+    return PyModule_AddType(module, &Mirror_Type) < 0
+                   || PyModule_AddType(module, &NodeMarks_Type) < 0
+                   || PyModule_AddType(module, &Steps_Type) < 0
                ? -1
                : 0;
 }

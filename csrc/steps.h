@@ -5,6 +5,7 @@
 
 #include "guard_marks.h"
 #include "mirror.h"
+#include "node_marks.h"
 #include "trackers.h"
 
 #define BATCH 64           /* steps that are noted before they are told */
@@ -45,6 +46,7 @@ typedef struct Steps {
     size_t run_size;
 
     GuardMarks guards;
+    PyObject *graph; /* the NodeMarks of the translation at work, None or NULL */
 } Steps;
 
 extern PyTypeObject Steps_Type;

@@ -90,6 +90,11 @@ class Hook:
     def __new__(cls, function: Callable[..., object], turn: _Turn, watcher: _Watcher) -> Hook: ...
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
 
+# --- names (csrc/names.c) ---
+
+def names_in(values: list[Any], longest: int, /) -> list[Any]:
+    """The same list with None for each that is no identifier of at most `longest` characters."""
+
 # --- events (csrc/event_run.c) ---
 
 @final
@@ -415,6 +420,24 @@ class Mirror:
     def stack(self) -> list[Any]:
         """The trackers on its stack at its newest step."""
 
+class NodeMarks:
+    """Which nodes of some FX graphs came and went since they were reported."""
+
+    graphs: dict[int, Any]
+    """The graphs that have been met, by id."""
+    known: dict[Any, Any]
+    """The nodes that were reported, and as what."""
+    inserted: dict[Any, None]
+    """Those that came, in order."""
+    removed: list[Any]
+    """Those that were known and went."""
+    changed: bool
+    """Whether there is anything to report."""
+
+    def __init__(self) -> None: ...
+    def is_ours(self, graph: Any, /) -> bool:
+        """Whether a graph that was not met yet is one of those; for subclasses."""
+
 _M = TypeVar("_M", bound=Mirror)
 
 @final
@@ -448,6 +471,8 @@ class Steps(Generic[_M]):
     """Number of the newest moment."""
     graph_changed: bool
     """`on_graph` is to be called at the next step."""
+    graph: NodeMarks | None
+    """The graphs of the translation at work."""
     guards_of: Any
     """The attempt whose guards are marked, or None."""
     guards_lost: bool
@@ -517,6 +542,12 @@ class Steps(Generic[_M]):
     def watch_guards(self, attempt: Any, at_once: bool, fresh: bool, /) -> None:
         """Mark the guards of an attempt from now on, or (None) of nobody; what was marked is
         forgotten. `at_once`: each calls `on_graph` with the next step. `fresh`: it has none yet."""
+
+    def node_inserted(self, node: object, /) -> None:
+        """A node joins some graph of torch.fx."""
+
+    def node_removed(self, node: object, /) -> None:
+        """A node leaves some graph of torch.fx."""
 
     def guard_added(self, guards: object, /) -> None:
         """A guard is about to be added to this GuardsSet, if it is not in there: with the next step

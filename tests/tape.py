@@ -184,7 +184,10 @@ class Tape:
         self.frames.append(_Open(frame))
         self.frames[-1].locals = dict(locals)
         # The first delta of a frame is against nothing, so what it is entered with is in it.
-        self.writer.frame(frame)
+        self.writer.frame(
+            frame.id, frame.attempt, frame.parent, frame.depth,
+            code, frame.first_moment, frame.call_moment,
+        )  # fmt: skip
         if parent is not None:
             self.event(EventKind.INLINE, self.codes[code].qualname, ref=frame.id)
         return frame

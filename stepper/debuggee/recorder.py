@@ -291,10 +291,8 @@ class Recorder:
             stores = self._stores[code.id] = storing(code)
         frame.stores = stores
         self._writer.frame(
-            trace.Frame(
-                frame.id, frame.attempt.id, None if parent is None else parent.id, frame.depth,
-                code.id, self.steps.moment + 1, None, frame.call_moment,
-            )
+            frame.id, frame.attempt.id, None if parent is None else parent.id, frame.depth,
+            code.id, self.steps.moment + 1, frame.call_moment,
         )  # fmt: skip
 
     def leave(self, frame: FrameMirror) -> None:
@@ -486,9 +484,7 @@ class Recorder:
     ) -> int:
         """A walk's frame, before its first moment; returns its number."""
         id = next(self._frame_ids)
-        self._writer.frame(
-            trace.Frame(id, attempt, parent, depth, code.id, self.moment + 1, call_moment=call)
-        )
+        self._writer.frame(id, attempt, parent, depth, code.id, self.moment + 1, call)
         return id
 
     def store_frame_end(self, frame: int, last_moment: MomentId) -> None:

@@ -15,13 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
-from msgspec.structs import astuple
 
 from stepper._C import EventRun
 from stepper.model.program import Code
 from stepper.model.trace import (
     Attempt,
-    Frame,
     GraphBreak,
     Node,
     SessionFacts,
@@ -143,11 +141,20 @@ class Writer:
             a.restart_reason,
         )
 
-    def frame(self, f: Frame) -> None:
-        """A symbolic frame, when it is entered."""
+    def frame(
+        self,
+        id: int,
+        attempt: int,
+        parent: int | None,
+        depth: int,
+        code: int,
+        first_moment: int,
+        call_moment: int | None,
+    ) -> None:
+        """A symbolic frame, when it is entered: the fields of `stepper.model.trace.Frame`."""
         waiting = self._waiting[_FRAME]
-        self._frame_ends[f.id] = len(waiting) + _LAST_MOMENT
-        waiting += astuple(f)
+        self._frame_ends[id] = len(waiting) + _LAST_MOMENT
+        waiting += (id, attempt, parent, depth, code, first_moment, None, call_moment)
 
     def frame_end(self, frame: int, last_moment: int) -> None:
         """A frame is left; `last_moment` is its own last one."""

@@ -3,8 +3,9 @@
 Compiles small T5, GPT-2 and LLaMA with random weights, over and over in one process: without
 stepper, with breakpoints armed that are not hit (detail `stops`), and with everything recorded. The
 figures are ratios of CPU time to the plain compile of the same round, the median over all rounds;
-so what else the machine does cancels out. The garbage collector runs as usual: what a watcher
-leaves for it is part of the cost.
+so what else the machine does cancels out. The order turns from round to round, and so does what one
+compile leaves to the next. The garbage collector runs as usual: what a watcher leaves for it is
+part of the cost.
 """
 
 from __future__ import annotations
@@ -112,16 +113,25 @@ def bench(name: str, rounds: int) -> None:
     size = 0
     with tempfile.TemporaryDirectory() as directory, torch.no_grad():
         compile_time(model, inputs)  # imports, caches
-        for _ in range(rounds):
-            plain = compile_time(model, inputs)
-            plain_call = hot_call(model, inputs)
-            for mode in BOUNDS:
+        for round in range(rounds):
+            compiles: dict[str, float] = {}
+            calls: dict[str, float] = {}
+            order = ["plain", *BOUNDS]
+            for place in range(len(order)):
+                mode = order[(round + place) % len(order)]
+                if mode == "plain":
+                    compiles[mode] = compile_time(model, inputs)
+                    calls[mode] = hot_call(model, inputs)
+                    continue
                 with watched(mode, directory) as path:
-                    ratios[mode].append(compile_time(model, inputs) / plain)
-                    if mode == "recorded":
-                        hot.append(hot_call(model, inputs) / plain_call)
-                size = os.path.getsize(path)
+                    compiles[mode] = compile_time(model, inputs)
+                    calls[mode] = hot_call(model, inputs)
+                if mode == "recorded":
+                    size = os.path.getsize(path)
                 os.unlink(path)
+            for mode in BOUNDS:
+                ratios[mode].append(compiles[mode] / compiles["plain"])
+            hot.append(calls["recorded"] / calls["plain"])
     for mode, bound in BOUNDS.items():
         found = statistics.median(ratios[mode])
         print(f"{name:6} {mode:9} {found:6.3f} of plain compile time (bound {bound:.2f})")
@@ -133,7 +143,7 @@ def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}; all when none is named")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
     for name in options.models or MODELS:
         bench(name, options.rounds)

@@ -188,11 +188,13 @@ def test_an_entry_is_stepped_at_the_stop(tmp_path: Path) -> None:
         "step-",
         "step-entry 99 ()",
     )
-    assert re.match(r"moment 13/13  execute 0/0  apply by hand  .*demos/entry_lif", steps), steps
+    match = re.match(r"moment (\d+)/\1  execute 0/0  apply by hand  .*demos/entry_lif", steps)
+    assert match, steps
+    before = int(match[1]) - 1
     assert inside == "('Tensor', [])\n"
-    assert back.startswith("stopped: back\n  entry 1 returned Tensor f32[4]\nmoment 12/")
+    assert back.startswith(f"stopped: back\n  entry 1 returned Tensor f32[4]\nmoment {before}/")
     assert "1/0  describe" in back
-    assert again.startswith("moment 11/")
+    assert again.startswith(f"moment {before - 1}/")
     assert "no cache entry 99" in refused
 
 

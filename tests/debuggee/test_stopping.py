@@ -235,7 +235,7 @@ print("on")
 
 def test_terminate_while_running_is_ctrl_c(debug: Debug) -> None:
     program = debug(
-        "try:\n    open('waiting', 'w').close(); input()\n"
+        "import time\ntry:\n    open('waiting', 'w').close(); time.sleep(60)\n"
         "except KeyboardInterrupt:\n    print('caught')\n"
     )
     program.wait(Hello)

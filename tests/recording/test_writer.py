@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import stat
@@ -53,6 +54,33 @@ while True:
         tape.writer.flush()
         print(tape.moment, flush=True)
 """
+
+
+# Events
+
+
+def test_what_is_told_late_stands_at_its_moment(tmp_path: Path) -> None:
+    path = str(tmp_path / "r.stepper")
+    writer = Writer(path, FACTS)
+    for run in (0, 10):
+        for moment in (1, 3, 3, 5):
+            writer.event(run + moment, EventKind.NODE, f"node at {moment}", moment, 7)
+        for moment in (0, 2, 3, 9):
+            writer.event_late(run + moment, EventKind.GUARD, f"guard at {moment}", None, moment)
+        writer.flush()
+    writer.event_late(30, EventKind.GUARD, "alone")
+    writer.close()
+    with contextlib.closing(Recording.open(path)) as recording:
+        events = recording.events()
+        assert [event.text for event in events[:8]] == [
+            "guard at 0", "node at 1", "guard at 2", "node at 3", "node at 3", "guard at 3",
+            "node at 5", "guard at 9",
+        ]  # fmt: skip
+        assert [event.text for event in events[8:16]] == [event.text for event in events[:8]]
+        assert [event.id for event in events] == list(range(1, 18))
+        node, guard = events[3], events[5]
+        assert (node.moment, node.kind, node.ref, node.frame) == (3, "node", 3, 7)
+        assert (guard.moment, guard.kind, guard.ref, guard.frame) == (3, "guard", None, 3)
 
 
 # Making a file

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any
 
+from stepper._C import names_in
 from stepper.engines.common.words import plain_text
 from stepper.model.program import Code, Instruction
 
 _OPERATORS: list[str] = [symbol for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]
+_NONE = itertools.repeat(None)
 _NOWHERE = (None, None, None, None)
 _PARTS = [operator.itemgetter(part) for part in range(4)]
 """Of a place: line, last line, column, last column."""
@@ -56,7 +58,9 @@ def instructions(
     """Instructions of `dis`, or of Dynamo, with the texts of their arguments, and by index where
     they jump to and where an exception goes on."""
     # Column by column, since a loop over thousands of rows is slow in the midst of the compiler.
-    places = [place or _NOWHERE for place in map(_positions_of, listed)]
+    places = list(map(_positions_of, listed))
+    if None in places:
+        places = [place or _NOWHERE for place in places]
     columns = (map(_opname_of, listed), map(_arg_of, listed), texts, map(_offset_of, listed))
     where = (map(part, places) for part in _PARTS)
     return tuple(map(Instruction, itertools.count(), *columns, *where, targets, handlers))
@@ -64,16 +68,18 @@ def instructions(
 
 def argument_texts(code: CodeType, listed: Sequence[Any], targets: list[int | None]) -> list[str]:
     """The arguments in words; a jump's is its target, and has none."""
-    return [
-        # A name, or a constant that is a string; Dynamo writes names into instructions of its own
-        # without a number for them.
-        value
-        if type(value) is str and value.isidentifier() and len(value) <= MAX_ARGUMENT
-        else ""
-        if target is not None
-        else _argument(code, each, value)
-        for each, value, target in zip(listed, map(_argval_of, listed), targets, strict=True)
-    ]
+    values = list(map(_argval_of, listed))
+    # A name, or a constant that is a string; Dynamo writes names into instructions of its own
+    # without a number for them.
+    texts = names_in(values, MAX_ARGUMENT)
+    for index in itertools.compress(itertools.count(), map(operator.is_, texts, _NONE)):
+        value, instruction = values[index], listed[index]
+        texts[index] = (
+            ""
+            if targets[index] is not None or (value is None and instruction.arg is None)
+            else _argument(code, instruction, value)
+        )
+    return texts
 
 
 def _argument(code: CodeType, instruction: Any, value: object) -> str:

@@ -7,7 +7,7 @@ import itertools
 import operator
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
@@ -24,7 +24,9 @@ _TORCH = os.path.join(os.path.dirname(torch.__file__), "")
 _PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 _RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
 _JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
-_offset_of, _target_of, _entry_of = map(operator.attrgetter, ("offset", "target", "exn_tab_entry"))
+_offset_of, _opcode_of, _target_of, _entry_of = map(
+    operator.attrgetter, ("offset", "opcode", "target", "exn_tab_entry")
+)
 
 
 class CodeBook:
@@ -99,8 +101,11 @@ class CodeBook:
 
 def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
     listed = list(dis.get_instructions(code))
-    index_of = {offset: index for index, offset in enumerate(map(_offset_of, listed))}
-    targets = [index_of.get(each.argval) if each.opcode in _JUMPS else None for each in listed]
+    index_of = dict(zip(map(_offset_of, listed), itertools.count(), strict=False))
+    jumps = map(_JUMPS.__contains__, map(_opcode_of, listed))
+    targets: list[int | None] = [None] * len(listed)
+    for index in itertools.compress(itertools.count(), jumps):
+        targets[index] = index_of.get(listed[index].argval)
     texts = argument_texts(code, listed, targets)
     for index, callee in callees(code, listed).items():
         texts[index] = callee
@@ -109,12 +114,11 @@ def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
 
 def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
     listed, index_of = tx.instructions, tx.indexof
-    targets = [
-        None if target is None else index_of.get(target) for target in map(_target_of, listed)
-    ]
-    handlers = [
-        None if entry is None else index_of.get(entry.target) for entry in map(_entry_of, listed)
-    ]
+    targets = list(map(index_of.get, map(_target_of, listed)))
+    entries = list(map(_entry_of, listed))
+    handlers: Iterable[int | None] = itertools.repeat(None)
+    if any(entries):
+        handlers = [None if entry is None else index_of.get(entry.target) for entry in entries]
     return instructions(listed, argument_texts(tx.f_code, listed, targets), targets, handlers)
 
 

@@ -123,8 +123,8 @@ class DynamoEngine:
                 self._placed.add(meaning)
                 if meaning == "step":  # on the hot path: the recorder's own, which is its own net
                     hook = self._step_hook()
-                elif meaning == "guard_added":  # sets a mark and nothing else
-                    hook = self._steps.guard_added
+                elif meaning in versions.MARKED:
+                    hook = self._safely(getattr(self._steps, meaning))
                 else:
                     hook = self._safely(getattr(self, f"_on_{meaning}"))
                 point = points[meaning]
@@ -219,8 +219,10 @@ class DynamoEngine:
     def _tell_guards(self) -> None:
         tell_guards(self._recorder)
 
-    def _watch_guards(self, *, fresh: bool = False) -> None:
-        """Have the guards of the attempt that is being made now marked, if anybody wants them."""
+    def _watch_graph(self, *, fresh: bool = False) -> None:
+        """Have the nodes and guards of the attempt that is being made now marked, if anybody wants
+        them; `fresh`: there are no guards yet."""
+        self._steps.graph = None if self._now is None or not self._hears else self._now.graph
         now, wanted = self._now, self._recorder.judge.wanted
         attempt = None if now is None else now.attempt
         wants = self._recorder.wants(EventKind.GUARD)
@@ -239,7 +241,7 @@ class DynamoEngine:
             for context in self._contexts:
                 context.graph.catch_up()
         self._tell_guards()
-        self._watch_guards()
+        self._watch_graph()
 
     def _report_all(self) -> None:
         """Report the guards and nodes that are there."""
@@ -260,7 +262,7 @@ class DynamoEngine:
                 self._on_frame_entered(tx.output, tx)
                 if self._recorder.everything:
                     self._recorder.step(tx, 1)
-        self._watch_guards()  # those that are there, too
+        self._watch_graph()  # those that are there, too
         self._report_all()
 
     def _switch(self) -> None:
@@ -268,7 +270,7 @@ class DynamoEngine:
         now = self._now = self._contexts[-1] if self._contexts else None
         self._steps.top = None if now is None else now.frame
         self._steps.graph_changed = now is not None and now.graph.changed
-        self._watch_guards()
+        self._watch_graph()
 
     # --- hooks: translations and attempts
 
@@ -322,7 +324,7 @@ class DynamoEngine:
         now.graph.reset()
         self._switch()
         now.attempt = self._recorder.begin_attempt(now.translation)
-        self._watch_guards(fresh=True)
+        self._watch_graph(fresh=True)
 
     def _on_metrics_known(self, values: dict[str, Any]) -> None:
         reason = values.get("recompile_reason")
@@ -479,14 +481,6 @@ class DynamoEngine:
             now.graph.reset()
 
     # --- hooks: what instructions cause
-
-    def _on_node_inserted(self, node: Any) -> None:
-        if self._hears and self._now is not None and self._now.graph.inserted(node):
-            self._steps.graph_changed = True
-
-    def _on_node_removed(self, node: Any) -> None:
-        if self._hears and self._now is not None and self._now.graph.removed(node):
-            self._steps.graph_changed = True
 
     def _on_node_moved(self, node: Any) -> None:
         if self._hears and self._now is not None and self._now.graph.moved(node):

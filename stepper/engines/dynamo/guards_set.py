@@ -11,6 +11,7 @@ whole.
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 from stepper.debuggee.mirror import LiveAttempt
@@ -51,7 +52,7 @@ def look_at_guards(recorder: Recorder, attempt: LiveAttempt, output: Any) -> Non
     for key in numbers.keys() - there:
         recorder.guard_withdrawn(attempt, numbers[key])
     missing = there - numbers.keys()
-    fresh = [guard for guard in inner if id(guard) in missing] if missing else []
+    fresh = list(itertools.compress(inner, map(missing.__contains__, map(id, inner))))
     recorder.steps.guards_seen(inner)
     count = len(told)
     try:

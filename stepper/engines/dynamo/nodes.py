@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from torch.fx import Node
 
+from stepper._C import NodeMarks
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.common.tensors import fake_tensor_meta, symbol_text
@@ -31,21 +32,18 @@ MAX_ARGUMENTS = 400
 """Characters of a node's arguments as text."""
 
 
-class GraphWatcher:
+class GraphWatcher(NodeMarks):
     """Knows the nodes that were reported, for the main graph and the subgraphs of higher-order
     operators."""
 
+    known: dict[Node, trace.Node]
+
     def __init__(self) -> None:
+        super().__init__()
         self.output: Any = None
         """The OutputGraph that is watched."""
-        self._graphs: dict[int, tuple[Any, str]] = {}
-        self._known: dict[Node, trace.Node] = {}
-        self._inserted: dict[Node, None] = {}
-        self._removed: list[Node] = []
         self._renamed: list[Node] = []
         self._moved: dict[Node, None] = {}
-        self.changed = False
-        """Whether there is anything to report; asked at every instruction."""
 
     def begin(self, output: Any) -> None:
         """Watch an OutputGraph; nodes that it already has are reported at the next look."""
@@ -57,43 +55,25 @@ class GraphWatcher:
         """Take up the nodes that came while nobody told us."""
         if self.output is not None:
             for tracer in self.output.tracers:
-                self._inserted.update(dict.fromkeys(tracer.graph.nodes))
+                self.inserted.update(dict.fromkeys(tracer.graph.nodes))
             self.changed = True
 
     def reset(self) -> None:
         """Forget the graphs: another attempt begins, or this one's graph is handed to the
         backend."""
         self.output = None
-        self._graphs.clear()
-        self._known.clear()
-        self._inserted.clear()
-        self._removed.clear()
+        self.graphs.clear()
+        self.known.clear()
+        self.inserted.clear()
+        self.removed.clear()
         self._renamed.clear()
         self._moved.clear()
         self.changed = False
 
-    def inserted(self, node: Node) -> bool:
-        """A node joins some graph of torch.fx. True: it is one of ours."""
-        if self.output is None or not (id(node.graph) in self._graphs or self._is_ours(node.graph)):
-            return False
-        self._inserted[node] = None
-        self.changed = True
-        return True
-
-    def removed(self, node: Node) -> bool:
-        """A node leaves some graph of torch.fx. True: there is something to report."""
-        if node in self._inserted:
-            del self._inserted[node]
-        elif node in self._known:
-            self._removed.append(node)
-            self.changed = True
-            return True
-        return False
-
     def moved(self, node: Node) -> bool:
         """The node gets another place in its graph, or its first. True: there is something to
         report."""
-        if node not in self._known:
+        if node not in self.known:
             return False
         self._moved[node] = None
         self.changed = True
@@ -101,19 +81,22 @@ class GraphWatcher:
 
     def renamed(self, node: Node) -> None:
         """The node is about to get another name."""
-        if node in self._known:
+        if node in self.known:
             self._renamed.append(node)
             self.changed = True
 
-    def _is_ours(self, graph: Any) -> bool:
-        if id(graph) in self._graphs:
+    def is_ours(self, graph: Any) -> bool:
+        """Whether a graph of torch.fx is one of those that are being made."""
+        if self.output is None:
+            return False
+        if id(graph) in self.graphs:
             return True
         for depth, tracer in enumerate(self.output.tracers):
             if tracer.graph is graph:
                 # The graph is held: its id must not come to mean another one.
-                self._graphs[id(graph)] = (
+                self.graphs[id(graph)] = (
                     graph,
-                    "" if depth == 0 else f"subgraph {len(self._graphs)}",
+                    "" if depth == 0 else f"subgraph {len(self.graphs)}",
                 )
                 return True
         return False
@@ -125,29 +108,29 @@ class GraphWatcher:
             return
         if not recorder.everything and EventKind.NODE not in recorder.judge.wanted:
             return
-        if self._inserted or self._removed or self._moved or self._renamed:
+        if self.inserted or self.removed or self._moved or self._renamed:
             self._sync_nodes(recorder, attempt)
         self.changed = False
 
     def _sync_nodes(self, recorder: Recorder, attempt: LiveAttempt) -> None:
         # Each goes from its list when it has been told: at the program's recursion limit, or out of
         # memory, any of this can fail, and is done the next time.
-        while self._removed:
-            node = self._removed[0]
-            if node in self._inserted and self._is_unchanged(node):
-                del self._inserted[node]
-            elif (record := self._known.pop(node, None)) is not None:
+        while self.removed:
+            node = self.removed[0]
+            if node in self.inserted and self._is_unchanged(node):
+                del self.inserted[node]
+            elif (record := self.known.pop(node, None)) is not None:
                 recorder.node_erased(record.id)
-            del self._removed[0]
+            del self.removed[0]
         # Beside a node that was moved away, a place means nothing: all of them go first.
         moved = [
-            (node, old) for node in self._moved if (old := self._known.pop(node, None)) is not None
+            (node, old) for node in self._moved if (old := self.known.pop(node, None)) is not None
         ]
         self._moved.clear()
-        while self._inserted:
-            node = next(iter(self._inserted))
-            if node not in self._known and self._is_ours(node.graph):
-                name = self._graphs[id(node.graph)][1]
+        while self.inserted:
+            node = next(iter(self.inserted))
+            if node not in self.known and self.is_ours(node.graph):
+                name = self.graphs[id(node.graph)][1]
                 record = _record(
                     node,
                     recorder.new_node_id(),
@@ -156,9 +139,9 @@ class GraphWatcher:
                     name,
                     self._rank(node),
                 )
-                self._known[node] = record
+                self.known[node] = record
                 recorder.node(attempt, record, known=False)
-            self._inserted.pop(node, None)  # a stop at it may have told the rest
+            self.inserted.pop(node, None)  # a stop at it may have told the rest
         for node, old in moved:
             self._move(node, old, recorder, attempt)
         for node in self._renamed:
@@ -171,7 +154,7 @@ class GraphWatcher:
         new = msgspec.structs.replace(
             old, id=recorder.new_node_id(), rank=self._rank(node), renamed=recorder.moment
         )
-        self._known[node] = new
+        self.known[node] = new
         recorder.node(attempt, new, known=True)
 
     def _is_unchanged(self, node: Node) -> bool:
@@ -179,23 +162,23 @@ class GraphWatcher:
 
         torch.fx takes a node out and puts it back to set any attribute of it; printing a graph does
         so with all nodes."""
-        record, before, after = self._known.get(node), node._prev, node._next
+        record, before, after = self.known.get(node), node._prev, node._next
         return (
             record is not None
             and (record.op, record.target) == (node.op, _target(node.target))
-            and (before not in self._known or self._known[before].rank < record.rank)
-            and (after not in self._known or record.rank < self._known[after].rank)
+            and (before not in self.known or self.known[before].rank < record.rank)
+            and (after not in self.known or record.rank < self.known[after].rank)
         )
 
     def _rank(self, node: Node) -> float:
         """A number between those of the nearest reported neighbours."""
         before, after = node._prev, node._next
-        while before.op != "root" and before not in self._known:
+        while before.op != "root" and before not in self.known:
             before = before._prev
-        while after.op != "root" and after not in self._known:
+        while after.op != "root" and after not in self.known:
             after = after._next
-        low = self._known[before].rank if before.op != "root" else None
-        high = self._known[after].rank if after.op != "root" else None
+        low = self.known[before].rank if before.op != "root" else None
+        high = self.known[after].rank if after.op != "root" else None
         if low is None:
             return 0.0 if high is None else high - _STEP
         if high is None:
@@ -208,7 +191,7 @@ class GraphWatcher:
     def _rename(self, node: Node, recorder: Recorder, attempt: LiveAttempt) -> None:
         """Report a node, and those that read it, under the new name from now on."""
         for changed in (node, *node.users):
-            old = self._known.get(changed)
+            old = self.known.get(changed)
             if old is None:
                 continue
             new = _record(changed, old.id, attempt.id, old.moment, old.graph, old.rank)
@@ -216,7 +199,7 @@ class GraphWatcher:
                 continue
             recorder.node_erased(old.id)
             new = msgspec.structs.replace(new, id=recorder.new_node_id(), renamed=recorder.moment)
-            self._known[changed] = new
+            self.known[changed] = new
             recorder.node(attempt, new, known=True)
 
 

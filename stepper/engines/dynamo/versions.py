@@ -190,6 +190,8 @@ OF_GRAPHS = frozenset(
     }
 )  # fmt: skip
 """What nobody needs to hear of who does not ask for guards or nodes."""
+MARKED = frozenset({"guard_added", "node_inserted", "node_removed"})
+"""What is only marked, by `stepper._C.Steps`, and looked at with the next step."""
 OF_DETAIL = frozenset(
     {
         "function_made", "attribute_stored", "mutated", "tensor_method", "outputs_moved",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
 import torch
 
+from stepper.debuggee.controller import Controller
 from stepper.model.trace import EventKind, Guard
-from tests.engines.dynamo.watch import record
+from stepper.recording.reader import Recording
+from tests.engines.dynamo.watch import record, watching
 
 
 def named(guards: list[Guard]) -> Counter[tuple[str, str]]:
@@ -75,3 +78,53 @@ def test_equal_guards_of_one_line_are_told_once(tmp_path: Path) -> None:
     assert not real - shown
     extra = shown - real  # what is installed after the backend was called
     assert not [guard for guard in extra if "limits" in guard[1]]
+
+
+class Asks(Controller):
+    """Wants to hear of each guard at once, and stops at none."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.wanted = frozenset({EventKind.GUARD})
+
+
+def test_a_guard_is_of_its_moment_whenever_it_is_told(tmp_path: Path) -> None:
+    scales = {"low": 1.0, "high": 4.0}
+
+    def inner(x: torch.Tensor, key: str) -> torch.Tensor:
+        return x * scales[key] if x.shape[0] > 1 else x
+
+    def outer(x: torch.Tensor) -> torch.Tensor:
+        y = torch.vmap(lambda row: row * 2)(x)  # a guard is withdrawn in it
+        print("a graph break")
+        return inner(y, "low") + torch.nn.Parameter(inner(x, "high"))
+
+    def guards(recording: Recording) -> list[tuple[object, ...]]:
+        found = [
+            (
+                g.attempt,
+                g.kind,
+                re.sub(r"___\d+", "", g.source),
+                g.scope,
+                g.moment,
+                g.withdrawn,
+                g.user_line,
+            )
+            for attempt in recording.attempts()
+            for g in recording.guards_installed(attempt.id)
+        ]
+        moments = [event.moment for event in recording.events()]
+        told = [event.moment for event in recording.events(kinds={EventKind.GUARD})]
+        assert told == sorted(told)
+        assert len(moments) > len(told) == len(found) > 10
+        recording.close()
+        return found
+
+    late = record(tmp_path / "late.stepper", lambda: torch.compile(outer, backend="eager")(ones))
+    torch._dynamo.reset()
+    with watching(tmp_path / "at-once.stepper", judge=Asks()) as watched:
+        torch.compile(outer, backend="eager")(ones)
+    assert guards(late) == guards(watched.recording())
+
+
+ones = torch.ones(2, 3)

@@ -1,0 +1,166 @@
+/* Which nodes of an FX graph came and went since they were reported.
+
+   torch.fx takes a node out of its graph's table and puts it back to set any attribute of it, so a
+   compile has several times as many comings and goings as nodes. All that is to be done for one is
+   to note the node; what came of it is looked at with the next step (see
+   stepper/engines/dynamo/nodes.py, whose GraphWatcher has this as its base). */
+
+#include "node_marks.h"
+
+#include "steps.h"
+
+#include <structmember.h>
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *graphs;   /* by id: those of ours that have been met */
+    PyObject *known;    /* nodes that were reported */
+    PyObject *inserted; /* nodes, as keys, in order */
+    PyObject *removed;  /* a list */
+    char changed;
+} NodeMarks;
+
+static PyObject *str_graph, *str_is_ours;
+
+int
+node_marks_init(void)
+{
+    return (str_graph == NULL && (str_graph = PyUnicode_InternFromString("graph")) == NULL)
+                   || (str_is_ours == NULL
+                       && (str_is_ours = PyUnicode_InternFromString("is_ours")) == NULL)
+               ? -1
+               : 0;
+}
+
+static void
+mark_changed(Steps *steps, NodeMarks *self)
+{
+    self->changed = steps->graph_changed = 1;
+}
+
+static NodeMarks *
+marks_of(Steps *steps)
+{
+    return steps->graph != NULL && steps->graph != Py_None ? (NodeMarks *)steps->graph : NULL;
+}
+
+/* Whether a node is in a graph of ours; -1 with an exception. */
+static int
+is_ours(NodeMarks *self, PyObject *node)
+{
+    PyObject *graph = PyObject_GetAttr(node, str_graph);
+    PyObject *id = graph == NULL ? NULL : PyLong_FromVoidPtr(graph);
+    int ours = id == NULL ? -1 : PyDict_Contains(self->graphs, id);
+    Py_XDECREF(id);
+    if (ours == 0) {
+        PyObject *answer = PyObject_CallMethodOneArg((PyObject *)self, str_is_ours, graph);
+        ours = answer == NULL ? -1 : PyObject_IsTrue(answer);
+        Py_XDECREF(answer);
+    }
+    Py_XDECREF(graph);
+    return ours;
+}
+
+PyObject *
+steps_node_inserted(Steps *steps, PyObject *node)
+{
+    NodeMarks *self = marks_of(steps);
+    int ours = self == NULL ? 0 : is_ours(self, node);
+    if (ours < 0 || (ours && PyDict_SetItem(self->inserted, node, Py_None) < 0)) {
+        return NULL;
+    }
+    if (ours) {
+        mark_changed(steps, self);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *
+steps_node_removed(Steps *steps, PyObject *node)
+{
+    NodeMarks *self = marks_of(steps);
+    int fresh = self == NULL ? 0 : PyDict_Contains(self->inserted, node);
+    int known = self == NULL || fresh ? 0 : PyDict_Contains(self->known, node);
+    if (fresh < 0 || known < 0 || (fresh && PyDict_DelItem(self->inserted, node) < 0)
+        || (known && PyList_Append(self->removed, node) < 0)) {
+        return NULL;
+    }
+    if (known) {
+        mark_changed(steps, self);
+    }
+    Py_RETURN_NONE;
+}
+
+static int
+marks_init(NodeMarks *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "", names)) {
+        return -1;
+    }
+    PyObject **places[] = {&self->graphs, &self->known, &self->inserted};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        PyObject *made = PyDict_New();
+        if (made == NULL) {
+            return -1;
+        }
+        Py_XSETREF(*places[i], made);
+    }
+    PyObject *list = PyList_New(0);
+    if (list == NULL) {
+        return -1;
+    }
+    Py_XSETREF(self->removed, list);
+    return 0;
+}
+
+static int
+marks_traverse(NodeMarks *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->graphs);
+    Py_VISIT(self->known);
+    Py_VISIT(self->inserted);
+    Py_VISIT(self->removed);
+    return 0;
+}
+
+static int
+marks_clear(NodeMarks *self)
+{
+    Py_CLEAR(self->graphs);
+    Py_CLEAR(self->known);
+    Py_CLEAR(self->inserted);
+    Py_CLEAR(self->removed);
+    return 0;
+}
+
+static void
+marks_dealloc(NodeMarks *self)
+{
+    PyObject_GC_UnTrack(self);
+    marks_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef members[] = {
+    {"graphs", T_OBJECT, offsetof(NodeMarks, graphs), READONLY, NULL},
+    {"known", T_OBJECT, offsetof(NodeMarks, known), READONLY, NULL},
+    {"inserted", T_OBJECT, offsetof(NodeMarks, inserted), READONLY, NULL},
+    {"removed", T_OBJECT, offsetof(NodeMarks, removed), READONLY, NULL},
+    {"changed", T_BOOL, offsetof(NodeMarks, changed), 0, NULL},
+    {NULL},
+};
+
+PyTypeObject NodeMarks_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.NodeMarks",
+    .tp_doc = PyDoc_STR("Which nodes of an FX graph came and went since they were reported."),
+    .tp_basicsize = sizeof(NodeMarks),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)marks_init,
+    .tp_dealloc = (destructor)marks_dealloc,
+    .tp_traverse = (traverseproc)marks_traverse,
+    .tp_clear = (inquiry)marks_clear,
+    .tp_members = members,
+};

@@ -1,0 +1,18 @@
+/* Which nodes of an FX graph came and went since they were reported; the idea is in node_marks.c. */
+
+#ifndef STEPPER_NODE_MARKS_H
+#define STEPPER_NODE_MARKS_H
+
+#include "module.h"
+
+struct Steps;
+
+extern PyTypeObject NodeMarks_Type;
+
+/* The methods of Steps that this file has. */
+PyObject *steps_node_inserted(struct Steps *self, PyObject *node);
+PyObject *steps_node_removed(struct Steps *self, PyObject *node);
+
+int node_marks_init(void);
+
+#endif
