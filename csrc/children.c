@@ -127,6 +127,25 @@ number_children(Children *children, Numbering numbering, void *context)
     return 0;
 }
 
+/* A name with a dot before it, without a text for both. */
+static int
+pack_dotted(Buffer *out, PyObject *name)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &size);
+    if (text == NULL || size > 30) {
+        PyErr_Clear();
+        PyObject *label = PyUnicode_FromFormat(".%U", name);
+        int done = label == NULL ? -1 : pack_text(out, label);
+        Py_XDECREF(label);
+        return done;
+    }
+    return pack_head(out, (unsigned char)(0xa1 + size), 0, 0) < 0 || pack_raw(out, ".", 1) < 0
+                   || pack_raw(out, text, (size_t)size) < 0
+               ? -1
+               : 0;
+}
+
 static int
 pack_label(Buffer *out, Child *child)
 {
@@ -138,11 +157,7 @@ pack_label(Buffer *out, Child *child)
                    ? -1
                    : 0;
     }
-    PyObject *label =
-        child->whole ? Py_NewRef(child->label) : PyUnicode_FromFormat(".%U", child->label);
-    int done = label == NULL ? -1 : pack_text(out, label);
-    Py_XDECREF(label);
-    return done;
+    return child->whole ? pack_text(out, child->label) : pack_dotted(out, child->label);
 }
 
 int

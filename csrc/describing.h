@@ -18,6 +18,7 @@ typedef struct {
     PyObject *kinds;      /* class -> (recipe, class name, type name, text) */
     PyObject *mutability; /* class of a mutation type -> (words, whether attributes are stored) */
     PyObject *ids;        /* bytes -> id */
+    Buffer scratch;       /* one that is being made */
     Buffer fresh;         /* descriptions that wait to be written, as MessagePack of bytes */
     uint32_t fresh_first, fresh_count;
     PyObject *children;   /* id -> tuple of the children's numbers */

@@ -274,6 +274,7 @@ facts_dealloc(Facts *self)
     Py_CLEAR(self->ids);
     Py_CLEAR(self->children);
     buffer_free(&self->fresh);
+    buffer_free(&self->scratch);
     Py_CLEAR(self->realized);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }

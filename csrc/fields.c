@@ -53,20 +53,24 @@ attributes_of(PyObject *object, PyObject **dict)
 PyObject *
 stepper_fields(PyObject *object)
 {
+    PyObject *dict;
+    if (attributes_of(object, &dict) == NULL) {
+        return dict == NULL ? PyDict_New() : Py_NewRef(dict);
+    }
     /* Made first: a collection here could run code that gives the object a dictionary. What comes
        after runs nothing, since the names are all strings. */
-    PyObject *found = PyDict_New(), *dict;
+    PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(object))->ht_cached_keys;
+    PyObject *found = _PyDict_NewPresized(keys->dk_nentries);
     if (found == NULL) {
         return NULL;
     }
     PyDictValues *values = attributes_of(object, &dict);
-    if (dict != NULL) {
-        Py_SETREF(found, Py_NewRef(dict));
-    }
     if (values == NULL) {
+        if (dict != NULL) {
+            Py_SETREF(found, Py_NewRef(dict));
+        }
         return found;
     }
-    PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(object))->ht_cached_keys;
     for (Py_ssize_t i = 0; i < keys->dk_nentries; i++) {
         PyObject *value = values->values[i];
         if (value != NULL && PyDict_SetItem(found, DK_UNICODE_ENTRIES(keys)[i].me_key, value) < 0) {

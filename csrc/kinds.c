@@ -39,6 +39,28 @@ words_of(Facts *self, PyObject *fields, PyObject *kind, PyObject **type, PyObjec
     return *text == NULL ? -1 : 0;
 }
 
+/* The buffer that serves one description after the other; another one for whoever comes here while
+   it is in use, since a source can run Python when it is asked for its name. */
+static Buffer
+take_scratch(Facts *self)
+{
+    Buffer out = self->scratch;
+    self->scratch = (Buffer){NULL, 0, 0};
+    out.size = 0;
+    return out;
+}
+
+static void
+give_scratch(Facts *self, Buffer *out)
+{
+    if (self->scratch.data == NULL) {
+        self->scratch = *out;
+    }
+    else {
+        buffer_free(out);
+    }
+}
+
 /* The items of a sequence, borrowed, or NULL where they are none that can be looked at. */
 static PyObject *
 items_of(PyObject *fields)
@@ -53,7 +75,7 @@ describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kin
 {
     Children children; /* 8 KB: not to be cleared for each description */
     children.count = 0;
-    Buffer out = {NULL, 0, 0};
+    Buffer out = take_scratch(self);
     PyObject *type = NULL, *text = NULL, *attributes = NULL;
     uint32_t id = 0;
     long long position = -1;
@@ -151,7 +173,7 @@ describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kin
     id = done < 0 ? 0 : id_of_packed(self, &out, &children);
 done:
     release_children(&children);
-    buffer_free(&out);
+    give_scratch(self, &out);
     Py_XDECREF(type);
     Py_XDECREF(text);
     Py_XDECREF(attributes);
@@ -173,7 +195,7 @@ is_common(PyObject *fields)
 uint32_t
 describe_constant(Facts *self, PyObject *fields, PyObject *kind)
 {
-    Buffer out = {NULL, 0, 0};
+    Buffer out = take_scratch(self);
     Children none;
     none.count = 0;
     PyObject *value = PyDict_GetItemWithError(fields, str_value);
@@ -188,7 +210,7 @@ describe_constant(Facts *self, PyObject *fields, PyObject *kind)
                    ? -1
                    : 0;
     uint32_t id = done < 0 ? 0 : id_of_packed(self, &out, &none);
-    buffer_free(&out);
+    give_scratch(self, &out);
     Py_XDECREF(type);
     Py_XDECREF(text);
     return id;

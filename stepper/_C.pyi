@@ -499,7 +499,7 @@ class Steps(Generic[_M]):
         on_adopt: a frame's first step; sets the frame's `stores`.
         on_error: a defect of ours; the step is over.
         pack_blocks: (translator, its block stack) as the schema wants it.
-        flush: some hundreds of moments wait to be taken.
+        flush: some thousands of moments wait to be taken.
         """
 
     def step(self, tx: object, behind: int = 0, /) -> None:

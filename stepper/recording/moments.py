@@ -1,6 +1,6 @@
 """The recorded moments: which there are, and what is stored of each.
 
-They are stored in runs (see the schema), of whatever length the writer had at hand: some hundreds
+They are stored in runs (see the schema), of whatever length the writer had at hand: some thousands
 while the program ran, one for each stop while somebody stepped. So nothing here counts on a size.
 Where each run begins and ends is read when the recording is opened and continued at a refresh,
 which is some hundred rows for 100,000 moments. The runs themselves are read where they are needed,

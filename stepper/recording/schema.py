@@ -3,7 +3,7 @@
 The documentation page is generated from this text.
 
 Rules. Moments are numbered 1, 2, 3 … without a hole. They are stored in runs: a row of `moments`
-holds all that were committed together, some hundreds or just one, since a row for each would cost
+holds all that were committed together, some thousands or just one, since a row for each would cost
 the program more than everything else that is written of it. State is stored as deltas with
 keyframes: a moment's delta says what changed since the moment before *in the same frame*,
 `keyframe.state` holds the whole state every few hundred moments, so any moment is rebuilt in

@@ -1,7 +1,7 @@
 """The writer: what lives in the debuggee and puts a session into its file.
 
 What is called often appends to a list and nothing else. The moments themselves gather elsewhere
-(csrc/steps.c), which asks for a commit when there are some hundreds; they become one row.
+(csrc/steps.c), which asks for a commit when there are some thousands; they become one row.
 A stop, the end of a translation, and at latest the first event after a second of quiet commit too,
 so that a viewer is never far behind.
 
