@@ -3,6 +3,7 @@
 #ifndef STEPPER_DESCRIBING_H
 #define STEPPER_DESCRIBING_H
 
+#include "bodies.h"
 #include "facts.h"
 #include "pack.h"
 
@@ -17,11 +18,8 @@ typedef struct {
     PyTypeObject *base;   /* of all trackers */
     PyObject *kinds;      /* class -> (recipe, class name, type name, text) */
     PyObject *mutability; /* class of a mutation type -> (words, whether attributes are stored) */
-    PyObject *ids;        /* bytes -> id */
     Buffer scratch;       /* one that is being made */
-    Buffer fresh;         /* descriptions that wait to be written, as MessagePack of bytes */
-    uint32_t fresh_first, fresh_count;
-    PyObject *children;   /* id -> tuple of the children's numbers */
+    Bodies bodies;
     PyObject *realized;   /* the engine's: not empty, some lazies are to be shown as before */
 } Facts;
 

@@ -2,9 +2,7 @@
 
    A description is the MessagePack of a Value (stepper/model/value.py), made here for the kinds that
    are most of what a compiler has: those that are a name and the trackers among their fields, and
-   sequences. The others are the engine's to tell apart (`special`). What is known of descriptions
-   are their bytes: no tuple, no key object stays, which the garbage collector would have to look at
-   for as long as the session lives.
+   sequences. The others are the engine's to tell apart (`special`). Where they are kept: bodies.c.
 
    Reading fields runs nothing. What can run anything (numbering a child, the engine's own functions)
    gets objects that are held, and nothing points into a container across it. */
@@ -15,61 +13,17 @@
 
 /* --- the ids */
 
-/* A description's id is its place among all, from 1. The id of one that was stored, or 0. */
-static uint32_t
-known_id(Facts *self, PyObject *body)
-{
-    PyObject *found = PyDict_GetItemWithError(self->ids, body);
-    return found == NULL ? 0 : (uint32_t)PyLong_AsUnsignedLong(found);
-}
-
-/* Store a new one. */
-static uint32_t
-store(Facts *self, PyObject *body, PyObject *children)
-{
-    uint32_t id = (uint32_t)PyDict_GET_SIZE(self->ids) + 1;
-    PyObject *boxed = PyLong_FromUnsignedLong(id);
-    int stored = 0;
-    if (boxed != NULL && PyDict_SetItem(self->ids, body, boxed) == 0
-        && (PyTuple_GET_SIZE(children) == 0
-            || PyDict_SetItem(self->children, boxed, children) == 0)) {
-        stored = pack_bytes(&self->fresh, PyBytes_AS_STRING(body), (size_t)PyBytes_GET_SIZE(body))
-                 == 0;
-    }
-    Py_XDECREF(boxed);
-    if (stored && self->fresh_count++ == 0) {
-        self->fresh_first = id;
-    }
-    return stored ? id : 0;
-}
-
-static PyObject *
-numbers_of(Children *children)
-{
-    PyObject *numbers = PyTuple_New(children->count);
-    for (Py_ssize_t i = 0; numbers != NULL && i < children->count; i++) {
-        PyObject *number = PyLong_FromUnsignedLong(children->items[i].number);
-        if (number == NULL) {
-            Py_CLEAR(numbers);
-        }
-        else {
-            PyTuple_SET_ITEM(numbers, i, number);
-        }
-    }
-    return numbers;
-}
-
 uint32_t
 id_of_packed(Facts *self, const Buffer *out, Children *children)
 {
-    PyObject *body = PyBytes_FromStringAndSize((const char *)out->data, (Py_ssize_t)out->size);
-    uint32_t id = body == NULL ? 0 : known_id(self, body);
-    if (id == 0 && !PyErr_Occurred()) {
-        PyObject *numbers = numbers_of(children);
-        id = numbers == NULL ? 0 : store(self, body, numbers);
-        Py_XDECREF(numbers);
+    uint32_t id = bodies_find(&self->bodies, out->data, out->size);
+    if (id == 0) {
+        uint32_t numbers[2 * MAX_ITEMS];
+        for (Py_ssize_t i = 0; i < children->count; i++) {
+            numbers[i] = children->items[i].number;
+        }
+        id = bodies_add(&self->bodies, out->data, out->size, numbers, children->count);
     }
-    Py_XDECREF(body);
     return id;
 }
 
@@ -143,14 +97,16 @@ facts_describe(PyObject *facts, PyObject *tracker, Numbering numbering, void *co
     return id;
 }
 
-PyObject *
-facts_children(PyObject *facts, uint32_t description)
+Py_ssize_t
+facts_children(PyObject *facts, uint32_t description, const uint32_t **children)
 {
-    PyObject *key = PyLong_FromUnsignedLong(description);
-    PyObject *found =
-        key == NULL ? NULL : PyDict_GetItemWithError(((Facts *)facts)->children, key);
-    Py_XDECREF(key);
-    return found;
+    const Bodies *bodies = &((Facts *)facts)->bodies;
+    if (description == 0 || description > (size_t)bodies->count) {
+        return 0;
+    }
+    const Body *body = &bodies->all[description - 1];
+    *children = bodies->children + body->children;
+    return body->count;
 }
 
 /* --- for Python */
@@ -188,32 +144,31 @@ id_of_body(Facts *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "SO!:id_of", &body, &PyTuple_Type, &children)) {
         return NULL;
     }
-    uint32_t id = known_id(self, body);
-    if (id == 0 && !PyErr_Occurred()) {
-        id = store(self, body, children);
+    const char *data = PyBytes_AS_STRING(body);
+    size_t size = (size_t)PyBytes_GET_SIZE(body);
+    uint32_t id = bodies_find(&self->bodies, data, size);
+    if (id != 0) {
+        return PyLong_FromUnsignedLong(id);
     }
+    Py_ssize_t count = PyTuple_GET_SIZE(children);
+    uint32_t *numbers = PyMem_New(uint32_t, count);
+    if (numbers == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        numbers[i] = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(children, i));
+    }
+    if (!PyErr_Occurred()) {
+        id = bodies_add(&self->bodies, data, size, numbers, count);
+    }
+    PyMem_Free(numbers);
     return id == 0 ? NULL : PyLong_FromUnsignedLong(id);
 }
 
 static PyObject *
 take(Facts *self, PyObject *Py_UNUSED(ignored))
 {
-    if (self->fresh_count == 0) {
-        Py_RETURN_NONE;
-    }
-    Buffer out = {NULL, 0, 0};
-    PyObject *taken = NULL;
-    if (pack_array(&out, self->fresh_count) == 0
-        && pack_raw(&out, self->fresh.data, self->fresh.size) == 0) {
-        taken = Py_BuildValue("IIy#", self->fresh_first, self->fresh_count,
-                              (const char *)out.data, (Py_ssize_t)out.size);
-    }
-    buffer_free(&out);
-    if (taken != NULL) {
-        self->fresh_count = 0;
-        self->fresh.size = 0;
-    }
-    return taken;
+    return bodies_take(&self->bodies);
 }
 
 static int
@@ -238,16 +193,13 @@ facts_init(Facts *self, PyObject *args, PyObject *kwargs)
     self->realized = realized;
     self->engine = Py_NewRef(engine);
     self->base = (PyTypeObject *)Py_NewRef(base);
-    return (self->kinds = PyDict_New()) == NULL || (self->mutability = PyDict_New()) == NULL
-                   || (self->ids = PyDict_New()) == NULL || (self->children = PyDict_New()) == NULL
-               ? -1
-               : 0;
+    return (self->kinds = PyDict_New()) == NULL || (self->mutability = PyDict_New()) == NULL ? -1
+                                                                                             : 0;
 }
 
 static int
 facts_traverse(Facts *self, visitproc visit, void *arg)
 {
-    /* Not `ids` and `children`: they hold bytes and numbers, and are long. */
     Py_VISIT(self->engine);
     Py_VISIT(self->base);
     Py_VISIT(self->kinds);
@@ -271,9 +223,7 @@ facts_dealloc(Facts *self)
     Py_CLEAR(self->base);
     Py_CLEAR(self->kinds);
     Py_CLEAR(self->mutability);
-    Py_CLEAR(self->ids);
-    Py_CLEAR(self->children);
-    buffer_free(&self->fresh);
+    bodies_free(&self->bodies);
     buffer_free(&self->scratch);
     Py_CLEAR(self->realized);
     Py_TYPE(self)->tp_free((PyObject *)self);

@@ -17,7 +17,7 @@ typedef uint32_t (*Numbering)(void *context, PyObject *tracker);
 uint32_t facts_describe(PyObject *facts, PyObject *tracker, Numbering numbering, void *context,
                         PyObject *number);
 
-/* A description's children, a borrowed tuple, or NULL. */
-PyObject *facts_children(PyObject *facts, uint32_t description);
+/* How many children a description has, and their numbers; good until the next description. */
+Py_ssize_t facts_children(PyObject *facts, uint32_t description, const uint32_t **children);
 
 #endif

@@ -325,13 +325,10 @@ trackers_await(Trackers *self, uint32_t number)
 static int
 await_children(Trackers *self, uint32_t description)
 {
-    PyObject *children = facts_children(self->facts, description);
-    if (children == NULL) {
-        return PyErr_Occurred() ? -1 : 0;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(children); i++) {
-        uint32_t child = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(children, i));
-        if (trackers_await(self, child) < 0) {
+    const uint32_t *children = NULL;
+    Py_ssize_t count = facts_children(self->facts, description, &children);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (trackers_await(self, children[i]) < 0) {
             return -1;
         }
     }

@@ -186,7 +186,7 @@ def test_the_cache_is_at_hand_in_code() -> None:
     def scale(x: torch.Tensor, by: int = 2) -> torch.Tensor:
         return x * by
 
-    compiled = stepper.native.compile(scale, backend="eager")
+    compiled = stepper.native.compile(scale, backend="eager", dynamic=False)
     compiled(torch.ones(2))
     compiled(torch.ones(3))
     newest, first = stepper.cache.list(compiled)

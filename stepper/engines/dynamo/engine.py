@@ -259,10 +259,10 @@ class DynamoEngine:
                 tx = item.tx
                 if self._now.attempt is None:
                     self._on_attempt_begins(tx.f_code)
+                    self._watch_graph()  # it has guards already
                 self._on_frame_entered(tx.output, tx)
                 if self._recorder.everything:
                     self._recorder.step(tx, 1)
-        self._watch_graph()  # those that are there, too
         self._report_all()
 
     def _switch(self) -> None:
