@@ -1,0 +1,266 @@
+"""What gathers in memory until it is written: descriptions, events, guards and nodes."""
+
+from __future__ import annotations
+
+import random
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+
+from stepper import _C
+
+
+class Engine:
+    """As much of a describer as these parts ask for."""
+
+    def __init__(self) -> None:
+        self.realized: dict[int, object] = {}
+        self.facts = _C.Facts(self, object)
+
+
+class Judge:
+    alert = False
+
+
+def ignore(*arguments: object) -> None:
+    """A function of the recorder's that is not asked for anything."""
+
+
+def new_steps(on_graph: Any = ignore) -> _C.Steps[Any]:
+    functions = [on_graph, *[ignore] * 7]
+    return _C.Steps(Judge(), Engine(), frozenset(), *functions)  # type: ignore[arg-type]
+
+
+def decoded(run: tuple[int, int, bytes]) -> Any:
+    return msgspec.msgpack.decode(run[2])
+
+
+# Descriptions
+
+
+def test_a_description_has_one_number_however_often_it_comes() -> None:
+    facts = Engine().facts
+    source = random.Random(3)
+    known: dict[bytes, int] = {}
+    for round in range(3):
+        before = len(known)
+        for _ in range(4000):
+            body = source.randbytes(source.choice((0, 1, 7, 8, 9, 40, 300))) if round else b"same"
+            number = facts.id_of(body, tuple(range(source.randrange(4))))
+            assert known.setdefault(body, number) == number
+        taken = facts.take()
+        assert taken is not None
+        assert (taken[0], taken[1]) == (before + 1, len(known) - before)
+        assert decoded(taken) == list(known)[before:]
+    assert sorted(known.values()) == list(range(1, len(known) + 1))
+    assert facts.take() is None
+
+
+def test_a_child_that_is_no_number_is_refused() -> None:
+    facts = Engine().facts
+    with pytest.raises(TypeError):
+        facts.id_of(b"body", ("first",))  # type: ignore[arg-type]
+    with pytest.raises(OverflowError):
+        facts.id_of(b"body", (-1,))
+    assert facts.take() is None
+
+
+# Events
+
+
+def test_late_events_are_put_where_they_belong() -> None:
+    source = random.Random(5)
+    run = _C.EventRun(lambda: None, 1e9)
+    for _ in range(50):
+        told = sorted(source.choices(range(40), k=source.randrange(12)))
+        late = sorted(source.choices(range(40), k=source.randrange(12)))
+        for moment in told:
+            run.add(moment, "told", "é" * moment, moment)
+        for moment in late:
+            run.add_late(moment, "late", "x" * moment, None, moment)
+        taken = run.take()
+        wanted = sorted([(m, 0, "told") for m in told] + [(m, 1, "late") for m in late])
+        if taken is None:
+            assert not wanted
+            continue
+        moments, kinds, texts, refs, frames = decoded(taken)
+        assert list(zip(moments, kinds, strict=True)) == [(m, kind) for m, _, kind in wanted]
+        assert texts == [("é" if kind == "told" else "x") * m for m, _, kind in wanted]
+        assert refs == [m if kind == "told" else None for m, _, kind in wanted]
+        assert frames == [None if kind == "told" else m for m, _, kind in wanted]
+
+
+def test_an_event_that_cannot_be_packed_leaves_the_others_whole() -> None:
+    run = _C.EventRun(lambda: None, 1e9)
+    run.add(1, "a", "first")
+    with pytest.raises(ValueError, match="not negative"):
+        run.add(2, "a", "bad", -1)
+    with pytest.raises(TypeError):
+        run.add_late(2, "a", 5)  # type: ignore[arg-type]
+    run.add(3, "a", "last")
+    taken = run.take()
+    assert taken is not None
+    assert decoded(taken)[2] == ["first", "last"]
+
+
+# Guards
+
+
+class Inner:
+    def __init__(self, *guards: object) -> None:
+        self._dict = dict.fromkeys(guards)
+
+
+class GuardsSet:
+    """Has what of Dynamo's set of guards is looked at."""
+
+    def __init__(self, *guards: object) -> None:
+        self.inner = Inner(*guards)
+
+    def add(self, steps: _C.Steps[Any], *guards: object) -> None:
+        for guard in guards:
+            steps.guard_added(self)
+            self.inner._dict[guard] = None
+
+
+def taken(steps: _C.Steps[Any]) -> list[object]:
+    return [guard for guard, *_ in steps.take_guards()]
+
+
+def test_guards_are_marked_in_order_and_once() -> None:
+    steps, guards = new_steps(), GuardsSet()
+    guards.add(steps, "nobody asks")
+    assert taken(steps) == []
+    steps.watch_guards("attempt", False, True)
+    guards = GuardsSet()
+    guards.add(steps, "a", "b", "a")
+    steps.moment = 7
+    [first, second] = steps.take_guards()
+    assert (first[0], second[0]) == ("a", "b")
+    assert (second[1], second[2], second[3]) == (7, 0, None)
+    guards.add(steps, *map(str, range(1000)))
+    assert taken(steps) == list(map(str, range(1000)))
+    assert taken(steps) == []
+    assert not steps.guards_lost
+    assert steps.guards_of == "attempt"
+
+
+@pytest.mark.parametrize("what", ["last", "middle", "all", "replaced", "another"])
+def test_what_happens_to_the_set_otherwise_is_noticed(what: str) -> None:
+    steps, guards = new_steps(), GuardsSet()
+    steps.watch_guards("attempt", False, True)
+    guards.add(steps, *"abcde")
+    assert taken(steps) == list("abcde")
+    inner = guards.inner._dict
+    if what == "last":
+        del inner["e"]
+    elif what == "middle":
+        del inner["b"]
+    elif what == "all":
+        inner.clear()
+    elif what == "replaced":
+        guards.inner = Inner(*"abcde")
+    else:
+        guards = GuardsSet(*"abcde")
+    guards.add(steps, "f")
+    assert taken(steps) == []
+    assert steps.guards_lost
+    assert steps.graph_changed
+    steps.guards_seen(guards.inner._dict)
+    assert not steps.guards_lost
+    guards.add(steps, "g", "h")
+    assert taken(steps) == ["g", "h"]
+
+
+def test_a_set_that_made_room_after_a_loss_is_noticed() -> None:
+    """A dictionary that grows moves what it holds together, and places in it mean others."""
+    for size in range(3, 60):
+        steps, guards = new_steps(), GuardsSet()
+        steps.watch_guards("attempt", False, True)
+        guards.add(steps, *range(size))
+        assert taken(steps) == list(range(size))
+        del guards.inner._dict[size // 2]
+        guards.add(steps, *range(1000, 1000 + size))
+        assert taken(steps) == []
+        assert steps.guards_lost
+
+
+def test_no_guard_is_held_when_it_was_taken_or_forgotten() -> None:
+    class Guard:
+        pass
+
+    steps, guards, guard = new_steps(), GuardsSet(), Guard()
+    before = sys.getrefcount(guard)
+    steps.watch_guards("attempt", False, True)
+    guards.add(steps, guard)
+    steps.take_guards()
+    steps.watch_guards(None, False, False)
+    guards.inner._dict.clear()
+    assert sys.getrefcount(guard) == before
+
+
+def test_what_is_no_set_of_guards_is_refused() -> None:
+    steps = new_steps()
+    steps.watch_guards("attempt", False, True)
+    steps.guard_added("text")
+    with pytest.raises(AttributeError):
+        steps.take_guards()
+    with pytest.raises(TypeError):
+        steps.guards_seen([])  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        steps.watch_guards("attempt")  # type: ignore[call-arg]
+
+
+# Nodes
+
+
+class Graphs(_C.NodeMarks):
+    def __init__(self, ours: object) -> None:
+        super().__init__()
+        self.ours = ours
+
+    def is_ours(self, graph: Any, /) -> bool:
+        return graph is self.ours
+
+
+class Node:
+    def __init__(self, graph: object) -> None:
+        self.graph = graph
+
+
+def test_nodes_of_our_graphs_are_noted() -> None:
+    steps, ours = new_steps(), object()
+    marks = Graphs(ours)
+    node, foreign, old = Node(ours), Node(object()), Node(ours)
+    steps.node_inserted(node)  # nobody asks yet
+    steps.graph = marks
+    for each in (node, foreign):
+        steps.node_inserted(each)
+    assert list(marks.inserted) == [node]
+    assert marks.changed
+    assert steps.graph_changed
+    steps.node_removed(node)
+    assert not marks.inserted
+    assert marks.removed == []
+    marks.known[old] = "what was reported"
+    steps.node_removed(old)
+    assert marks.removed == [old]
+    with pytest.raises(AttributeError):
+        steps.node_inserted("text")
+    with pytest.raises(TypeError):
+        steps.graph = "text"  # type: ignore[assignment]
+
+
+# Names
+
+
+def test_names_are_told_from_everything_else() -> None:
+    class Text(str):
+        __slots__ = ()
+
+    values = ["x", "été", "a b", "", "1a", "class", None, 5, b"x", Text("x"), "n" * 9, "n" * 8]
+    assert _C.names_in(values, 8) == ["x", "été"] + [None] * 3 + ["class"] + [None] * 5 + ["n" * 8]
+    with pytest.raises(TypeError):
+        _C.names_in(("x",), 8)  # type: ignore[arg-type]
