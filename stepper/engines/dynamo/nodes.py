@@ -8,6 +8,7 @@ inputs) before nodes that were reported long ago.
 
 from __future__ import annotations
 
+import operator
 import types
 from typing import Any
 
@@ -24,6 +25,7 @@ from stepper.model import trace
 from stepper.model.trace import EventKind
 from stepper.model.value import TensorMeta
 
+_name_of = operator.attrgetter("name")
 _STEP = 1024.0
 """Between the ranks of two nodes that came one after the other."""
 _GAP = 2.0**30
@@ -194,11 +196,18 @@ class GraphWatcher(NodeMarks):
             old = self.known.get(changed)
             if old is None:
                 continue
-            new = _record(changed, old.id, attempt.id, old.moment, old.graph, old.rank)
-            if (new.name, new.args) == (old.name, old.args):
+            name, args = changed.name, _arguments(changed)
+            if (name, args) == (old.name, old.args):
                 continue
             recorder.node_erased(old.id)
-            new = msgspec.structs.replace(new, id=recorder.new_node_id(), renamed=recorder.moment)
+            new = msgspec.structs.replace(
+                old,
+                id=recorder.new_node_id(),
+                name=name,
+                args=args,
+                inputs=_inputs(changed),
+                renamed=recorder.moment,
+            )
             self.known[changed] = new
             recorder.node(attempt, new, known=True)
 
@@ -215,11 +224,15 @@ def _record(node: Node, id: int, attempt: int, moment: int, graph: str, rank: fl
         op=node.op,
         target=_target(node.target),
         args=_arguments(node),
-        inputs=tuple(dict.fromkeys(source.name for source in node.all_input_nodes)),
+        inputs=_inputs(node),
         meta=meta,
         meta_text=meta_text,
         source=_source(node),
     )
+
+
+def _inputs(node: Node) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(_name_of, node.all_input_nodes)))
 
 
 def _target(target: object) -> str:
