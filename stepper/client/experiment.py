@@ -17,8 +17,7 @@ from functools import partial
 import msgspec
 
 from stepper.client.events import Ended, SessionEvent
-from stepper.client.launch import LaunchError, launch
-from stepper.client.replay import ReplayError, program_of, surroundings
+from stepper.client.replay import program_of, running
 from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.cache import CacheListing, EntryView, WitnessSearch
@@ -67,17 +66,8 @@ def experiments(
             detail="stops",
             echo=False,
         )
-        with surroundings(recording):
-            try:
-                session = launch(spec)
-            except LaunchError as error:
-                raise ReplayError(str(error)) from None
-        try:
-            session.write_input("\x04")  # nobody will type anything
+        with running(spec, recording) as session:
             yield from _ask(session, list(questions), time.monotonic() + seconds)
-        finally:
-            session.kill()
-            session.close()
 
 
 def _ask(session: Session, open_questions: list[Question], until: float) -> Iterator[Answer]:

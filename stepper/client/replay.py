@@ -19,6 +19,7 @@ import msgspec
 
 from stepper.client.events import OutputArrived, SessionEvent
 from stepper.client.launch import LaunchError, LaunchSpec, launch
+from stepper.client.session import Session
 from stepper.model.change import Change
 from stepper.recording.reader import Recording
 
@@ -132,20 +133,10 @@ def _run(spec: LaunchSpec, recording: Recording, seconds: float) -> Ended:
             output.append(event.text)
             del output[:-50]
 
-    with surroundings(recording):
-        try:
-            session = launch(spec)
-        except LaunchError as error:
-            raise ReplayError(str(error)) from None
-    try:
+    with running(spec, recording) as session:
         session.subscribe(heard)
-        session.write_input("\x04")  # nobody will type anything
         in_time = session.wait(seconds)
         status = session.exit_status
-    finally:
-        # Also at Ctrl-C: not to be hung up on, which a program may survive.
-        session.kill()
-        session.close()
     if not in_time:
         return Ended(f"it was killed after {seconds:g} s")
     if status is None or status.code == 0:
@@ -155,7 +146,28 @@ def _run(spec: LaunchSpec, recording: Recording, seconds: float) -> Ended:
 
 
 @contextlib.contextmanager
-def surroundings(recording: Recording) -> Iterator[None]:
+def running(spec: LaunchSpec, recording: Recording) -> Iterator[Session]:
+    """The program of a recording at work again, for as long as the block lasts.
+
+    Raises:
+        ReplayError: it cannot be started.
+    """
+    with _surroundings(recording):
+        try:
+            session = launch(spec)
+        except LaunchError as error:
+            raise ReplayError(str(error)) from None
+    try:
+        session.write_input("\x04")  # nobody will type anything
+        yield session
+    finally:
+        # Also at Ctrl-C: not to be hung up on, which a program may survive.
+        session.kill()
+        session.close()
+
+
+@contextlib.contextmanager
+def _surroundings(recording: Recording) -> Iterator[None]:
     """The directory and the hash seed that the program had."""
     seed = os.environ.get(_HASH_SEED)
     if recording.facts.hash_seed:

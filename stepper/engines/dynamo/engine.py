@@ -153,7 +153,7 @@ class DynamoEngine:
             return
         TOOLKIT.registered = lambda code, original, compile_id: None
         with contextlib.suppress(Exception):  # that may be what broke down
-            tell_guards(self._recorder)
+            self._tell_guards()
         self._entries.uninstall()
         self._lookups.uninstall()
         self._executions.uninstall()
@@ -215,6 +215,11 @@ class DynamoEngine:
             look_at_guards(self._recorder, now.attempt, now.output)
         if now.graph.changed:
             now.graph.sync(self._recorder, now.attempt)
+
+    def _sync_all(self, now: _Context) -> None:
+        """Report what otherwise waits for a commit, too: what it is told of is about to go."""
+        self._tell_guards()
+        self._sync(now)
 
     def _tell_guards(self) -> None:
         tell_guards(self._recorder)
@@ -339,8 +344,7 @@ class DynamoEngine:
         now = self._now
         if now is not None and now.attempt is not None:
             self._recorder.settle()
-            self._tell_guards()
-            self._sync(now)
+            self._sync_all(now)
             self._recorder.restarts(now.attempt, restart_reason or type(error).__name__)
 
     def _on_compiled(self, code: CodeType, guard_manager: Any, compile_id: Any) -> None:
@@ -401,8 +405,7 @@ class DynamoEngine:
     def _end(
         self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None
     ) -> None:
-        self._tell_guards()
-        self._sync(now)
+        self._sync_all(now)
         self._contexts.pop()
         self._switch()
         self._breaks.clear()
@@ -476,8 +479,7 @@ class DynamoEngine:
     def _on_graph_done(self) -> None:
         now = self._now
         if now is not None and now.attempt is not None:
-            self._tell_guards()
-            self._sync(now)
+            self._sync_all(now)
             now.graph.reset()
 
     # --- hooks: what instructions cause
