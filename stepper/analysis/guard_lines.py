@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepper.analysis.dependence_lines import named, purpose_lines
 from stepper.analysis.guard_kinds import leaves_of
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
 from stepper.analysis.guarded import Guarded, asked
@@ -17,7 +18,6 @@ from stepper.client.text import (
     short_path,
     value_line,
 )
-from stepper.model.trace import Guard
 from stepper.recording.reader import Recording
 
 _MOST = 10
@@ -46,7 +46,7 @@ def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
     guard, item, cwd = use.guard, use.translation, recording.facts.cwd
     moment = guard.moment
     name = f"{item.compile_id} {short_name(item.name)}"
-    yield Line(f"{_named(guard)}  of {name}  (guard {guard.id})", moment, "title")
+    yield Line(f"{named(guard)}  of {name}  (guard {guard.id})", moment, "title")
     if use.kind is not None:
         yield Line(f"  protects against {use.kind.protects}", moment)
         yield Line(f"    ({use.kind.fact})", moment, "dim")
@@ -63,10 +63,11 @@ def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
     if origin.line:
         path, colon, rest = origin.line.partition(":")
         yield Line(f"  because of {short_path(path, cwd)}{colon}{rest}", moment)
+    yield from purpose_lines(recording, guard)
     yield Line(f"  {_runs(use)}", moment)
     if use.implied is not None:
         by = use.implied.by
-        yield Line(f"  implied by {_named(by)} (guard {by.id}): {use.implied.why}", by.moment)
+        yield Line(f"  implied by {named(by)} (guard {by.id}): {use.implied.why}", by.moment)
     else:
         yield Line("  not implied by another guard of this entry, as far as kinds tell", role="dim")
 
@@ -134,7 +135,7 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
     ):  # fmt: skip
         for guard in guards[:_MOST]:
             checks = "; ".join(checked(guard, found.entry_wants))
-            text = f"{_named(guard)}  {clip(short_name(one_line(checks)), _TEXT)}"
+            text = f"{named(guard)}  {clip(short_name(one_line(checks)), _TEXT)}"
             yield Line(f"  {label}{text}".rstrip(), guard.moment)
         if len(guards) > _MOST:
             yield Line(f"  … {plural(len(guards) - _MOST, 'more')}", role="dim")
@@ -155,7 +156,3 @@ def _verdict(expression: str, found: Guarded) -> str:
     if found.parts:
         return f"only parts of {expression} are guarded"
     return f"{expression} is not guarded itself, only what leads to it: another value would pass"
-
-
-def _named(guard: Guard) -> str:
-    return f"{guard.kind} {short_name(guard.source)}".rstrip()

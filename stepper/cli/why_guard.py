@@ -1,4 +1,4 @@
-"""`stepper why-guard`: why a guard is there; `stepper is-guarded`: whether something is guarded."""
+"""Questions about guards: `stepper why-guard`, `is-guarded` and `idle-guards`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_to(subparsers: Any) -> None:
-    """Add both subcommands."""
+    """Add the subcommands."""
     parser = subparsers.add_parser(
         "why-guard",
         help="why a guard is there",
@@ -63,6 +63,19 @@ def add_to(subparsers: Any) -> None:
         "function", nargs="?", default="", metavar="FUNCTION", help="only of functions named so"
     )
     parser.set_defaults(handler=is_guarded)
+    parser = subparsers.add_parser(
+        "idle-guards",
+        help="guards of the native engine on which no output depends",
+        description="The values of the native engine carry the guards that they depend on: how "
+        "many guards of each entry are of its output, of a choice of a way through the code, on "
+        "the way to such values and about no value; and which are none of these.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument(
+        "entry", nargs="?", default="", metavar="ENTRY", help="only of this entry, e.g. 0/1"
+    )
+    parser.set_defaults(handler=idle_guards)
 
 
 def why_guard(options: argparse.Namespace) -> int:
@@ -98,3 +111,11 @@ def is_guarded(options: argparse.Namespace) -> int:
         options.file,
         lambda recording: guarded_lines(recording, options.expression, options.function),
     )
+
+
+def idle_guards(options: argparse.Namespace) -> int:
+    """Print the guards that no output needs."""
+    from stepper.analysis.dependence_lines import idle_lines
+    from stepper.cli.asking import answer
+
+    return answer(options.file, lambda recording: idle_lines(recording, options.entry))

@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from stepper.console.commands import CommandError, command
+from stepper.console.paths import resolve
 from stepper.console.screen import STYLES
 
 if TYPE_CHECKING:
@@ -85,6 +86,37 @@ def why_guard(shell: Shell, argument: str) -> None:
     if len(words) not in (1, 2):
         raise CommandError("why-guard needs a guard, e.g. why-guard TENSOR_MATCH:x 0/0")
     _say(shell, guard_lines(shell.recording, *words))
+
+
+@command("idle-guards", usage="[ENTRY]", group="Ask")
+def idle_guards(shell: Shell, argument: str) -> None:
+    """Guards of the native engine on which no output depends, entry by entry.
+
+    Its values carry the guards that they depend on. Counted are those of the output (what the frame
+    returns, hands on or changes), those by which a way through the code was chosen, those on the
+    way to such values, and those about no value; listed is the rest. ENTRY, e.g. 0/1, leaves out
+    the other entries.
+    """
+    from stepper.analysis.dependence_lines import idle_lines
+
+    _say(shell, idle_lines(shell.recording, argument))
+
+
+@command("depends", usage="PATH | NODE", group="Ask")
+def depends(shell: Shell, argument: str) -> None:
+    """On which guards a value or a node of the native engine depends, and what these are for.
+
+    PATH is a value's as `value` takes it, NODE a node's name: depends x, depends stack[-1],
+    depends add_1.
+    """
+    from stepper.analysis.dependence_lines import dependence_lines
+
+    if not argument:
+        raise CommandError("what depends? depends NAME, depends stack[-1], depends NODE")
+    recording, attempt = shell.recording, shell.state.attempt
+    node = recording.node(attempt, argument)
+    held = node if node is not None else resolve(shell.state, shell.frame, argument)[1]
+    _say(shell, dependence_lines(recording, attempt, argument, held.guards))
 
 
 @command("is-guarded", usage="EXPRESSION", group="Ask")

@@ -30,6 +30,7 @@ from stepper.client.text import (
 from stepper.console.commands import CommandError, command
 from stepper.console.paths import resolve
 from stepper.console.picture import WIDTH, check_lines, local_changes, stack_changes, stop_lines
+from stepper.model.ranges import Ranges
 from stepper.model.trace import FrameState, Phase, State
 from stepper.model.value import ValueId
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _AROUND = 5
 _CHILDREN = 50
+_GUARDS = 40
 _DEPTH = 2
 ROLES = {
     Phase.TRANSLATE: ("translated", "inlined"),
@@ -186,8 +188,11 @@ def value(shell: Shell, argument: str) -> None:
         raise CommandError("which value? v NAME, v stack[-1], v NAME.child; see locals and stack")
     id, described = resolve(shell.state, shell.frame, path)
     shell.screen.say(f"{path}  (${id})")
-    width = max(len(name) for name, _ in value_facts(described))
-    shell.screen.lines(f"  {name:<{width}}  {text}" for name, text in value_facts(described))
+    facts = value_facts(described)
+    if described.guards:
+        facts.append(("depends on", _guards_of(shell, described.guards)))
+    width = max(len(name) for name, _ in facts)
+    shell.screen.lines(f"  {name:<{width}}  {text}" for name, text in facts)
     for guard in shell.recording.guards(shell.cursor.position):
         if described.source and guard.source == described.source:
             shell.screen.say(f"  {'guard':<{width}}  {guard.kind}")
@@ -212,6 +217,16 @@ def _children(
     if hidden > 0:
         lines.append(f"{indent}… {plural(hidden, 'more child')}")
     return lines
+
+
+def _guards_of(shell: Shell, ranges: Ranges) -> str:
+    """The guards that a value or node carries, in one line."""
+    from stepper.analysis.dependence import depends_on
+    from stepper.analysis.dependence_lines import named
+
+    found = [named(guard) for guard in depends_on(shell.recording, shell.state.attempt, ranges)]
+    more = f"; and {len(found) - _GUARDS} more: depends" if len(found) > _GUARDS else ""
+    return "; ".join(found[:_GUARDS]) + more
 
 
 @command("print", "p", usage="EXPRESSION", group="Look")
@@ -296,11 +311,12 @@ def node(shell: Shell, argument: str) -> None:
         ("inputs", ", ".join(found.inputs)),
         ("used by", ", ".join(users)),
         ("graph", found.graph),
+        ("depends on", _guards_of(shell, found.guards)),
         ("made at", f"moment {found.moment}: origin node {found.name} goes there"),
         ("erased at", f"moment {found.erased}" if found.erased is not None else ""),
     ]
     shell.screen.say(node_line(found))
-    shell.screen.lines(f"  {name:<9} {text}" for name, text in facts if text)
+    shell.screen.lines(f"  {name:<10} {text}" for name, text in facts if text)
 
 
 @command("effects", group="Look")

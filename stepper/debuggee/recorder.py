@@ -213,6 +213,7 @@ class Recorder:
         *,
         reason: str = "",
         transformed: Code | None = None,
+        dependence: trace.Dependence | None = None,
     ) -> None:
         """The translation is over; once more after a failure when the program goes on without
         it."""
@@ -232,6 +233,7 @@ class Recorder:
             graph_breaks=counts["graph_breaks"],
             seconds=time.monotonic() - translation.began - stood,
             transformed_code=transformed.id if transformed is not None else None,
+            dependence=dependence,
         )
         translation.record = record
         for number, guard in translation.guards.items():

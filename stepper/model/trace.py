@@ -13,6 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from stepper.model.program import PythonFrame
+from stepper.model.ranges import Ranges
 from stepper.model.value import TensorMeta, Value, ValueId
 
 MomentId = int
@@ -72,6 +73,27 @@ class Outcome(StrEnum):
     """An exception left an execution."""
 
 
+class Choice(msgspec.Struct, frozen=True, array_like=True):
+    """An instruction that went one way rather than another by what guards hold."""
+
+    moment: MomentId
+    guards: Ranges
+    """Those of them by which nothing was chosen before."""
+
+
+class Dependence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the guards of an entry are there for, where they travel on the trackers: in the native
+    engine. All are ids in table `guard`."""
+
+    output: Ranges = ()
+    """Of what the frame returns, hands on or changes."""
+    way: Ranges = ()
+    """Of what lies on the way to values that `output` or `choices` are about."""
+    choices: tuple[Choice, ...] = ()
+    carried: Ranges = ()
+    """Of any value or node that was recorded."""
+
+
 class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     """A walk: everything that happened to compile one frame once (one compile id, one or more
     attempts), or in another phase of a call's life (one attempt)."""
@@ -112,6 +134,8 @@ class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     level: int = 0
     """How many walks were under way around it in the same thread: 0 for one that the program's own
     code led to."""
+    dependence: Dependence | None = None
+    """None: it made no entry, or its engine cannot tell."""
 
 
 class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -239,6 +263,9 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     renamed: MomentId | None = None
     """The moment whose instruction gave it this name, when it had another before; it is in the
     graph under this name from then on."""
+    guards: Ranges = ()
+    """Ids of the guards on which it depends, where they travel on the trackers: in the native
+    engine."""
 
 
 class SideEffect(msgspec.Struct, frozen=True, omit_defaults=True):

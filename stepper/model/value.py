@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
+from stepper.model.ranges import Ranges
+
 ValueId = int
 
 
@@ -76,6 +78,9 @@ class Value(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """Name of the FX node (proxy) that computes it."""
     lazy: bool = False
     """True while a lazy tracker has not been realized."""
+    guards: Ranges = ()
+    """Ids of the guards on which the value depends, where they travel on the trackers: in the
+    native engine."""
 
     @property
     def brief(self) -> str:

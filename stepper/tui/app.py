@@ -43,7 +43,7 @@ from stepper.tui.palette import Span
 from stepper.tui.pane import Pane
 from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
-from stepper.tui.questions import OF_THE_RUN, comparisons, on_guard
+from stepper.tui.questions import OF_THE_RUN, ON_IDLE, comparisons
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.why_screen import WhyScreen
@@ -349,9 +349,10 @@ class StepperApp(PromptKeys[int]):
         recording = self.session.recording
         if recording is not None:
             pane = self.desk.focused_pane()
-            guard = pane.guard_here() if pane else None
-            asked = [on_guard(guard)] if guard is not None else []
+            asked = pane.questions_here() if pane else []
             asked += OF_THE_RUN
+            if recording.facts.engine == "native":
+                asked.append(ON_IDLE)
             if self.cursor.position:
                 here, before = self.cursor.position, self.cursor.came_from
                 asked += comparisons(recording, here, before)

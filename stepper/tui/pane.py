@@ -12,9 +12,10 @@ from textual.message import Message
 
 from stepper.client.events import SessionEvent
 from stepper.model.breakpoint import Breakpoint
-from stepper.model.trace import Guard, MomentId
+from stepper.model.trace import MomentId
 from stepper.model.value import ValueId
 from stepper.tui.lines import Lines
+from stepper.tui.questions import Question
 from stepper.tui.snapshot import Snapshot
 
 
@@ -79,10 +80,9 @@ class Pane(Vertical):
         """The breakpoint that `b` sets at the pane's cursor; None: rows are no places."""
         return None
 
-    def guard_here(self) -> Guard | None:
-        """The guard at the pane's cursor, of which `W` says why it is there; None: rows are no
-        guards."""
-        return None
+    def questions_here(self) -> list[Question]:
+        """What `W` asks of the row at the pane's cursor, before it asks of the run."""
+        return []
 
     def on_session_event(self, event: SessionEvent) -> None:
         """Take an event of the live session, e.g. the program's output."""

@@ -7,12 +7,14 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from stepper.analysis.break_lines import break_lines
+from stepper.analysis.dependence_lines import dependence_lines, idle_lines
 from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
 from stepper.client.text import walk_name
+from stepper.model.ranges import Ranges
 from stepper.model.trace import Guard, MomentId
 from stepper.recording.reader import Recording
 
@@ -37,6 +39,18 @@ def on_guard(guard: Guard) -> Question:
     return Question(
         "why this guard is there", lambda recording, _: guard_lines(recording, str(guard.id))
     )
+
+
+def on_guards_of(attempt: int, name: str, ranges: Ranges) -> Question:
+    """On which guards a value or node of an attempt depends."""
+    return Question(
+        f"on which guards {name} depends",
+        lambda recording, _: dependence_lines(recording, attempt, name, ranges),
+    )
+
+
+ON_IDLE = Question("which guards no output depends on", lambda recording, _: idle_lines(recording))
+"""Of the native engine's entries."""
 
 
 def comparisons(

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from stepper.client.names import brief_node, brief_source
 from stepper.client.text import tensor_line
+from stepper.model.ranges import in_ranges
 from stepper.model.trace import Guard, Phase
 from stepper.model.value import Item, Value, ValueId
 from stepper.tui.briefly import brief_row
@@ -185,7 +186,10 @@ def _facts(snapshot: Snapshot, value: Value) -> list[Branch]:
         branches.append(_fact("node", f"%{value.node}", "node", Subject("node", value.node)))
     guards = snapshot.guards_by_source.get(value.source, ()) if value.source else ()
     if value.source:
-        branches.append(_guards_branch(snapshot, guards))
+        branches.append(_guards_branch(snapshot, "guards", guards))
+    if value.guards:
+        held = [guard for guard in snapshot.guards if in_ranges(guard.id, value.guards)]
+        branches.append(_guards_branch(snapshot, "depends on", held))
     return branches
 
 
@@ -222,13 +226,13 @@ def _fact(name: str, text: str, text_role: str, subject: Subject | None = None) 
     return Branch(f"\0{name}", lambda: Row(spans), None, subject)
 
 
-def _guards_branch(snapshot: Snapshot, guards: Sequence[Guard]) -> Branch:
+def _guards_branch(snapshot: Snapshot, name: str, guards: Sequence[Guard]) -> Branch:
     if not guards:
-        return _fact("guards", "none yet", "dim")
+        return _fact(name, "none yet", "dim")
     kinds = ", ".join(dict.fromkeys(guard.kind for guard in guards))
-    spans = (("  guards ", "dim"), (kinds, ""))
+    spans = ((f"  {name} ", "dim"), (kinds, ""))
     return Branch(
-        "\0guards",
+        f"\0{name}",
         lambda: Row(spans),
         lambda: [_guard_branch(snapshot, guard) for guard in guards],
     )
@@ -240,7 +244,7 @@ def _guard_branch(snapshot: Snapshot, guard: Guard) -> Branch:
     spans: tuple[Span, ...] = (
         (f"{sign} ", sign.role),
         (guard.kind, "keyword"),
-        (f"  {checks}" if checks else "", ""),
+        (f"  {checks or guard.source}", ""),
         (f"  moment {guard.moment}", "number"),
     )
     return Branch(guard.id, lambda: Row(spans), None, Subject("guard", guard.id))

@@ -64,9 +64,11 @@ def test_without_a_question_the_views_are_listed(sample: str) -> None:
     assert "guards(id, frame, attempt, moment, kind, " in "\n".join(lines)
 
 
-@pytest.mark.parametrize("name", ["query", "why-recompile", "why-break", "why-guard", "is-guarded"])
+@pytest.mark.parametrize(
+    "name", ["query", "why-recompile", "why-break", "why-guard", "is-guarded", "idle-guards"]
+)
 def test_a_missing_file_is_one_line_and_code_2(name: str) -> None:
-    more = ["x"] if name.endswith(("-guard", "-guarded")) else []
+    more = ["x"] if name in ("why-guard", "is-guarded") else []
     result = stepper(name, "missing.stepper", *more)
     assert result.returncode == 2
     assert result.stderr.splitlines() == [

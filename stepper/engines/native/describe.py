@@ -23,8 +23,9 @@ from stepper.debuggee.faces import (
 )
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.words import MUTABILITY, callable_name, plain_text
-from stepper.engines.native.guards import Guard
 from stepper.engines.native.variables.base import (
+    NO_GUARDS,
+    Guards,
     LazyVariableTracker,
     NullVariable,
     VariableTracker,
@@ -34,12 +35,10 @@ from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.sym_node import SymNodeVariable
 from stepper.engines.native.variables.tensor import TensorVariable
+from stepper.model.ranges import Ranges
 from stepper.model.trace import Block
 from stepper.model.value import Item, Value, ValueId
 from stepper.recording.packing import pack
-
-MAX_GUARDS = 40
-"""Guards shown of one value."""
 
 
 class NativeDescriber:
@@ -52,6 +51,8 @@ class NativeDescriber:
         self._shown: weakref.WeakKeyDictionary[Any, weakref.WeakSet[Any]]
         self._shown = weakref.WeakKeyDictionary()
         self.pending: Callable[[VariableTracker], dict[str, VariableTracker]] = lambda _: {}
+        self.ranges: Callable[[Guards], Ranges] = lambda _: ()
+        """The recorded numbers of guards."""
         self.facts = Facts(self, VariableTracker)
 
     def shown(self, tracker: VariableTracker) -> list[VariableTracker]:
@@ -93,11 +94,11 @@ class NativeDescriber:
             mutability="immutable" if mutation is None else MUTABILITY[type(mutation).__name__],
             items=items,
             length=length,
-            attributes=_guards(fields.get("guards", ())),
             constant=constant,
             tensor=meta,
             node="" if node is None else node.name,
             lazy=kind is LazyVariableTracker,
+            guards=self.ranges(fields.get("guards", NO_GUARDS)),
         )
 
     def _items(
@@ -195,11 +196,3 @@ def _words(tracker: Any, fields: dict[str, Any], length: int | None) -> tuple[st
     if not text and type(value) is range:
         text = repr(value)
     return text or type_name, type_name, None
-
-
-def _guards(guards: Any) -> tuple[tuple[str, str], ...]:
-    shown: list[Guard] = sorted(guards, key=lambda guard: (guard.name, guard.kind))
-    texts = [f"{guard.kind} {guard.name}".rstrip() for guard in shown[:MAX_GUARDS]]
-    if len(shown) > MAX_GUARDS:
-        texts.append(f"and {len(shown) - MAX_GUARDS} more")
-    return (("guards", "; ".join(texts)),) if texts else ()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from stepper.debuggee.mirror import LiveTranslation
     from stepper.debuggee.recorder import Recorder
     from stepper.engines.native.convert_frame import Translation
+    from stepper.engines.native.variables.base import Guards
+    from stepper.model.ranges import Ranges
 
 MAX_PYTHON_FRAMES = 50
 
@@ -72,6 +74,7 @@ class NativeEngine:
         self._describer = NativeDescriber()
         self._describer.pending = self._pending
         self._describer.newest = self._newest
+        self._describer.ranges = self._ranges
         return self._describer
 
     def _pending(self, tracker: Any) -> dict[str, Any]:
@@ -83,6 +86,9 @@ class NativeEngine:
     def _newest(self, tracker: Any) -> Any:
         txs = self._observers[-1].txs if self._observers else []
         return txs[0].output.side_effects.latest(tracker) if txs else tracker
+
+    def _ranges(self, guards: Guards) -> Ranges:
+        return self._observers[-1].ranges(guards) if self._observers else ()
 
     def shown(self, tracker: Any) -> list[Any]:
         """The trackers that a recording shows as this one's object."""

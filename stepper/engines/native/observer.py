@@ -7,18 +7,24 @@ session the observer does nothing. `explain` listens by `OBSERVERS.explanation`.
 from __future__ import annotations
 
 import types
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch.fx
 
+    from stepper.engines.native.codegen import PyCodegen
     from stepper.engines.native.convert_frame import GuardedCode, Translation
     from stepper.engines.native.guards import Guard
     from stepper.engines.native.opcodes import Instruction
+    from stepper.engines.native.variables.base import Guards, VariableTracker
 
 
 class TranslationObserver:
     """Told about one translation; this one does nothing with it."""
+
+    follows = False
+    """Whether it wants to know what guards are for: `acts`, `chosen` and `needs` are called."""
 
     def attempt_begins(self) -> None:
         """The interpreter begins at the first instruction."""
@@ -41,11 +47,23 @@ class TranslationObserver:
     def guard_withdrawn(self, guard: Guard) -> None:
         """A guard was taken back."""
 
-    def node_made(self, node: torch.fx.Node) -> None:
-        """The graph has one more node."""
+    def node_made(self, node: torch.fx.Node, guards: Guards) -> None:
+        """The graph has one more node, which depends on these guards."""
 
     def node_erased(self, node: torch.fx.Node) -> None:
         """A node was taken back."""
+
+    def acts(self, guards: Guards) -> Callable[[], object] | None:
+        """An operator that depends on these guards does more than give a value. Returns how to take
+        that back, None: nobody has noted it."""
+        return None
+
+    def chosen(self, guards: Guards) -> Callable[[], object] | None:
+        """What is interpreted next was chosen by what these guards hold; returns the same."""
+        return None
+
+    def needs(self, codegen: PyCodegen, roots: Iterable[VariableTracker]) -> None:
+        """The frame's code is going to be written, and these values are what it is for."""
 
     def graph_break(self, tx: Any, inst: Instruction, reason: str) -> None:
         """The graph is broken before the instruction."""

@@ -28,7 +28,7 @@ from stepper.engines.native.random_draws import NotingFakeTensorMode
 from stepper.engines.native.side_effects import SideEffects
 from stepper.engines.native.source import GuardSource, Source
 from stepper.engines.native.symbolic_shapes import SymbolicShapes
-from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.engines.native.variables.constant import wrap_constant
 from stepper.engines.native.variables.lists import ListVariable, TupleVariable
 from stepper.engines.native.variables.sym_node import SYMBOLS, SymNodeVariable
@@ -121,7 +121,26 @@ class OutputGraph:
         """Have an object that has an identity stand for by one tracker."""
         self._remember(self.variables, id(value), (value, tracker))
 
+    def _on_trail(self, undo: Callable[[], object] | None) -> None:
+        if undo is not None:
+            self.trail.append(undo)
+
     # --- guards
+
+    def chosen_by(self, *values: VariableTracker) -> None:
+        """What is interpreted next was chosen by what is known of these values."""
+        if self.translation.observer.follows:
+            self.chosen(VariableTracker.propagate(values)["guards"])
+
+    def chosen_by_all(self) -> None:
+        """It was chosen by something, nobody knows by what of all that is guarded so far."""
+        self.chosen(frozenset(self.guards.values()))
+
+    def chosen(self, guards: Guards) -> None:
+        """It was chosen by what these hold."""
+        observer = self.translation.observer
+        if observer.follows and guards:
+            self._on_trail(observer.chosen(guards))
 
     def install_guard(
         self,
@@ -194,7 +213,7 @@ class OutputGraph:
             else (self.graph.inserting_before(next(iter(self.graph.nodes), self.graph._root)))
         ):
             node = self.graph.placeholder(input_name(source))
-        self.note_node(node, fake)
+        self.note_node(node, fake, NO_GUARDS)
         before = self._inputs
         self._inputs = node
         self._remember(self.graphargs, node, GraphArg(source, value))
@@ -224,6 +243,7 @@ class OutputGraph:
         fake_args = torch.fx.node.map_arg(proxies, fake_of)
         fake_kwargs = torch.fx.node.map_arg(named, fake_of)
         versions = {key: value._version for key, (value, _) in fakes.items()}
+        draws = self.fake_mode.draws
         result = self._run_fake(op, target, fake_args, fake_kwargs)
         changed = [fakes[key][0] for key, v in versions.items() if fakes[key][0]._version != v]
         if changed:
@@ -232,7 +252,11 @@ class OutputGraph:
                 self.mutates_inputs = True
         options = VariableTracker.propagate(args, list(kwargs.values()))
         node = self.graph.create_node(op, target, proxies, named)
-        self.note_node(node, result)
+        self.note_node(node, result, options["guards"])
+        observer = self.translation.observer
+        if observer.follows and (changed or self.fake_mode.draws != draws):
+            self._on_trail(observer.acts(options["guards"]))
+            self.side_effects.changes += 1
         if isinstance(result, torch.Tensor) and id(result) in fakes:
             return self._tensor_of(fakes[id(result)][1], args).with_guards(options["guards"])
         return self._wrap(node, result, options["guards"])
@@ -262,11 +286,11 @@ class OutputGraph:
             torch._C._set_grad_enabled(grad)
             _fake_tensor_log.disabled = False
 
-    def note_node(self, node: torch.fx.Node, value: Any) -> None:
-        """A node was made, and gives this on fake tensors."""
+    def note_node(self, node: torch.fx.Node, value: Any, guards: Guards) -> None:
+        """A node was made, gives this on fake tensors, and depends on these guards."""
         node.meta["example_value"] = value
         self.trail.append(lambda: self._erase(node))
-        self.translation.observer.node_made(node)
+        self.translation.observer.node_made(node, guards)
 
     def _erase(self, node: torch.fx.Node) -> None:
         self.graph.erase_node(node)
@@ -286,7 +310,7 @@ class OutputGraph:
             items = []
             for index, item in enumerate(value):
                 inner = self.graph.create_node("call_function", operator.getitem, (node, index))
-                self.note_node(inner, item)
+                self.note_node(inner, item, guards)
                 items.append(self._wrap(inner, item, guards))
             if type(value) is tuple:
                 return TupleVariable(items, guards=guards)

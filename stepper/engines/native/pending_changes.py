@@ -183,6 +183,9 @@ def prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
             raise value.refuse("closing")
     changed = changed_values(codegen)
     codegen.count_uses([*roots, *changed])
+    observer = codegen.tx.output.translation.observer
+    if observer.follows:
+        observer.needs(codegen, [*roots, *changed])
     if codegen.tx.output.side_effects.pending or codegen.tx.f_code.co_cellvars:
         keep_sources(codegen, [*roots, *changed])
 

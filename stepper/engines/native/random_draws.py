@@ -23,18 +23,18 @@ _STATES = "___random"
 
 
 class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]
-    """A fake mode that notes whether an operator draws.
+    """A fake mode that notes which operators draw.
 
-    draws: whether one has.
+    draws: how many have.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.draws = False
+        self.draws = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch.Tag.nondeterministic_seeded in func.tags:
-            self.draws = True
+            self.draws += 1
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 

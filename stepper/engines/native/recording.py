@@ -7,12 +7,14 @@ this.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch.fx
 
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.words import callable_name, plain_text
+from stepper.engines.native.dependence import Dependences
 from stepper.engines.native.observer import TranslationObserver
 from stepper.engines.native.opcodes import Instruction
 from stepper.model import trace
@@ -20,9 +22,12 @@ from stepper.model.trace import Outcome
 
 if TYPE_CHECKING:
     from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
+    from stepper.engines.native.codegen import PyCodegen
     from stepper.engines.native.convert_frame import GuardedCode
     from stepper.engines.native.engine import NativeEngine
     from stepper.engines.native.guards import Guard
+    from stepper.engines.native.variables.base import Guards, VariableTracker
+    from stepper.model.ranges import Ranges
 
 _STEP = 1024.0
 """Between the ranks of two nodes."""
@@ -33,6 +38,8 @@ _INPUTS = -(2.0**40)
 class RecordingObserver(TranslationObserver):
     """Tells of one translation."""
 
+    follows = True
+
     def __init__(self, engine: NativeEngine, translation: LiveTranslation) -> None:
         self._engine = engine
         self._recorder = engine.recorder
@@ -42,12 +49,14 @@ class RecordingObserver(TranslationObserver):
         self._guards: dict[Guard, int] = {}
         self._nodes: dict[torch.fx.Node, int] = {}
         self._count = 0
+        self._dependences = Dependences(self._guards)
         self.txs: list[Any] = []
 
     def attempt_begins(self) -> None:
         self._attempt = self._recorder.begin_attempt(self.translation)
         self._guards.clear()
         self._nodes.clear()
+        self._dependences.restart()
 
     def restarts(self, reason: str) -> None:
         self._recorder.settle()
@@ -84,7 +93,7 @@ class RecordingObserver(TranslationObserver):
         if number is not None:
             self._recorder.guard_withdrawn(self._attempt, number)
 
-    def node_made(self, node: torch.fx.Node) -> None:
+    def node_made(self, node: torch.fx.Node, guards: Guards) -> None:
         self._count += 1
         number = self._nodes[node] = self._recorder.new_node_id()
         meta = fake_tensor_meta(node.meta.get("example_value"))
@@ -102,6 +111,7 @@ class RecordingObserver(TranslationObserver):
             inputs=tuple(dict.fromkeys(each.name for each in node.all_input_nodes)),
             meta=meta,
             meta_text="" if meta is not None else plain_text(node.meta.get("example_value")),
+            guards=self._dependences.ranges(guards),
         )
         self._recorder.node(self._attempt, record, known=False)
 
@@ -109,6 +119,19 @@ class RecordingObserver(TranslationObserver):
         number = self._nodes.pop(node, None)
         if number is not None:
             self._recorder.node_erased(number)
+
+    def ranges(self, guards: Guards) -> Ranges:
+        """The numbers of guards that a value carries."""
+        return self._dependences.ranges(guards)
+
+    def acts(self, guards: Guards) -> Callable[[], object]:
+        return self._dependences.acts(guards)
+
+    def chosen(self, guards: Guards) -> Callable[[], object] | None:
+        return self._dependences.chosen(guards, self._recorder.moment)
+
+    def needs(self, codegen: PyCodegen, roots: Iterable[VariableTracker]) -> None:
+        self._dependences.needs(codegen, roots)
 
     def _change(self, owner: Any, what: str, value: Any) -> None:
         for shown in self._engine.shown(owner):
@@ -137,7 +160,13 @@ class RecordingObserver(TranslationObserver):
 
     def _end(self, outcome: Outcome, reason: str, code: Any) -> None:
         self._engine.translation_ends(self)
-        self._recorder.end_translation(self.translation, outcome, reason=reason, transformed=code)
+        self._recorder.end_translation(
+            self.translation,
+            outcome,
+            reason=reason,
+            transformed=code,
+            dependence=self._dependences.told() if code is not None else None,
+        )
 
 
 def _argument(argument: Any) -> str:

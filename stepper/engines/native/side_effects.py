@@ -44,6 +44,8 @@ class SideEffects:
         """Each object that existed before and was changed, in the order of the first change."""
         self.on_change: Callable[[VariableTracker, str, VariableTracker | None], None] | None = None
         """Told of each change: the object, what was done, the value."""
+        self.changes = 0
+        """How often anything was changed, also what was taken back."""
 
     def cleanup(self) -> None:
         """Let go of all trackers."""
@@ -121,10 +123,12 @@ class SideEffects:
             self._set(self.changed, key, owner)
 
     def _remove(self, where: dict[Any, Any], key: Any) -> None:
+        self.changes += 1
         before = where.pop(key)
         self._output.trail.append(lambda: where.update({key: before}))
 
     def _set(self, where: dict[Any, Any], key: Any, value: Any) -> None:
+        self.changes += 1
         before = where.get(key, _MISSING)
         where[key] = value
 

@@ -194,7 +194,12 @@ class InstructionTranslatorBase(Instructions):
         self, fn: VariableTracker, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> None:
         """Call, and push the result."""
+        effects = self.output.side_effects
+        changes = effects.changes
         result = self.realize(fn).call_function(self, args, kwargs)
+        if effects.changes != changes:  # where, and how often, constants have said
+            given = (*args, *kwargs.values())
+            self.output.chosen_by(fn, *(arg for arg in given if isinstance(arg, ConstantVariable)))
         self.push(result.with_guards(fn.guards))
 
     def inline_user_function(
@@ -215,6 +220,7 @@ class InstructionTranslatorBase(Instructions):
             raise unimplemented(f"more than {config.max_inline_depth} nested calls")
         bound = fn.bind(self, args, kwargs)
         closure = dict(zip(code.co_freevars, fn.closure(self), strict=True))
+        self.output.chosen_by(fn)
         tx = InliningInstructionTranslator(self, fn, function, {**bound, **closure})
         if code.co_flags & _GENERATOR:
             return LocalGeneratorObjectVariable.begin(tx)
@@ -254,6 +260,7 @@ class InstructionTranslatorBase(Instructions):
         if entry is None:
             raise error
         self.caught(inst, value)
+        self.output.chosen_by_all()
         del self.stack[entry.depth :]
         if entry.lasti:
             self.push(ConstantVariable(inst.offset))

@@ -11,6 +11,7 @@ from stepper.tui.graph_views import CodeView, DrawingView, GraphView, TableView
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row
+from stepper.tui.questions import Question, on_guards_of
 from stepper.tui.snapshot import Snapshot
 
 
@@ -100,6 +101,10 @@ class GraphPane(ListingPane):
         place = f"{made} at {line}" if line else made
         inputs = f"reads {', '.join(node.inputs)}" if node.inputs else "reads no node"
         return [node_line(node), f"{node.op}, {inputs}; made by {place}, moment {node.moment}"]
+
+    def questions_here(self) -> list[Question]:
+        node = self.node_at(self.lines.cursor)
+        return [on_guards_of(node.attempt, node.name, node.guards)] if node and node.guards else []
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         node = self.node_at(message.index)

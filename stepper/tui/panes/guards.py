@@ -10,6 +10,7 @@ from stepper.model.trace import Guard, Phase
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row, Span
+from stepper.tui.questions import Question, on_guard
 from stepper.tui.snapshot import Snapshot
 
 _MEASURED = 200
@@ -100,9 +101,9 @@ class GuardsPane(ListingPane):
         )
         return lines
 
-    def guard_here(self) -> Guard | None:
+    def questions_here(self) -> list[Question]:
         at = self.lines.cursor
-        return self._guards[at] if at < len(self._guards) else None
+        return [on_guard(self._guards[at])] if at < len(self._guards) else []
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         guard = self._guards[message.index]

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
 from stepper.tui.pane import Pane
+from stepper.tui.questions import Question, on_guards_of
 from stepper.tui.snapshot import Change, Snapshot
 from stepper.tui.tree_lines import Branch, TreeLines
 from stepper.tui.value_tree import Subject, slot_branch
@@ -40,6 +41,18 @@ class _ValuesPane(Pane):
     def roots(self, snapshot: Snapshot) -> list[Branch]:
         """The rows of the first level."""
         raise TypeError(f"{type(self).__name__} has no rows")
+
+    def questions_here(self) -> list[Question]:
+        branch, snapshot = self.lines.branch_at(self.lines.cursor), self.snapshot
+        if branch is None or snapshot is None or not isinstance(branch.subject, Subject):
+            return []
+        ref, attempt = branch.subject.ref, snapshot.attempt
+        value = (
+            snapshot.value(ref) if isinstance(ref, int) and branch.subject.of == "value" else None
+        )
+        if value is None or not value.guards or attempt is None:
+            return []
+        return [on_guards_of(attempt.id, value.node or str(branch.key), value.guards)]
 
     def action_origin(self) -> None:
         branch = self.lines.branch_at(self.lines.cursor)

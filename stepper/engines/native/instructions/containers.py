@@ -95,6 +95,7 @@ class ContainerInstructions(TranslatorState):
     def UNPACK_SEQUENCE(self, inst: Instruction) -> None:
         value = self.pop()
         items = value.unpack(self)
+        self.output.chosen_by(value)
         if len(items) != inst.argval:
             raise unimplemented("ValueError: not as many values to unpack")
         for item in reversed(items):
@@ -104,6 +105,7 @@ class ContainerInstructions(TranslatorState):
         before, after = inst.argval & 0xFF, inst.argval >> 8
         value = self.pop()
         items = value.unpack(self)
+        self.output.chosen_by(value)
         if len(items) < before + after:
             raise unimplemented("ValueError: not enough values to unpack")
         end = len(items) - after

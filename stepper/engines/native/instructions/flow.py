@@ -27,7 +27,14 @@ class FlowInstructions(OperatorInstructions):
     JUMP_FORWARD = JUMP_BACKWARD = JUMP_BACKWARD_NO_INTERRUPT = JUMP_ABSOLUTE = _jump
 
     def _truth(self, value: VariableTracker) -> bool:
-        return value.truth(self)  # type: ignore[arg-type]
+        truth = value.truth(self)  # type: ignore[arg-type]
+        self.output.chosen_by(value)
+        return truth
+
+    def _is_none(self, value: VariableTracker) -> bool:
+        answer = self._is(value, ConstantVariable(None))
+        self.output.chosen_by(value)
+        return answer
 
     def POP_JUMP_IF_TRUE(self, inst: Instruction) -> None:
         if self._truth(self.pop()):
@@ -38,11 +45,11 @@ class FlowInstructions(OperatorInstructions):
             self._jump(inst)
 
     def POP_JUMP_IF_NONE(self, inst: Instruction) -> None:
-        if self._is(self.pop(), ConstantVariable(None)):
+        if self._is_none(self.pop()):
             self._jump(inst)
 
     def POP_JUMP_IF_NOT_NONE(self, inst: Instruction) -> None:
-        if not self._is(self.pop(), ConstantVariable(None)):
+        if not self._is_none(self.pop()):
             self._jump(inst)
 
     POP_JUMP_FORWARD_IF_TRUE = POP_JUMP_BACKWARD_IF_TRUE = POP_JUMP_IF_TRUE
@@ -73,6 +80,7 @@ class FlowInstructions(OperatorInstructions):
         if not isinstance(iterator, IteratorVariable):
             raise unimplemented(f"iteration of {iterator.describe()}")
         value = iterator.next_variable(self)  # type: ignore[arg-type]
+        self.output.chosen_by(iterator)
         if value is not None:
             self.push(value)
             return
@@ -89,6 +97,7 @@ class FlowInstructions(OperatorInstructions):
 
     def BEFORE_WITH(self, inst: Instruction) -> None:
         manager = self.pop()
+        self.output.chosen_by(manager)
         if isinstance(manager, UserDefinedObjectVariable):
             leave = manager.bound_special(self, "__exit__")  # type: ignore[arg-type]
             value = manager.special(self, "__enter__", [])  # type: ignore[arg-type]

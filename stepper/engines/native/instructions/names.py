@@ -156,10 +156,9 @@ class NameInstructions(TranslatorState):
             return self.build(source, self.f_globals[name])  # type: ignore[no-any-return]
         if name not in self.f_builtins:
             raise unimplemented(f"NameError: {name}")
-        self.output.install_guard(source, GuardBuilder.EXPRESSION, name=source.missing())
-        return self.build(  # type: ignore[no-any-return]
-            BuiltinSource(name, self.f_builtins), self.f_builtins[name]
-        )
+        guards = self.output.install_guard(source, GuardBuilder.EXPRESSION, name=source.missing())
+        builtin = self.build(BuiltinSource(name, self.f_builtins), self.f_builtins[name])
+        return builtin.with_guards(guards)  # type: ignore[no-any-return]
 
     def _global_source(self, name: str) -> GlobalSource:
         if self.f_globals is self.root.f_globals:

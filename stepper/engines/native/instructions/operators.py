@@ -72,7 +72,8 @@ class OperatorInstructions(TranslatorState):
     def _guard_distinct(self, a: VariableTracker, b: VariableTracker) -> None:
         if a.source is not None and b.source is not None:
             name = f"{a.source.name()} is not {b.source.name()}"
-            self.output.install_guard(a.source, GuardBuilder.EXPRESSION, name=name)
+            install = self.output.install_guard
+            self.output.chosen(install(a.source, GuardBuilder.EXPRESSION, name=name))
 
     def CONTAINS_OP(self, inst: Instruction) -> None:
         item, container = self.popn(2)
@@ -106,10 +107,12 @@ class OperatorInstructions(TranslatorState):
 
     def STORE_SUBSCR(self, inst: Instruction) -> None:
         value, container, key = self.popn(3)
+        self.output.chosen_by(key)
         container.setitem(self, key, value)
 
     def DELETE_SUBSCR(self, inst: Instruction) -> None:
         container, key = self.popn(2)
+        self.output.chosen_by(key)
         container.call_method(self, "__delitem__", [key], {})
 
     def BUILD_SLICE(self, inst: Instruction) -> None:
@@ -125,6 +128,7 @@ class OperatorInstructions(TranslatorState):
 
     def STORE_SLICE(self, inst: Instruction) -> None:
         value, container, start, stop = self.popn(4)
+        self.output.chosen_by(start, stop)
         container.setitem(self, SliceVariable([start, stop, ConstantVariable(None)]), value)
 
     # --- attributes

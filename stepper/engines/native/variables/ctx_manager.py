@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.base import NO_GUARDS, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ def set_grad_mode(tx: InstructionTranslatorBase, mode: bool) -> None:
     output = tx.output
     before = output.grad_enabled
     node = output.graph.create_node("call_function", torch._C._set_grad_enabled, (mode,))
-    output.note_node(node, None)
+    output.note_node(node, None, NO_GUARDS)
+    output.side_effects.changes += 1
     output.grad_enabled = mode
     output.trail.append(lambda: setattr(output, "grad_enabled", before))

@@ -91,7 +91,8 @@ class NNModuleVariable(UserDefinedObjectVariable):
                 return tx.build(source, fields[where][name])
         if self.source is not None:
             condition = f"not hasattr({self.source.name()}, {name!r})"
-            tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
+            install = tx.output.install_guard
+            tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
         raise AttributeMissing(
             f"AttributeError: {type(self.value).__name__} has no attribute {name}"
         )
@@ -122,7 +123,8 @@ class NNModuleVariable(UserDefinedObjectVariable):
             f"({name!r} in {self._source().name()}.{each}) == {each == where}"
             for each in _REGISTRIES
         )
-        tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
+        install = tx.output.install_guard
+        tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
         if where is None:
             super().generic_setattr(tx, name, value)
         else:
