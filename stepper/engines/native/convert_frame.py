@@ -11,6 +11,7 @@ reported.
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import logging
 import os
@@ -51,6 +52,16 @@ _PYTHON = os.path.dirname(os.__file__) + os.sep
 
 _LOCALS_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"})
 """Names of functions that see a frame's variables, or the frame itself."""
+
+_BUILTINS = {
+    name: vars(builtins)[name]
+    for name in (
+        "all", "any", "callable", "dict", "enumerate", "frozenset", "getattr", "hasattr", "id",
+        "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "range",
+        "repr", "set", "setattr", "sorted", "str", "sum", "super", "tuple", "type", "vars", "zip",
+    )
+}  # fmt: skip
+"""What the engine itself calls; a program that has put something else there is left alone."""
 
 RESET = "reset"
 """With this reason entries end that `reset` ends."""
@@ -166,6 +177,10 @@ def why_skip(
     code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]
 ) -> tuple[str, bool]:
     """Why a frame is not looked at, empty: it is; and whether that holds for all its calls."""
+    present = builtins.__dict__
+    for name in _BUILTINS:
+        if present.get(name) is not _BUILTINS[name]:
+            return f"the builtin {name} is not Python's own", False
     everything = config.capture_everything and not code.co_filename.startswith((_TORCH, _STEPPER))
     if is_library(code.co_filename) and not everything and not _wrappers.get(code):
         return "it is torch's, Python's or stepper's own", True

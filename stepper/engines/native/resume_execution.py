@@ -345,11 +345,10 @@ def _write_resume(
             codegen.emit("SET_FUNCTION_ATTRIBUTE", 8)
     else:
         codegen.emit("MAKE_FUNCTION", 8 if cells else 0)
-    for place, value in enumerate(kinds):
-        if value:
-            codegen.emit("LOAD_FAST", f"___stack{place}")
-    for name in passed:
+    given = [f"___stack{place}" for place, value in enumerate(kinds) if value]
+    for name in [*given, *passed]:
         codegen.emit("LOAD_FAST", name)
+        codegen.emit("DELETE_FAST", name)  # whoever has a frame object of this frame keeps nothing
     codegen.call(1 + sum(kinds) + len(passed))
     codegen.emit("RETURN_VALUE")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import traceback
 import weakref
 from typing import Any
@@ -162,6 +163,52 @@ def test_objects_live_as_long_as_in_eager(function: Any) -> None:
     for _ in range(3):
         assert captured(torch.ones(2), [Token()])[1] == expected
     assert native.explain(function)(torch.ones(2), [Token()]).breaks
+
+
+def test_a_frame_object_keeps_nothing_of_a_frame_that_went_on() -> None:
+    def made() -> Token:
+        sys._getframe(1)  # from now on there is a frame object
+        return Token()
+
+    def f(x: torch.Tensor) -> Any:
+        y = x + 1
+        found = weakref.ref(made())
+        return y, found() is None
+
+    captured = native.optimize(run_graph)(f)
+    assert [captured(torch.ones(2))[1] for _ in range(3)] == [True] * 3
+
+
+def test_callable() -> None:
+    def f(x: torch.Tensor) -> Any:
+        return x + 1, [callable(each) for each in (None, 1, "a", len, Token, Token(), f, [])]
+
+    assert check(f, torch.ones(1)).breaks == []
+
+
+def test_keywords_that_are_no_strings_are_refused() -> None:
+    def f(x: torch.Tensor, given: dict[Any, Any]) -> Any:
+        return x + 1, dict(**given)
+
+    check(f, torch.ones(1), {1: 2})
+
+
+def test_a_program_with_a_len_of_its_own_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counting(value: Any) -> int:
+        asked.append(value)
+        return sum(1 for _ in value)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x + len([1, 2])
+
+    captured = native.optimize(run_graph)(f)
+    monkeypatch.setattr("builtins.len", counting)
+    result = captured(torch.zeros(1))
+    monkeypatch.undo()
+    assert (result.item(), asked) == (2, [[1, 2]])
+    assert native.explain(f)(torch.zeros(1)).graph_count == 1
 
 
 def fails_after_breaks(x: torch.Tensor) -> Any:

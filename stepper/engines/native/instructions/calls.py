@@ -54,6 +54,8 @@ class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstruct
             mapping = self.pop()
             if not isinstance(mapping, ConstDictVariable):
                 raise unimplemented("keyword arguments of another mapping")
+            if not all(type(key) is str for key in mapping.items):
+                raise unimplemented("TypeError: keywords must be strings")
             kwargs = {key: self.realize(value) for key, value in mapping.items.items()}
         args = self.pop().unpack(self)
         if opcodes.CALLABLE_BELOW_NULL:

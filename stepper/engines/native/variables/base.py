@@ -13,7 +13,7 @@ neither a snapshot nor "on which guards does this depend" has an answer without 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepper.engines.native.exc import unimplemented
@@ -185,6 +185,18 @@ class VariableTracker:
     def parts(self) -> Sequence[VariableTracker]:
         """The trackers that its reconstruction needs."""
         return ()
+
+
+def refuse_finalizers(dropped: Iterable[VariableTracker]) -> None:
+    """To be asked before a container lets go of these: it does so later than in the program.
+
+    Raises:
+        Unsupported: one of them was there before, and has a `__del__`.
+    """
+    for tracker in dropped:
+        kind = type(getattr(tracker, "value", None))
+        if tracker.source is not None and any("__del__" in cls.__dict__ for cls in kind.__mro__):
+            raise tracker.refuse("letting go")
 
 
 class NullVariable(VariableTracker):

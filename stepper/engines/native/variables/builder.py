@@ -178,7 +178,7 @@ class VariableBuilder:
         if kind is types.MethodType and type(value.__func__) is types.FunctionType:
             return self._wrap_method(value)
         if issubclass(kind, type):
-            if value in ctx_manager.GRAD_MODES:
+            if any(value is each for each in ctx_manager.GRAD_MODES):  # a metaclass may hash
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return ctx_manager.GradModeClassVariable(value, source=source, guards=guards)
             if value is contextlib.nullcontext:

@@ -555,5 +555,6 @@ def _super(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker
 
 @handles(callable)
 def _callable(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
-    kind = args[0].python_type()
-    return ConstantVariable(hasattr(kind, "__call__"), **VariableTracker.propagate(args))  # noqa: B004
+    mro = args[0].python_type().__mro__  # a class itself is callable: `hasattr` says so of all
+    found = any("__call__" in cls.__dict__ for cls in mro)
+    return ConstantVariable(found, **VariableTracker.propagate(args))

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepper.engines.native.exc import unimplemented
-from stepper.engines.native.variables.base import Guards, ValueMutationNew, VariableTracker
+from stepper.engines.native.variables.base import (
+    Guards,
+    ValueMutationNew,
+    VariableTracker,
+    refuse_finalizers,
+)
 from stepper.engines.native.variables.constant import ConstantVariable, is_constant, wrap_constant
 from stepper.engines.native.variables.exceptions import observed
 from stepper.engines.native.variables.lists import TupleVariable, bound_method
@@ -21,11 +26,15 @@ class ConstDictVariable(VariableTracker):
     """A dictionary.
 
     items: trackers of the values, by key, in the dictionary's order.
+    layout: another one once a key has come or gone, also if all keys are as before.
     """
 
-    def __init__(self, items: dict[Any, VariableTracker], **options: Any) -> None:
+    def __init__(
+        self, items: dict[Any, VariableTracker], layout: object = None, **options: Any
+    ) -> None:
         super().__init__(**options)
         self.items = dict(items)
+        self.layout = object() if layout is None else layout
 
     @classmethod
     def new(cls, items: dict[Any, VariableTracker], guards: Guards) -> ConstDictVariable:
@@ -70,8 +79,10 @@ class ConstDictVariable(VariableTracker):
         *because: VariableTracker,
     ) -> None:
         """The dictionary gets these items."""
+        refuse_finalizers(v for key, v in self.items.items() if items.get(key) is not v)
+        layout = self.layout if list(items) == list(self.items) else None
         new = ConstDictVariable(
-            items, source=self.source, mutation_type=self.mutation_type,
+            items, layout, source=self.source, mutation_type=self.mutation_type,
             **self.propagate(self, because),
         )  # fmt: skip
         tx.output.side_effects.mutate(self, new, what)
@@ -159,16 +170,17 @@ class DictViewVariable(VariableTracker):
     def parts(self) -> Sequence[VariableTracker]:
         return [self.base]
 
-    def _dict(self, tx: InstructionTranslatorBase) -> ConstDictVariable:
+    def newest(self, tx: InstructionTranslatorBase) -> ConstDictVariable:
+        """The dictionary, as it is now."""
         newest = tx.output.side_effects.latest(self.base)
         assert isinstance(newest, ConstDictVariable)
         return newest
 
     def truth(self, tx: InstructionTranslatorBase) -> bool:
-        return bool(self._dict(tx).items)
+        return bool(self.newest(tx).items)
 
     def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
-        base = self._dict(tx)
+        base = self.newest(tx)
         if self.view == "keys":
             return base.unpack(tx)
         values = [tx.realize(value).with_guards(base.guards) for value in base.items.values()]
@@ -181,7 +193,7 @@ class DictViewVariable(VariableTracker):
 
     def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
         if self.view == "keys":
-            return self._dict(tx).contains(tx, item)
+            return self.newest(tx).contains(tx, item)
         return any(tx.same_or_equal(each, item) for each in self.unpack(tx))
 
     def reconstruct(self, codegen: PyCodegen) -> None:

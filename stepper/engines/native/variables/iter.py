@@ -3,9 +3,11 @@ effects."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from stepper import _C
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.variables.base import ValueMutationNew, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
@@ -16,6 +18,7 @@ from stepper.engines.native.variables.lists import (
     SliceVariable,
     TupleVariable,
 )
+from stepper.engines.native.variables.sets import SetVariable
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
@@ -127,24 +130,26 @@ class ConstantIteratorVariable(ListIteratorVariable):
         return items
 
 
-class DictIteratorVariable(IteratorVariable):
-    """Over a dictionary or one of its views.
+class ElementIteratorVariable(IteratorVariable):
+    """Over a view of a dictionary, or a set: what must not change its size meanwhile.
 
-    base: the view.
-    index: of the next entry, None: exhausted.
-    size: of the dictionary when the iteration began.
+    base: the view or set.
+    index: of the next element, None: exhausted.
+    layout: of the base when the iteration began.
     """
 
     def __init__(
-        self, base: DictViewVariable, index: int | None, size: int, **options: Any
+        self, base: VariableTracker, index: int | None, layout: object, **options: Any
     ) -> None:
         super().__init__(**options)
         self.base = base
         self.index = index
-        self.size = size
+        self.layout = layout
 
     def python_type(self) -> type:
-        return type(iter({}))
+        if isinstance(self.base, DictViewVariable):
+            return type(iter(getattr({}, self.base.view)()))
+        return type(iter(set()))
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.base]
@@ -152,23 +157,50 @@ class DictIteratorVariable(IteratorVariable):
     def next_variable(self, tx: InstructionTranslatorBase) -> VariableTracker | None:
         if self.index is None:
             return None
-        items = self.base.unpack(tx)
-        if len(items) != self.size:
-            raise unimplemented("RuntimeError: dictionary changed size during iteration")
+        base = tx.output.side_effects.latest(self.base)
+        if layout_of(tx, base) is not self.layout:
+            raise unimplemented(f"{self.base.describe()}, which changed during iteration,")
+        items = base.unpack(tx)
         done = self.index >= len(items)
-        new = DictIteratorVariable(
-            self.base, None if done else self.index + 1, self.size,
+        new = ElementIteratorVariable(
+            self.base, None if done else self.index + 1, self.layout,
             guards=self.guards, mutation_type=self.mutation_type,
         )  # fmt: skip
         tx.output.side_effects.mutate(self, new, "next")
         return None if done else items[self.index]
 
     def reconstruct(self, codegen: PyCodegen) -> None:
-        if self.index != 0:
-            raise self.refuse("reconstruction in the middle")
-        codegen.load_callable(iter)
+        effects = codegen.tx.output.side_effects
+        holder = self.base.base if isinstance(self.base, DictViewVariable) else self.base
+        before = effects.changed.get(holder.mutation_type)  # type: ignore[arg-type]
+        for each in (before, effects.latest(holder)):
+            # What is pending is done when the iterator is there.
+            if each is not None and layout_of(codegen.tx, each) is not self.layout:
+                raise self.refuse("reconstruction, once keys have changed,")
+        codegen.load_callable(advanced)
         codegen(self.base)
-        codegen.call(1)
+        codegen.load_const(-1 if self.index is None else self.index)
+        codegen.call(2)
+
+
+def layout_of(tx: InstructionTranslatorBase, base: VariableTracker) -> object:
+    """What is another object once an element of a dictionary or set has come or gone."""
+    if isinstance(base, DictViewVariable):
+        return base.newest(tx).layout
+    assert isinstance(base, ConstDictVariable | SetVariable)
+    return base.layout
+
+
+def advanced(iterable: Any, count: int) -> Any:
+    """An iterator of which so many values have been taken; -1: all. Nothing is captured under
+    it."""
+    made = iter(iterable)
+    for _ in made if count < 0 else itertools.islice(made, count):
+        pass
+    return made
+
+
+_C.set_skip(advanced.__code__, "recursive")
 
 
 class CombinedIteratorVariable(IteratorVariable):
@@ -244,8 +276,9 @@ def iterate(tx: InstructionTranslatorBase, value: VariableTracker) -> IteratorVa
         return ListIteratorVariable(value, **options)
     if isinstance(value, ConstDictVariable):
         value = DictViewVariable(value, "keys", **options)
-    if isinstance(value, DictViewVariable):
-        return DictIteratorVariable(value, 0, len(value.unpack(tx)), **options)
+    if isinstance(value, DictViewVariable | SetVariable):
+        value.unpack(tx)  # refused where the order is not known
+        return ElementIteratorVariable(value, 0, layout_of(tx, value), **options)
     if isinstance(value, ConstantVariable) and isinstance(value.value, str | bytes):
         return ConstantIteratorVariable(value, **options)
     # What is unpacked at once is made into a tuple: nothing can change it meanwhile.

@@ -14,6 +14,7 @@ from stepper.engines.native.variables.base import (
     MutationType,
     ValueMutationNew,
     VariableTracker,
+    refuse_finalizers,
 )
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.exceptions import observed, observed_error
@@ -167,6 +168,9 @@ class ListVariable(BaseListVariable):
     ) -> VariableTracker:
         """The list gets these items; the guards of those that are `because` count."""
         key: MutationType | None = self.mutation_type
+        if len(items) <= len(self.items):
+            kept = {id(item) for item in items}
+            refuse_finalizers(item for item in self.items if id(item) not in kept)
         options = self.propagate(self, because)
         new = ListVariable(items, source=self.source, mutation_type=key, **options)
         tx.output.side_effects.mutate(self, new, what)

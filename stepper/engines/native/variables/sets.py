@@ -50,15 +50,22 @@ class SetVariable(VariableTracker):
         empty.
     steps: what was done to it then.
     elements: what is in it now, in any order.
+    layout: another one once something was done to it that may have changed the order.
     """
 
     def __init__(
-        self, begun: Any, steps: Iterable[Step], elements: frozenset[Any], **options: Any
+        self,
+        begun: Any,
+        steps: Iterable[Step],
+        elements: frozenset[Any],
+        layout: object = None,
+        **options: Any,
     ) -> None:
         super().__init__(**options)
         self.begun = begun
         self.steps = tuple(steps)
         self.elements = elements
+        self.layout = object() if layout is None else layout
 
     @classmethod
     def new(cls, steps: Sequence[Step], guards: Guards) -> SetVariable:

@@ -1,0 +1,106 @@
+"""Loops over what changes while it is gone through, and loops in which the graph breaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.engines.native.harness import check
+
+pytestmark = pytest.mark.evaluator_out
+
+
+def replaces_the_key(x: Any, table: dict[int, int]) -> Any:
+    for key in table:
+        x = x + key
+        del table[0]
+        table[0] = 0
+    return x
+
+
+def replaces_the_key_of_an_item(x: Any, table: dict[int, int]) -> Any:
+    for key, value in table.items():
+        x = x + key + value
+        table.pop(0)
+        table[0] = 0
+    return x
+
+
+def adds_a_key(x: Any, table: dict[int, int]) -> Any:
+    for value in table.values():
+        x = x + value
+        table[len(table)] = 1
+    return x
+
+
+def adds_an_element(x: Any, table: dict[int, int]) -> Any:
+    found = {1}
+    for element in found:
+        x = x + element
+        found.update([4])
+    return x
+
+
+@pytest.mark.parametrize(
+    "function", [replaces_the_key, replaces_the_key_of_an_item, adds_a_key, adds_an_element]
+)
+def test_what_changes_while_it_is_gone_through_raises_as_ever(function: Any) -> None:
+    check(function, torch.ones(2), {0: 0})
+
+
+def iterator_from_before(x: Any, table: dict[int, int]) -> Any:
+    table[7] = 1
+    keys = iter(table)
+    print(end="")
+    return x + 1, list(keys)
+
+
+def iterator_half_way(x: Any, table: dict[int, int]) -> Any:
+    keys, elements = iter(table.items()), iter({5, 6, 7})
+    first = next(keys), next(elements), next(elements)
+    print(end="")
+    return x + 1, first, list(keys), list(elements), type(keys), type(elements)
+
+
+@pytest.mark.parametrize("function", [iterator_from_before, iterator_half_way])
+def test_an_iterator_goes_on_after_a_break(function: Any) -> None:
+    check(function, torch.ones(2), {0: 0, 1: 2})
+
+
+def test_values_of_keys_may_change_meanwhile() -> None:
+    def f(x: Any, table: dict[int, int]) -> Any:
+        for key in table:
+            table[key] += 1
+            x = x + table[key]
+        return x
+
+    explanation = check(f, torch.ones(2), {0: 0, 1: 2})
+    assert (explanation.graph_count, explanation.breaks) == (1, []), str(explanation)
+
+
+class Noisy:
+    """Says when it goes."""
+
+    def __init__(self, told: list[str]) -> None:
+        self.told = told
+
+    def __del__(self) -> None:
+        self.told.append("gone")
+
+
+@pytest.mark.parametrize("container", [list, dict])
+def test_what_a_container_lets_go_of_goes_at_once(container: type) -> None:
+    def f(x: Any) -> Any:
+        told: list[str] = []
+        held: Any = [Noisy(told)] if container is list else {0: Noisy(told)}
+        return inner(x, held, told)
+
+    def inner(x: Any, held: Any, told: list[str]) -> Any:
+        held[0] = None
+        told.append("next")
+        return x + 1, told
+
+    assert f(torch.ones(1))[1] == ["gone", "next"]
+    check(f, torch.ones(1))
