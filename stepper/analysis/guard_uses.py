@@ -130,12 +130,21 @@ class _Entry(NamedTuple):
     implications: Implications
 
 
+class _Lookup(NamedTuple):
+    """The checks of a recorded lookup."""
+
+    walk: int
+    by_entry: dict[str, list[Check]]
+    """By the entry's compile id."""
+
+
 class Uses:
     """Finds out what is known of guards; what those of one entry have in common is read once."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._entries: dict[int, _Entry] = {}
+        self._lookups: dict[tuple[str, str], list[_Lookup]] = {}
 
     def of(self, matched: Matched) -> GuardUse:
         """All that is known of a guard."""
@@ -169,27 +178,32 @@ class Uses:
         if found is None:
             recording = self._recording
             found = self._entries[translation.id] = _Entry(
-                [CheckIndex(checks) for checks in _checks(recording, translation)],
+                [CheckIndex(checks) for checks in self._checks(translation)],
                 wanted_by(recording, translation),
                 Implications(guards_of(recording, translation)),
             )
         return found
 
-
-def _checks(recording: Recording, entry: Translation) -> list[list[Check]]:
-    """The checks of an entry, by lookup."""
-    found: list[list[Check]] = []
-    for item in recording.translations():
-        if (
-            item.phase is Phase.LOOKUP
-            and (item.name, item.filename) == (entry.name, entry.filename)
-            and item.id > entry.id
-        ):
-            mine = [
-                check for check in lookup_checks(recording, item) if check.entry == entry.compile_id
+    def _checks(self, entry: Translation) -> list[list[Check]]:
+        """The checks of an entry, by lookup."""
+        key = (entry.name, entry.filename)
+        if key not in self._lookups:
+            self._lookups[key] = [
+                _looked_up(self._recording, item)
+                for item in self._recording.translations()
+                if item.phase is Phase.LOOKUP and (item.name, item.filename) == key
             ]
-            if mine:
-                found.append(mine)
+        return [
+            lookup.by_entry[entry.compile_id]
+            for lookup in self._lookups[key]
+            if lookup.walk > entry.id and entry.compile_id in lookup.by_entry
+        ]
+
+
+def _looked_up(recording: Recording, lookup: Translation) -> _Lookup:
+    found = _Lookup(lookup.id, {})
+    for check in lookup_checks(recording, lookup):
+        found.by_entry.setdefault(check.entry, []).append(check)
     return found
 
 

@@ -33,6 +33,11 @@ from stepper.recording.reader import Recording
 
 _VALUES = 8
 _TEXT = 120
+_ENTRIES = 16
+"""Entries that are told of a recompilation, of those tried; and the nearest. By itself Dynamo lets
+a function have eight."""
+_AT_AN_END = 16
+"""Recompilations of a function that are told from the first on, and up to the last."""
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
 WITHOUT_LOOKUPS = (
     "Lookups were not recorded: what is said of entries beyond Dynamo's own words is inferred. "
@@ -57,11 +62,7 @@ def recompile_lines(
         after: only compilations in walks after this one.
         trying: asked about each piece of advice; None: no advice is tried.
     """
-    found = [
-        each
-        for each in recompilations(recording)
-        if each.translation.id > after and function.lower() in each.translation.name.lower()
-    ]
+    found = recompilations(recording, function, after=after)
     if not found:
         which = f"no function with {function!r} in its name" if function else "no function"
         yield Line(f"{which} was compiled again: each call found an entry, or was the first")
@@ -99,9 +100,17 @@ def _function(recording: Recording, history: History, trying: Trying | None) -> 
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
     told: set[tuple[str, str, str]] = set()
     stack: tuple[PythonFrame, ...] = ()
-    for each in history.recompilations:
-        yield from _recompilation(recording, each, stack, told)
-        stack = callers_of(each.translation)
+    left_out = max(0, len(history.recompilations) - 2 * _AT_AN_END)
+    for at, each in enumerate(history.recompilations):
+        if left_out and at == _AT_AN_END:
+            yield Line(
+                f"  … {plural(left_out, 'more recompilation')}; stepper query has all of them, "
+                "in its view recompilations",
+                role="dim",
+            )
+        if not _AT_AN_END <= at < _AT_AN_END + left_out:
+            yield from _recompilation(recording, each, stack, told)
+            stack = callers_of(each.translation)
     for advice in advise(recording, history):
         yield Line(f"  advice: {advice.text}")
         yield Line(f"    since {advice.evidence}", role="dim")
@@ -150,9 +159,13 @@ def _recompilation(
     yield Line(f"  {item.compile_id or '-'} {what}{by}", moment)
     for frame in reversed(stack[:-1]) if stack[:-1] != before[:-1] else ():
         yield Line(f"      from {python_frame_line(frame, cwd)}", moment, "dim")
-    for tried in found.tried:
-        yield from _tried(tried, cwd, told)
     nearest = found.nearest
+    for at, tried in enumerate(found.tried):
+        if at < _ENTRIES or tried is nearest:
+            yield from _tried(tried, cwd, told)
+    left_out = sum(tried is not nearest for tried in found.tried[_ENTRIES:])
+    if left_out:
+        yield Line(f"    … and {plural(left_out, 'more entry')}", role="dim")
     if nearest is not None and nearest.translation is not None:
         made = recording.translation(nearest.translation)
         others = f"nearest: {nearest.entry}, " if len(found.tried) > 1 else f"{nearest.entry} was "

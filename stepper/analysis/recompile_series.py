@@ -8,6 +8,7 @@ values that it had, in order.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -80,26 +81,32 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
     by_code: dict[int, list[Recompilation]] = {}
     for each in found:
         by_code.setdefault(each.translation.code, []).append(each)
-    lookups = [item for item in recording.translations() if item.phase is Phase.LOOKUP]
-    made = [item for item in compilations(recording) if item.outcome is Outcome.COMPILED]
-    histories = [_history(code, each, lookups, made) for code, each in by_code.items()]
+    lookups: dict[tuple[str, str], list[Translation]] = {}
+    for item in recording.translations():
+        if item.phase is Phase.LOOKUP:
+            lookups.setdefault((item.name, item.filename), []).append(item)
+    made = Counter(
+        item.code for item in compilations(recording) if item.outcome is Outcome.COMPILED
+    )
+    histories = []
+    for code, again in by_code.items():
+        first = again[0].translation
+        calls = lookups.get((first.name, first.filename), [])
+        histories.append(_history(again, calls, made[code]))
     return sorted(histories, key=lambda each: -each.seconds)
 
 
-def _history(
-    code: int, found: list[Recompilation], lookups: list[Translation], made: list[Translation]
-) -> History:
+def _history(found: list[Recompilation], calls: list[Translation], entries: int) -> History:
     first = found[0].translation
-    calls = [item for item in lookups if (item.name, item.filename) == (first.name, first.filename)]
     limit = next((each.translation.id for each in found if each.limit), None)
     return History(
         name=first.name,
         filename=first.filename,
         line=first.line,
-        code=code,
+        code=first.code,
         recompilations=tuple(found),
         series=tuple(_series(found)),
-        entries=sum(item.code == code for item in made),
+        entries=entries,
         seconds=sum(each.translation.seconds or 0.0 for each in found),
         calls_until_limit=(
             sum(item.id < limit for item in calls) if calls and limit is not None else None

@@ -12,6 +12,7 @@ with the fewest things in its way, is what a series is made of.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,7 +25,7 @@ from stepper.analysis.walks import (
     nanoseconds,
     source_in,
 )
-from stepper.analysis.wanted import Wanted, differing, wanted_by
+from stepper.analysis.wanted import Wanted, differing, varying, wanted_by
 from stepper.client.text import source_line
 from stepper.model.program import Instruction
 from stepper.model.trace import (
@@ -46,6 +47,11 @@ _SAME_LEAF = {
     "ID_MATCH": ("ID_MATCH", "CLOSURE_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "CLASS_MATCH"),
 }
 """Leaf guards by the GuardBuilder methods that make them, where the names differ."""
+
+_COMPARED = 64
+"""Entries that a compilation is compared with when lookups were not recorded, the newest. More than
+Dynamo lets a function have, unless its limit was raised; to compare each with all others would
+take minutes for a thousand."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -145,23 +151,43 @@ def changes_of(tried: Tried) -> list[Change]:
     return found
 
 
-def recompilations(recording: Recording) -> list[Recompilation]:
-    """Every recompilation, in order, with all that is known of why."""
+def recompilations(
+    recording: Recording, function: str = "", *, after: int = 0
+) -> list[Recompilation]:
+    """Recompilations, in order, with all that is known of why.
+
+    Args:
+        recording: what is asked.
+        function: only of functions with this in their name; empty: all.
+        after: only those in walks after this one.
+    """
     reader = _Reader(recording)
-    return [reader.read(item) for item in compiled_again(recording)]
+    return [
+        reader.read(item)
+        for item in compiled_again(recording)
+        if item.id > after and function.lower() in item.name.lower()
+    ]
+
+
+class _Wants(NamedTuple):
+    """What a compilation wants."""
+
+    all: Wanted
+    unlike: Wanted
+    """What not all compilations of the function want alike."""
 
 
 class _Reader:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._wanted: dict[int, Wanted] = {}
+        self._wanted: dict[int, dict[int, _Wants]] = {}
         self._origins: dict[tuple[int, str, str], Origin | None] = {}
         self._calls = Calls(recording)
         self._by_code: dict[int, list[Translation]] = {}
         self._by_id: dict[str, list[Translation]] = {}
         for item in compilations(recording):
+            self._by_code.setdefault(item.code, []).append(item)
             if item.outcome is Outcome.COMPILED:
-                self._by_code.setdefault(item.code, []).append(item)
                 self._by_id.setdefault(item.compile_id, []).append(item)
         self._limits = {
             event.ref for event in recording.events(kinds=(EventKind.CACHE_LIMIT,)) if event.ref
@@ -262,14 +288,15 @@ class _Reader:
     # Without one
 
     def _inferred(self, item: Translation, words: Reason | None) -> Iterator[Tried]:
-        new = self._wants(item)
+        wanted = self._wants(item.code)
+        new, unlike = wanted[item.id]
         entries = [
             each
-            for each in self._by_code.get(item.code, ())
-            if each.id < item.id and each.compile_id
+            for each in self._by_code[item.code]
+            if each.id < item.id and each.compile_id and each.outcome is Outcome.COMPILED
         ]
         # The newest stands first. More were made than are there after a reset, or an object died.
-        entries = entries[::-1][: item.cache_size or None]
+        entries = entries[::-1][: item.cache_size or None][:_COMPARED]
         newest = entries[0].compile_id if entries else ""
         first = words.entry or newest if words is not None else ""
         entries.sort(key=lambda each: each.compile_id != first)
@@ -278,7 +305,7 @@ class _Reader:
         for each in entries:
             failures = [_said(words, new)] if words and each.compile_id == first else []
             known = {(f.source, d.what) for f in failures for d in f.differences}
-            for source, what, wants, has in differing(self._wants(each), new):
+            for source, what, wants, has in differing(wanted[each.id].unlike, unlike):
                 if (source, what) not in known:
                     difference = Difference(what, wants, has)
                     failures.append(
@@ -289,10 +316,14 @@ class _Reader:
                     )  # fmt: skip
             yield self._tried(item, each.compile_id, failures)
 
-    def _wants(self, item: Translation) -> Wanted:
-        found = self._wanted.get(item.id)
+    def _wants(self, code: int) -> dict[int, _Wants]:
+        """What each compilation of a function wants, by its id."""
+        found = self._wanted.get(code)
         if found is None:
-            found = self._wanted[item.id] = wanted_by(self._recording, item)
+            items = self._by_code[code]
+            wanted = [wanted_by(self._recording, item) for item in items]
+            pairs = zip(items, wanted, varying(wanted), strict=True)
+            found = self._wanted[code] = {item.id: _Wants(*both) for item, *both in pairs}
         return found
 
     # Where guards came from

@@ -142,6 +142,11 @@ def _whose(item: Translation) -> tuple[str, str]:
     return _plain(item.name), os.path.basename(item.filename)
 
 
+def _same(one: str, other: str) -> bool:
+    """Whether two texts differ in nothing but what differs between any two runs."""
+    return one == other or _plain(one) == _plain(other)
+
+
 def _plain(text: str) -> str:
     """A text without what differs between any two runs."""
     if "_" in text and ("__" in text or "_resume_" in text):
@@ -328,7 +333,7 @@ def _parting(a: _Steps, b: _Steps) -> tuple[int, MomentId | None, MomentId | Non
 
 
 def _guards(left: _Side, right: _Side) -> Iterator[Row]:
-    if _plain(_all_guards(left)) == _plain(_all_guards(right)):
+    if _same(_all_guards(left), _all_guards(right)):
         return
     one, other = _by_key(left), _by_key(right)
     for key in dict.fromkeys((*one, *other)):
@@ -372,13 +377,11 @@ def _by_key(side: _Side) -> dict[tuple[str, str, int], str]:
 
 def _graphs(left: _Side, right: _Side) -> Iterator[Row]:
     one, other = (
-        node_lines(side.recording.nodes(None, attempt=side.last)) if side.last is not None else []
+        side.recording.nodes(None, attempt=side.last) if side.last is not None else []
         for side in (left, right)
     )
-    texts = ("\n".join(line.text for line in lines) for lines in (one, other))
-    if len({_plain(text) for text in texts}) == 1:
-        return iter(())
-    return side_by_side(one, other)
+    texts = ("\n".join(map(node_line, nodes)) for nodes in (one, other))
+    return iter(()) if _same(*texts) else side_by_side(node_lines(one), node_lines(other))
 
 
 def node_lines(nodes: Sequence[Node]) -> list[Named]:

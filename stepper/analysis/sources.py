@@ -45,6 +45,7 @@ def spelled(source: str) -> str:
     return _ROOT.sub(r"\1", brief_source(source))
 
 
+@lru_cache(maxsize=16_384)
 def unscoped(text: str) -> str:
     """A text of Dynamo's as its reasons have it, without `L[…]` around the names of locals."""
     return _STRIPPED.sub(r"\1", text)

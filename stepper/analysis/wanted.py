@@ -11,6 +11,9 @@ a recording without lookups is read beyond Dynamo's own words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 from stepper.analysis.reasons import parse_check
 from stepper.analysis.sources import unscoped
 from stepper.model.trace import Node, Translation
@@ -29,13 +32,19 @@ def wanted_by(recording: Recording, translation: Translation) -> Wanted:
     found: Wanted = {}
     for guard in recording.guards(None, attempt=attempts[-1].id):
         for part in guard.code:
-            said = parse_check(unscoped(part))
+            said = _said(part)
             if said is not None and said[2]:
                 found[said[0], said[1]] = said[2]
     for node in recording.nodes(None, attempt=attempts[-1].id):
         if node.op == "placeholder" and node.source and not node.graph:
             found.update(_of_tensor(unscoped(node.source), node))
     return found
+
+
+@lru_cache(maxsize=16_384)
+def _said(code: str) -> tuple[str, str, str] | None:
+    """What a guard's code compares with a constant; entries of one function mostly say the same."""
+    return parse_check(unscoped(code))
 
 
 def _of_tensor(source: str, node: Node) -> Wanted:
@@ -60,6 +69,16 @@ def _of_tensor(source: str, node: Node) -> Wanted:
 def symbolic(size: str) -> bool:
     """Whether a size is a symbol, or made of symbols, and so is not guarded as a number."""
     return not size.lstrip("-").isdecimal()
+
+
+def varying(wanted: Sequence[Wanted]) -> list[Wanted]:
+    """The same, without what all of them want alike: as many comparisons need no more than that."""
+    if not wanted:
+        return []
+    alike = set(wanted[0].items())
+    for each in wanted:
+        alike &= each.items()
+    return [{key: each[key] for key in each if (key, each[key]) not in alike} for each in wanted]
 
 
 def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, str, str, str]]:

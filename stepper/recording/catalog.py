@@ -21,6 +21,9 @@ from stepper.recording.errors import RecordingError
 
 _FRAME_COLUMNS = "id, attempt, parent, depth, code, first_moment, last_moment, call_moment"
 
+_ROWS_TOGETHER = 128
+"""Rows that are read at once where a search ends."""
+
 Record = TypeVar("Record")
 
 
@@ -44,25 +47,45 @@ class _FrameRow(NamedTuple):
     call_moment: int | None
 
 
+class _Known:
+    """What has been seen of a table: places that were found, and the rows that were read last."""
+
+    def __init__(self) -> None:
+        self.bounds: list[int] = []
+        self.ids: list[int] = []
+        self.near_columns: list[int] = []
+        self.near_ids: list[int] = []
+
+    def near(self, bound: int) -> int | None:
+        """The place among the rows read last; None when it is not sure to be there."""
+        columns = self.near_columns
+        if columns and columns[0] < bound <= columns[-1]:
+            return self.near_ids[bisect_left(columns, bound)]
+        return None
+
+
 class RowFinder:
     """Finds rows by a column in whose order a table was written, without an index.
 
     What was found stays true, since rows are only appended; and who goes through attempts asks for
-    one place after the other. So the search begins at the nearest place known.
+    one place after the other. So the search begins at the nearest place known, and its last step
+    reads some rows at once: the next place asked for is mostly among them.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[str, tuple[list[int], list[int]]] = {}
-        """By table: bounds in order, and the ids found for them."""
+        self._tables: dict[str, _Known] = {}
 
     def first(self, table: str, column: str, bound: int) -> int:
         """The smallest id whose `column` is at least `bound`; one more than the largest id when
         there is none."""
-        bounds, ids = self._known.setdefault(table, ([], []))
-        at = bisect_left(bounds, bound)
-        if at < len(bounds) and bounds[at] == bound:
-            return ids[at]
+        known = self._tables.setdefault(table, _Known())
+        near = known.near(bound)
+        if near is not None:
+            return near
+        at = bisect_left(known.bounds, bound)
+        if at < len(known.bounds) and known.bounds[at] == bound:
+            return known.ids[at]
         # Asked for both at once, SQLite would go through the whole table.
         ends = self._database.query(
             tuple[int | None, int | None],
@@ -71,24 +94,32 @@ class RowFinder:
         low, last = ends[0] if ends else (None, None)
         if low is None or last is None:
             return 0
-        low = ids[at - 1] if at else low
-        high = ids[at] if at < len(ids) else last + 1
+        low = known.ids[at - 1] if at else low
+        high = known.ids[at] if at < len(known.ids) else last + 1
         found = self._between(table, column, bound, low, high)
         if found <= last:
-            bounds.insert(at, bound)
-            ids.insert(at, found)
+            known.bounds.insert(at, bound)
+            known.ids.insert(at, found)
         return found
 
     def _between(self, table: str, column: str, bound: int, low: int, high: int) -> int:
-        sql = f"SELECT id, {column} FROM {table} WHERE id >= ? ORDER BY id LIMIT 1"
-        step = 1
+        sql = f"SELECT id, {column} FROM {table} WHERE id >= ? ORDER BY id LIMIT ?"
+        known = self._tables[table]
+        step = 0
         while low < high:
-            middle = min(low + step, (low + high) // 2)
-            row = self._database.one(tuple[int, int], sql, (middle,))
-            if row is None or row[1] >= bound:
+            together = _ROWS_TOGETHER if not step or high - low <= _ROWS_TOGETHER else 1
+            middle = low if together > 1 else min(low + step, (low + high) // 2)
+            rows = self._database.query(tuple[int, int], sql, (middle, together))
+            if together > 1:
+                known.near_ids = [id for id, _ in rows]
+                known.near_columns = [each for _, each in rows]
+            if not rows or rows[0][1] >= bound:
                 high, step = middle, high
-            else:
-                low, step = row[0] + 1, 2 * step
+                continue
+            near = known.near(bound)
+            if near is not None:
+                return near
+            low, step = rows[-1][0] + 1, 2 * step or _ROWS_TOGETHER
         return high
 
 
@@ -266,6 +297,7 @@ class Catalog:
                 sql += " AND id < ?"
             rows = self._database.query(_FrameRow, sql + " ORDER BY id", params)
             found = self._frames_of[attempt] = [Frame(*row) for row in rows]
+            self._frames.update((frame.id, frame) for frame in found)
         return found
 
     def roots(self) -> Set[int]:

@@ -16,11 +16,19 @@ from stepper.model.value import Value
 from stepper.recording.catalog import Catalog, unpacked
 from stepper.recording.database import Database
 from stepper.recording.moments import Moments
-from stepper.recording.schema import Delta
 from stepper.recording.state import StateBuilder
 
 _TOGETHER = 500
 """Moments whose descriptions are fetched at once."""
+
+
+class _Locals(msgspec.Struct, frozen=True, array_like=True):
+    """A Delta of which only the locals and the descriptions are looked at."""
+
+    keep: msgspec.Raw = msgspec.Raw()
+    push: msgspec.Raw = msgspec.Raw()
+    locals: dict[str, int] | None = None
+    values: tuple[tuple[int, int], ...] = ()
 
 
 class LocalsReader:
@@ -33,7 +41,7 @@ class LocalsReader:
         self._catalog = catalog
         self._moments = moments
         self._states = states
-        self._decoder = msgspec.msgpack.Decoder(Delta)
+        self._decoder = msgspec.msgpack.Decoder(_Locals)
 
     def of(self, attempt: Attempt, newest: int) -> Iterator[tuple[Moment, dict[str, Value]]]:
         """Each moment of an attempt, in order, with the locals of its own frame."""
@@ -48,12 +56,14 @@ class LocalsReader:
     def _trackers(self, attempt: Attempt, newest: int) -> Iterator[tuple[Moment, dict[str, int]]]:
         """Locals as ids in the table `value`."""
         bodies: dict[int, int] = {}
-        frames: dict[int, dict[str, int]] = {}
+        frames: dict[int, dict[str, int]] = {
+            frame.id: {} for frame in self._catalog.frames(attempt.id)
+        }
         last = newest if attempt.last_moment is None else attempt.last_moment
         for id, frame, ip, delta in self._moments.steps(attempt.first_moment, last):
-            if self._catalog.frame(frame).attempt != attempt.id:
+            names = frames.get(frame)
+            if names is None:
                 continue
-            names = frames.setdefault(frame, {})
             if delta is not None:
                 change = unpacked(self._database, self._decoder, delta)
                 bodies.update(change.values)

@@ -19,9 +19,11 @@ from stepper.analysis.recompile_lines import WITHOUT_LOOKUPS, recompile_lines
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.recompiles import Failure, Recompilation, recompilations
 from stepper.analysis.sources import unscoped
+from stepper.model.value import TensorMeta
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import Recorded
 from tests.analysis.dynamo_log import recompilations_logged
+from tests.tape import Tape
 
 DEMO = "demos/recompilation.py"
 PROGRAMS = [
@@ -292,3 +294,31 @@ def test_recompilations_are_those_of_the_recording(recorded: Recorded) -> None:
     found: list[Recompilation] = recompilations(recording)
     assert all(each.lookup is not None for each in found)
     assert [each.translation.compile_id for each in found if each.limit] == ["3/4"]
+
+
+def test_of_very_many_recompilations_both_ends_are_told(tmp_path: Path) -> None:
+    tape = Tape(str(tmp_path / "many.stepper"))
+
+    def f(x: object) -> None: ...
+
+    for size in range(40):
+        reason = f"0/{size - 1}: tensor 'x' size mismatch at index 0. expected {size + 1}, actual "
+        reason = reason + str(size + 2) if size else ""
+        tape.begin(f, f"0/{size}", cache_size=size, recompile_reason=reason)
+        tape.start_attempt()
+        meta = TensorMeta("float32", (str(size + 2),), ("1",))
+        tape.step(0, stack=(), locals={})
+        tape.guard("TENSOR_MATCH", "L['x']")
+        tape.node("x", "placeholder", "L_x_", source="L['x']", meta=meta)
+        tape.end_attempt()
+        tape.end()
+    recording = Recording.open(tape.close())
+    lines = [line.text for line in recompile_lines(recording)]
+    recording.close()
+    told = [line.split()[0] for line in lines if " compiled  called by " in line]
+    assert told == [f"0/{at}" for at in (*range(1, 17), *range(24, 40))]
+    (left_out,) = [line for line in lines if "more recompilations" in line]
+    assert left_out.startswith("  … 7 more recompilations; stepper query has all of them")
+    # The last one tried 39 entries: Dynamo's words on the newest, and what the others want.
+    assert lines.count("    … and 23 more entries") == 1
+    assert "    0/38  size[0] of x: expected 40, actual 41  TENSOR_MATCH L['x']" in lines
