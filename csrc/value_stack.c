@@ -13,6 +13,7 @@
      being freed). Hence AtInstruction: a callback that is wrapped in it knows, because it is
      called by the interpreter itself, which frame stands at a boundary for as long as it runs.
 
+   There a value can be exchanged for another, too: what is called instead of a function, say.
    Everywhere else the answer is None: not known. Values come back with references of their own, so
    whatever they do afterwards, they do it alive; and none of their own code runs here. */
 
@@ -102,6 +103,31 @@ value_stack(PyObject *Py_UNUSED(module), PyObject *frame_object)
         PyList_SET_ITEM(values, i, Py_NewRef(value));
     }
     return values;
+}
+
+/* Memory is safe whatever is put there: a slot below the end of a stack owns what it holds. */
+static PyObject *
+put_on_stack(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *frame_object, *value;
+    Py_ssize_t index;
+    if (!PyArg_ParseTuple(args, "O!nO:put_on_stack", &PyFrame_Type, &frame_object, &index,
+                          &value)) {
+        return NULL;
+    }
+    Frame *frame = ((PyFrameObject *)frame_object)->f_frame;
+    int depth = depth_of(frame);
+    if (depth == -2) {
+        return NULL;
+    }
+    PyObject **slots = frame->localsplus + frame_code(frame)->co_nlocalsplus;
+    if (index < 0 || index >= depth || slots[index] == NULL || value == null_object) {
+        PyErr_SetString(PyExc_ValueError, "no value is known to be in that slot");
+        return NULL;
+    }
+    PyObject *before = slots[index];
+    slots[index] = Py_NewRef(value);
+    return before; /* what was there dies with the caller's reference at the earliest */
 }
 
 /* --- the locals --- */
@@ -264,6 +290,7 @@ stack_depth(PyObject *Py_UNUSED(module), PyObject *args)
 
 static PyMethodDef functions[] = {
     {"value_stack", value_stack, METH_O, PyDoc_STR("The values on a frame's stack, or None.")},
+    {"put_on_stack", put_on_stack, METH_VARARGS, PyDoc_STR("Exchange a value on the stack.")},
     {"frame_locals", frame_locals, METH_O, PyDoc_STR("What the fast locals of a frame hold.")},
     {"stack_depth", stack_depth, METH_VARARGS, PyDoc_STR("The depth before an instruction.")},
     {NULL},

@@ -43,6 +43,16 @@ def value_stack(frame: FrameType) -> list[Any] | None:
     Elsewhere, as in a frame that waits for a C function or a destructor, it is not.
     """
 
+def put_on_stack(frame: FrameType, index: int, value: object, /) -> Any:
+    """Put another value in the place of one that `value_stack` shows, and return that one.
+
+    For a callee, right before its call: instructions are entitled to what others have left for
+    them, so in most other places only a value of the same kind will do.
+
+    Raises:
+        ValueError: no value is known to be there.
+    """
+
 def frame_locals(frame: FrameType) -> dict[str, Any]:
     """What the frame's bound locals, cells and free variables hold, by name.
 

@@ -406,4 +406,4 @@ def _kind_of(what: str) -> str:
 
 def lookups_recorded(recording: Recording) -> bool:
     """Whether lookups are in the recording."""
-    return any(item.phase is Phase.LOOKUP for item in recording.translations())
+    return any(item.phase is Phase.LOOKUP and not item.by_hand for item in recording.translations())

@@ -66,6 +66,8 @@ class Calls:
         self._before: dict[int, Translation] = {}
         newest: dict[str, Translation] = {}
         for item in recording.translations():
+            if item.by_hand:
+                continue
             if item.thread in newest:
                 self._before[item.id] = newest[item.thread]
             newest[item.thread] = item

@@ -78,7 +78,7 @@ def no_code_runs(opname: str, taken: list[Known]) -> bool:
 class Plan:
     """What is known of a code object before it runs. Instructions are counted as `dis` does."""
 
-    __slots__ = ("blocks", "cells", "effects", "first", "index", "names", "targets")
+    __slots__ = ("blocks", "calls", "cells", "effects", "first", "index", "names", "targets")
 
     def __init__(self, code: CodeType, constant: Callable[[object], Described]) -> None:
         listed = list(dis.get_instructions(code))
@@ -86,6 +86,8 @@ class Plan:
         self.names = [each.opname for each in listed]
         self.first = self.names.index("RESUME") + 1 if "RESUME" in self.names else 0
         """The first instruction that is more than a beginning."""
+        self.calls = {at: taken for at, each in enumerate(listed) if (taken := taken_by_call(each))}
+        """How many values each call takes: see `taken_by_call`."""
         self.cells = cells = {*code.co_cellvars, *code.co_freevars}
         self.effects: list[Effect] = [_effect(each, cells, constant) for each in listed]
         jumps = (*dis.hasjrel, *dis.hasjabs)
@@ -94,6 +96,19 @@ class Plan:
         ]
         """Where an instruction may go besides to the next one; -1: nowhere."""
         self.blocks = _blocks(code, listed, self.index)
+
+
+def taken_by_call(instruction: dis.Instruction) -> int:
+    """How many values a call takes, with the callee and what stands beside it; 0: it is none."""
+    argument = instruction.arg or 0
+    match instruction.opname:
+        case "CALL":
+            return argument + 2
+        case "CALL_KW":
+            return argument + 3
+        case "CALL_FUNCTION_EX":
+            return 3 + (argument & 1)
+    return 0
 
 
 def _effect(

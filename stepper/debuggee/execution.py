@@ -24,11 +24,13 @@ thread has a stack of executions; a frame that ends tells it, also when an excep
 from __future__ import annotations
 
 from _thread import get_ident
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from stepper import _C
 from stepper._C import NULL as NO_VALUE
 from stepper._C import frame_locals, value_stack
 from stepper.debuggee.controller import thread_name
@@ -88,12 +90,19 @@ class Knowledge(Protocol):
     frozen: frozenset[type]
     """Exact types whose values are described once."""
 
+    @property
+    def exchanges(self) -> bool:
+        """Whether frames of this thread may be made to call something else: see `instead`."""
+
     def describe(self, value: object) -> Described: ...
     def program(self, code: CodeType, frame: FrameType) -> Program | None:
         """What a code is that begins to run; None: not to be followed."""
 
     def graph(self, code: CodeType) -> Graph | None:
         """The graph whose function a code is, if it is one."""
+
+    def instead(self, callee: object) -> Callable[..., object] | None:
+        """What a frame of this thread is to call instead of something; None: just that."""
 
     def python_stack(self, frame: FrameType) -> tuple[PythonFrame, ...]: ...
     def break_down(self, error: Exception) -> None: ...
@@ -152,18 +161,10 @@ class Executions:
         before, execution.at = execution.at, at
         if execution.walk.idle:
             execution.exact = False
-            return
-        execution.frame.ip = at
-        with self._walks.telling:
-            if (
-                execution.exact
-                and (at == before + 1 or at == plan.targets[before])
-                and not self._recorder.judge.alert
-                and (operations := plan.effects[before]) is not None
-                and self._follow(execution, real, operations, plan.names[before], plan.blocks[at])
-            ):
-                return
-            self._look(execution, real, plan, at)
+        else:
+            self._tell_step(execution, real, plan, before, at)
+        if (taken := plan.calls.get(at)) and self._knowledge.exchanges:
+            self._exchange(real, taken)
 
     def line(self, real: FrameType, code: CodeType, line: int) -> None:
         """A line of a graph's function is about to run."""
@@ -205,6 +206,31 @@ class Executions:
             self._end(execution, Outcome.RAISED, type(error).__name__)
 
     # How it goes
+
+    def _exchange(self, real: FrameType, taken: int) -> None:
+        """Have a call that takes so many values call something else, if the engine says so."""
+        values = value_stack(real) or []
+        base = max(0, len(values) - taken)
+        for index, value in enumerate(values[base:], base):
+            if (other := self._knowledge.instead(value)) is not None:
+                _C.put_on_stack(real, index, other)
+                return
+
+    def _tell_step(
+        self, execution: Execution, real: FrameType, plan: Plan, before: int, at: int
+    ) -> None:
+        """Tell the moment before an instruction, by what the last one did or by looking."""
+        execution.frame.ip = at
+        with self._walks.telling:
+            if (
+                execution.exact
+                and (at == before + 1 or at == plan.targets[before])
+                and not self._recorder.judge.alert
+                and (operations := plan.effects[before]) is not None
+                and self._follow(execution, real, operations, plan.names[before], plan.blocks[at])
+            ):
+                return
+            self._look(execution, real, plan, at)
 
     def _arrive(self, real: FrameType, code: CodeType, offset: int) -> Execution | None:
         """A frame's first instruction, or the first that we hear of."""

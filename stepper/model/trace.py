@@ -94,6 +94,10 @@ class Dependence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of any value or node that was recorded."""
 
 
+BY_HAND = " by hand"
+"""What the name of a walk ends with that the user asked for."""
+
+
 class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     """A walk: everything that happened to compile one frame once (one compile id, one or more
     attempts), or in another phase of a call's life (one attempt)."""
@@ -136,6 +140,11 @@ class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     code led to."""
     dependence: Dependence | None = None
     """None: it made no entry, or its engine cannot tell."""
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether the user asked for it at a stop: it is no part of the program's life."""
+        return self.name.endswith(BY_HAND)
 
 
 class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 import msgspec
 
 from stepper.model.cache import CacheError
-from stepper.model.trace import FrameState, Phase, State, Translation
+from stepper.model.trace import BY_HAND, FrameState, Phase, State, Translation
 from stepper.model.value import TensorMeta, Value, ValueId
 from stepper.recording.reader import Recording
 
@@ -88,7 +88,7 @@ def recorded_call(recording: Recording, moment: int) -> RecordedCall:
     found = _Arguments(states)
     found.read(translation, _nodes(recording, translation))
     return RecordedCall(
-        translation.name.removesuffix(" by hand"),
+        translation.name.removesuffix(BY_HAND),
         found.arguments,
         found.lost,
         tuple(found.random),

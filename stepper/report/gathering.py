@@ -98,7 +98,7 @@ def _totals(
     frames = compilations(recording)
     again = recompilations(recording)
     refused = sum(bool(each.limit) for each in again)
-    phases = [item.phase for item in recording.translations()]
+    phases = [item.phase for item in recording.translations() if not item.by_hand]
     outcomes = [item.outcome for item in frames]
     return contents.Totals(
         frames=len(frames),

@@ -329,3 +329,44 @@ def test_a_callback_that_nobody_wrapped_learns_no_stack() -> None:
         monitoring.register_callback(TOOL, monitoring.events.INSTRUCTION, None)
         monitoring.free_tool_id(TOOL)
     assert set(stacks) == {None}
+
+
+def test_a_callee_is_exchanged_right_before_its_call() -> None:
+    class Gone:
+        pass
+
+    def call(function: Callable[[int], object], argument: int) -> object:
+        return function(argument)
+
+    def made_for(value: object) -> Callable[[int], object]:
+        return lambda argument: (value, argument)
+
+    exchanged = []
+
+    def event(frame: types.FrameType, offset: int) -> None:
+        if dis.opname[frame.f_code.co_code[offset]] == "CALL" and frame.f_code is call.__code__:
+            stack = _C.value_stack(frame) or []
+            at = next(at for at, value in enumerate(stack) if type(value) is types.FunctionType)
+            exchanged.append(_C.put_on_stack(frame, at, lambda argument: argument + 1))
+
+    gone = Gone()
+    ended = weakref.ref(gone)
+    function = made_for(gone)
+    with every_instruction(call, event):
+        assert call(function, 4) == 5
+    assert exchanged == [function]
+    exchanged.clear()
+    del gone, function
+    assert ended() is None  # no reference was lost or won
+
+
+def test_nothing_is_put_where_no_value_is_known_to_be() -> None:
+    def stand() -> types.FrameType:
+        return sys._getframe()
+
+    frame = stand()  # it has returned
+    for index in (-1, 0, 1):
+        with pytest.raises(ValueError, match="no value is known"):
+            _C.put_on_stack(frame, index, None)
+    with pytest.raises(TypeError):
+        _C.put_on_stack(None, 0, None)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from stepper.engines.dynamo.cache import BOOK, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.calling import call, uncompiled
 from stepper.engines.dynamo.choices import CHOICES
+from stepper.engines.dynamo.resumed import ResumedCalls, TellLookup
 from stepper.engines.dynamo.witnesses import find_witness
 from stepper.model.cache import (
     CacheCheck,
@@ -29,21 +30,24 @@ from stepper.model.cache import (
 )
 
 Standing = Callable[[CodeType], dict[str, Any] | None]
-Following = Callable[[CodeType, CodeType, str, Callable[[], str]], str]
+Following = Callable[[CodeType, CodeType, str, Callable[[], str], ResumedCalls], str]
 
 
 class DynamoCache:
     """Answers for the cache of the `torch._dynamo` that is installed."""
 
-    def __init__(self, standing: Standing, following: Following) -> None:
+    def __init__(self, standing: Standing, following: Following, tell_lookup: TellLookup) -> None:
         """
         Args:
             standing: the locals of the call of a code, if the program stands at one.
             following: calls something that runs a code and has that recorded; asked with the code,
-                the code that it was made of, the compile id, and what to call.
+                the code that it was made of, the compile id, what to call, and who answers for
+                resume functions.
+            tell_lookup: records a lookup that is made by hand.
         """
         self._standing = standing
         self._following = following
+        self._tell_lookup = tell_lookup
 
     def listing(self, function: str) -> CacheListing:
         """See `Cache.listing`."""
@@ -87,8 +91,10 @@ class DynamoCache:
         def stepped() -> str:
             # In a callback of the interpreter's the compiler is at rest. To follow what runs there
             # would wake it up, too.
+            resumed = ResumedCalls(known.facts.backend, self._tell_lookup)
             with uncompiled(), same_random_numbers():
-                return self._following(code, original, known.facts.compile_id, run)
+                text = self._following(code, original, known.facts.compile_id, run, resumed)
+            return f"{text}{resumed.remark}"
 
         beware = f"beware: {', '.join(shared)} could not be copied, and is used" if shared else ""
         return beware, stepped

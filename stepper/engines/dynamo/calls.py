@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from types import CodeType
 
 from stepper._C import stack_depth
+from stepper.debuggee.effects import taken_by_call
 
 _GRAPH = re.compile(r"__compiled_fn_")
 _RESUME = re.compile(r"__resume_at_|torch_dynamo_resume_in_")
@@ -48,7 +49,7 @@ def callees(code: CodeType, listed: Sequence[dis.Instruction]) -> dict[int, str]
         del stack[depth:]
         stack += [None] * (depth - len(stack))
         if opname.startswith("CALL"):
-            taken = _taken(instruction)
+            taken = taken_by_call(instruction)
             callee = next(filter(None, stack[max(0, depth - taken) : depth]), None)
             if callee is not None:
                 found[index] = callee
@@ -65,19 +66,6 @@ def callees(code: CodeType, listed: Sequence[dis.Instruction]) -> dict[int, str]
             stack += [None] * (after - len(stack))
         following = after > depth or any(stack)
     return found
-
-
-def _taken(instruction: dis.Instruction) -> int:
-    """How many values a call takes, with the callee and what stands beside it."""
-    argument = instruction.arg or 0
-    match instruction.opname:
-        case "CALL":
-            return argument + 2
-        case "CALL_KW":
-            return argument + 3
-        case "CALL_FUNCTION_EX":
-            return 3 + (argument & 1)
-    return 0  # an intrinsic
 
 
 def _move(stack: list[Slot], instruction: dis.Instruction, after: int) -> None:

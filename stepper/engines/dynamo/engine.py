@@ -85,7 +85,9 @@ class DynamoEngine:
         self._lookups = LookupWatcher(self._codes, _program_stack)
         self._executions = ExecutionWatcher(self._codes, _program_stack, self.break_down)
         self._entries = CacheWatcher(lambda: bool(self._contexts))
-        self.cache = DynamoCache(self._entries.call_of, self._executions.by_hand)
+        self.cache = DynamoCache(
+            self._entries.call_of, self._executions.by_hand, self._lookups.by_hand
+        )
 
     # --- the face
 

@@ -10,6 +10,7 @@ them: they are marked so that it leaves them, and all that they call, alone.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import re
 import sys
@@ -30,8 +31,9 @@ from stepper.engines.dynamo import bytecode, values, versions
 from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.graphs import compiled_names
 from stepper.engines.dynamo.hits import leave_alone
+from stepper.engines.dynamo.resumed import ResumedCalls
 from stepper.model.program import Code, Instruction, PythonFrame
-from stepper.model.trace import EventKind, Phase
+from stepper.model.trace import BY_HAND, EventKind, Phase
 
 _NODE_LINE = re.compile(r"\s+(?:(?P<name>\w+)\s*(?::[^=]*)?=|(?P<returns>return\b))")
 _CLEARED = re.compile(r";\s+\w+(?: = \w+)* = None.*$")
@@ -58,8 +60,8 @@ class ExecutionWatcher:
         self._programs: dict[int, tuple[weakref.ref[CodeType], Program]] = {}
         self._graphs: dict[int, tuple[weakref.ref[CodeType], Graph]] = {}
         self._hears_runs = False
-        self._by_hand: tuple[int, int] | None = None
-        """The thread that runs a code by hand, and the code's address."""
+        self._by_hand: tuple[int, ResumedCalls] | None = None
+        """The thread that runs an entry's code by hand, and who answers for what that calls."""
 
     def install(self, recorder: Recorder) -> None:
         """Begin, with what was compiled before if executions are recorded."""
@@ -113,10 +115,15 @@ class ExecutionWatcher:
         return Phase.EXECUTE in recorder.walks.asked or EventKind.EXECUTE in recorder.judge.wanted
 
     def by_hand(
-        self, code: CodeType, original: CodeType, compile_id: str, run: Callable[[], T]
+        self,
+        code: CodeType,
+        original: CodeType,
+        compile_id: str,
+        run: Callable[[], T],
+        resumed: ResumedCalls,
     ) -> T:
         """Call `run`, which runs a code once, and have that followed, whether or not executions are
-        to be recorded.
+        to be recorded. `resumed` answers for the resume functions that it calls.
 
         Raises:
             CacheError: somebody else follows code here.
@@ -125,10 +132,8 @@ class ExecutionWatcher:
         if self._events is None:
             self._events = self._make_events()
         events, before = self._events, self._by_hand
-        known = self._programs.get(id(code))
-        if known is None or known[0]() is not code:
-            self._watch(code, original, compile_id)
-        self._by_hand = (get_ident(), id(code))
+        self._watch_once(code, original, compile_id)
+        self._by_hand = (get_ident(), resumed)
         try:
             return events.run(run)
         finally:
@@ -136,6 +141,11 @@ class ExecutionWatcher:
             if alone:
                 self._stop_following()
                 self.begin_if_wanted()
+
+    def _watch_once(self, code: CodeType, original: CodeType, compile_id: str) -> None:
+        known = self._programs.get(id(code))
+        if known is None or known[0]() is not code:
+            self._watch(code, original, compile_id)
 
     def _make_events(self) -> Events:
         return make_events(Executions(self._recorder, self), leave_alone, self._notice)
@@ -193,9 +203,35 @@ class ExecutionWatcher:
             return None
         for name in compiled_names(code):
             self._know_graph(name, dict.get(frame.f_globals, name))
-        if self._by_hand == (get_ident(), id(code)):
-            return known[1]._replace(name=f"{known[1].name} by hand")
+        if self.exchanges:
+            return known[1]._replace(name=f"{known[1].name}{BY_HAND}")
         return known[1]
+
+    @property
+    def exchanges(self) -> bool:
+        """See `Knowledge.exchanges`."""
+        return self._by_hand is not None and self._by_hand[0] == get_ident()
+
+    def instead(self, callee: object) -> Callable[..., object] | None:
+        """See `Knowledge.instead`."""
+        if self._by_hand is None or type(callee) is not FunctionType:
+            return None
+        if not bytecode.resumed_function(callee.__code__):
+            return None
+        return functools.partial(self._resume, self._by_hand[1], callee)
+
+    def _resume(
+        self, resumed: ResumedCalls, function: FunctionType, /, *args: Any, **kwargs: Any
+    ) -> object:
+        served = None
+        try:
+            served = resumed.serve(function, args, kwargs)
+            if served is not None:
+                original = function.__code__
+                self._watch_once(served.function.__code__, original, served.compile_id)
+        except Exception as error:
+            self.break_down(error)
+        return (function if served is None else served.function)(*args, **kwargs)
 
     def graph(self, code: CodeType) -> Graph | None:
         """See `Knowledge.graph`."""

@@ -61,9 +61,10 @@ from stepper.engines.dynamo.quiet import Loud, Missing, Quiet, words
 from stepper.engines.dynamo.values import describe
 from stepper.model.cache import Verdict
 from stepper.model.program import PythonFrame
-from stepper.model.trace import EventKind, Outcome, Phase
+from stepper.model.trace import BY_HAND, EventKind, Outcome, Phase
 
 _EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
+_BY_HAND_ALONE = "stepped by hand, so nothing is compiled and it runs as it is"
 _GUARDED_BY_IDENTITY = frozenset({"ID_MATCH"})
 
 Stack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
@@ -81,6 +82,8 @@ class _Call(NamedTuple):
     python_stack: tuple[PythonFrame, ...]
     choice: Choice | None = None
     """Of a miss: what becomes of the call."""
+    by_hand: bool = False
+    """Whether the user makes it at a stop: then nothing of it is an event of the program's."""
 
 
 class LookupWatcher:
@@ -240,6 +243,19 @@ class LookupWatcher:
             text = f"{code.co_qualname}: {why}; the cache was not looked at"
             self._recorder.occurred(EventKind.SKIP, text, None, Subject(name=code.co_qualname))
 
+    def by_hand(
+        self,
+        code: CodeType,
+        f_locals: dict[str, Any],
+        f_globals: dict[str, Any],
+        winner: CodeType | None,
+        caller: FrameType | None,
+    ) -> None:
+        """Tell a lookup that was made by hand, in which the entry of that code has won."""
+        stack = self._program_stack(caller)
+        call = _Call(code, f_locals, f_globals, None, winner, stack, by_hand=True)
+        self._tell(call, "" if winner is not None else _BY_HAND_ALONE)
+
     # -- what is told ------------------------------------------------------------------------
 
     def _tell(self, call: _Call, unserved: str = "") -> None:
@@ -259,7 +275,7 @@ class LookupWatcher:
         walk = self._recorder.begin_walk(
             Phase.LOOKUP,
             code,
-            name=call.code.co_qualname,
+            name=f"{call.code.co_qualname}{BY_HAND}" if call.by_hand else call.code.co_qualname,
             thread=thread_name(),
             python_stack=call.python_stack,
             resume_of=bytecode.resumed_function(call.code),
@@ -312,7 +328,7 @@ class LookupWatcher:
         if winner is not None:
             summary = f"{winner.candidate.label}, {executed} guards run"
             walk.moment(frame, end.index, locals=entry_told({"entry": summary}) | arguments)
-            walk.occurred(EventKind.HIT, f"{call.code.co_qualname}: {summary}")
+            _occurred(walk, call, EventKind.HIT, f"{call.code.co_qualname}: {summary}")
             self._learn_names(winner.candidate.names, winner.candidate.wrapper, quiet)
             walk.leave(frame)
             walk.end(Outcome.HIT, summary)
@@ -321,12 +337,13 @@ class LookupWatcher:
             if unserved:
                 why = f"{unserved}; {why}"
             walk.moment(frame, end.index, locals=entry_told({"because": why}) | arguments)
+            subject = Subject(name=call.code.co_qualname)
             if unserved:
                 text = f"{call.code.co_qualname}: {unserved}"
-                walk.occurred(EventKind.SKIP, text, subject=Subject(name=call.code.co_qualname))
+                _occurred(walk, call, EventKind.SKIP, text, subject)
             elif reasons:
                 text = f"{call.code.co_qualname}: {why}"
-                walk.occurred(EventKind.MISS, text, subject=Subject(name=call.code.co_qualname))
+                _occurred(walk, call, EventKind.MISS, text, subject)
             if call.choice is not None and call.choice.told:
                 why = f"{why}; the user chose: {call.choice.told}"
             walk.leave(frame)
@@ -358,10 +375,12 @@ class LookupWatcher:
         self, walk: Walk, call: _Call, tried: Tried, kind: str, source: str, text: str
     ) -> None:
         label = tried.candidate.label
-        walk.occurred(
+        _occurred(
+            walk,
+            call,
             EventKind.GUARD_FAIL,
             f"{' '.join(filter(None, (kind, source)))} of {label}: {text}",
-            subject=Subject(kind=kind, source=source, name=call.code.co_qualname),
+            Subject(kind=kind, source=source, name=call.code.co_qualname),
         )
 
     def _learn_names(self, names: dict[Any, str], wrapper: Any, quiet: Quiet) -> None:
@@ -377,6 +396,13 @@ class LookupWatcher:
                     names[key_of(check.row)] = words(quiet.reach(check.row.source))
                 except (Missing, Loud):
                     continue
+
+
+def _occurred(
+    walk: Walk, call: _Call, kind: EventKind, text: str, subject: Subject | None = None
+) -> None:
+    if not call.by_hand:
+        walk.occurred(kind, text, subject=subject)
 
 
 def _caller(above: int) -> FrameType | None:
