@@ -235,6 +235,11 @@ def print_(shell: Shell, argument: str) -> None:
 
     The names are `stack`, `locals`, `inst`, `graph`, `guards` and `tx`. Where nothing can be
     evaluated (in the past, in a recording), a value path is shown as recorded, as by `v`.
+
+    A statement is run there, too (`flags.clear(); n = 2`). The recording notes each one as an
+    `intervention`, and with it a call that returns nothing (`model.zero_grad()`) or that works in
+    place by its name (`x.add_(1)`), since both are made for what they do. An expression that gives
+    a value is not noted: mostly it only looks.
     """
     if not argument:
         raise CommandError("print what? p EXPRESSION")

@@ -36,7 +36,7 @@ from stepper.debuggee.breakpoints import BreakpointTable, Hit
 from stepper.debuggee.cache_requests import answer, intervention, prepare
 from stepper.debuggee.channel import Channel
 from stepper.debuggee.engine import Cache, Engine, Subject
-from stepper.debuggee.evaluator import describe_exception, evaluate
+from stepper.debuggee.evaluator import describe_exception, evaluate, shorten
 from stepper.debuggee.program_names import ProgramNames, program_frame
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.cache import CacheError
@@ -59,6 +59,8 @@ from stepper.model.program import Code
 from stepper.model.stepping import Goal, Motion, Place
 from stepper.model.trace import EventKind, MomentId
 
+_NOTED_LENGTH = 200
+"""Characters of what was run at a stop that the recording notes."""
 _SPARE_RECURSION = 400
 """Calls that serving at a stop may need where the program itself has none left."""
 
@@ -369,11 +371,16 @@ class Controller:
                     self._engine.wishes_changed()
             case _:
                 response = answer(self._cache, request, stands=True)
-                if (done := intervention(request, response)) and self._ledger is not None:
-                    self._ledger.occurred(EventKind.INTERVENTION, done, None)
-                    self._ledger.commit()
+                if done := intervention(request, response):
+                    self._intervened(done)
                 self._send(response)
         return True
+
+    def _intervened(self, what: str) -> None:
+        """Note that from here on the run is not what it would have been."""
+        if self._ledger is not None:
+            self._ledger.occurred(EventKind.INTERVENTION, what, None)
+            self._ledger.commit()
 
     @staticmethod
     def _end_program() -> bool:
@@ -440,6 +447,9 @@ class Controller:
         scratch = self._scratch
         namespace = ProgramNames({**names, **scratch}, program_frame(self._engine.is_program))
         outcome = evaluate(expression, namespace)
+        if outcome.acted:
+            told = shorten(" ".join(expression.split()), _NOTED_LENGTH)
+            self._intervened(f"`{told}` was run at the stop")
         # What statements have assigned lasts until the program runs on.
         scratch.update(
             (name, value)

@@ -14,6 +14,7 @@ its handler is ours only while the evaluation lasts.
 from __future__ import annotations
 
 import _thread
+import ast
 import ctypes
 import io
 import os
@@ -46,6 +47,9 @@ class Evaluation(msgspec.Struct, frozen=True):
     """What was written to stdout and stderr meanwhile."""
     truth: bool = False
     """The value's truth, when it was asked for."""
+    acted: bool = False
+    """It was run for what it does, not for its value: a statement, however it ended, or a call
+    that returned nothing or whose name says that it works in place (`add_`)."""
 
 
 class Timeout(Exception):
@@ -69,17 +73,18 @@ def evaluate(
     the expression; a Ctrl-C meanwhile interrupts only the expression.
     """
     capture = _Capture()
+    run = _Run(source, namespace, condition)
     try:
         with capture:
-            ok, text, truth = bounded(lambda: _run(source, namespace, condition), seconds)
-            return Evaluation(ok, text, capture.text(), truth)
+            ok, text, truth = bounded(run, seconds)
+            return Evaluation(ok, text, capture.text(), truth, run.acted)
     except Timeout:
         text = f"interrupted after {seconds:g} s: evaluating, or showing the result, took too long"
     except KeyboardInterrupt:
         text = "interrupted by Ctrl-C"
     except Exception as error:  # of our own making, e.g. no thread can be started
         text = f"nothing can be evaluated here: {describe_exception(error)}"
-    return Evaluation(False, text, capture.text())
+    return Evaluation(False, text, capture.text(), acted=run.acted)
 
 
 def caught(run: Callable[[], T], seconds: float) -> tuple[T, str]:
@@ -94,23 +99,49 @@ def caught(run: Callable[[], T], seconds: float) -> tuple[T, str]:
     return result, capture.text()
 
 
-def _run(source: str, namespace: dict[str, object], condition: bool) -> tuple[bool, str, bool]:
-    source = source.strip()
-    namespace.setdefault("__builtins__", __builtins__)
-    try:
+class _Run:
+    """Runs a source once; says whether it was OK, its text and its truth."""
+
+    def __init__(self, source: str, namespace: dict[str, object], condition: bool) -> None:
+        self._source = source.strip()
+        self._namespace = namespace
+        self._condition = condition
+        self.acted = False
+
+    def __call__(self) -> tuple[bool, str, bool]:
+        namespace = self._namespace
+        namespace.setdefault("__builtins__", __builtins__)
         try:
-            code = compile(source, "<evaluate>", "eval")
-        except SyntaxError:
-            exec(compile(source, "<evaluate>", "exec"), namespace)
-            return True, "", False
-        value: object = eval(code, namespace)
-        if condition:
-            return True, "", bool(value)
-        return True, shorten(repr(value)), False
-    except (_Interrupted, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # also SystemExit: evaluating does not end the program
-        return False, describe_exception(error), False
+            try:
+                tree = ast.parse(self._source, "<evaluate>", "eval")
+            except SyntaxError:
+                code = compile(self._source, "<evaluate>", "exec")
+                self.acted = True
+                exec(code, namespace)
+                return True, "", False
+            value: object = eval(compile(tree, "<evaluate>", "eval"), namespace)
+            self.acted = _acts(tree.body, value)
+            if self._condition:
+                return True, "", bool(value)
+            return True, shorten(repr(value)), False
+        except (_Interrupted, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # also SystemExit: evaluating does not end the program
+            return False, describe_exception(error), False
+
+
+def _acts(expression: ast.expr, value: object) -> bool:
+    """Whether an expression was plainly called for what it does. Most that change something give a
+    value as well; they cannot be told from those that only look."""
+    match expression:
+        case ast.Call(func=ast.Name(id="print")):
+            return False
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return value is None or (name.endswith("_") and not name.endswith("__"))
+        case ast.Call():
+            return value is None
+        case _:
+            return False
 
 
 def describe_exception(error: BaseException) -> str:

@@ -54,6 +54,7 @@ def fail() -> None:
 
 NAMES: dict[str, Any] = {
     "sleeps": Sleeps(), "spins": Spins(), "fail": fail, "shapeless": Shapeless(), "x": 20,
+    "names": ["a"], "add_": lambda x: x + 1,
 }  # fmt: skip
 
 
@@ -62,13 +63,19 @@ NAMES: dict[str, Any] = {
     [
         ("x + 1", Evaluation(True, "21")),
         (" x ", Evaluation(True, "20")),
-        ("y = x", Evaluation(True, "")),
+        ("y = x", Evaluation(True, "", acted=True)),
         ("shapeless", Evaluation(True, "Shapeless()")),
-        ("print('a'); print('b')", Evaluation(True, "", "a\nb\n")),
+        ("print('a'); print('b')", Evaluation(True, "", "a\nb\n", acted=True)),
         ("1 / 0", Evaluation(False, "ZeroDivisionError: division by zero")),
         ("fail()", Evaluation(False, "Unspeakable (its message cannot be shown: ValueError)")),
-        ("raise SystemExit(3)", Evaluation(False, "SystemExit: 3")),
-        ("raise KeyboardInterrupt", Evaluation(False, "interrupted by Ctrl-C")),
+        ("raise SystemExit(3)", Evaluation(False, "SystemExit: 3", acted=True)),
+        ("raise KeyboardInterrupt", Evaluation(False, "interrupted by Ctrl-C", acted=True)),
+        ("names.sort()", Evaluation(True, "None", acted=True)),
+        ("(lambda: None)()", Evaluation(True, "None", acted=True)),
+        ("add_(1)", Evaluation(True, "2", acted=True)),
+        ("print('a')", Evaluation(True, "None", "a\n")),
+        ("names.index('a')", Evaluation(True, "0")),
+        ("del nothing", Evaluation(False, "NameError: name 'nothing' is not defined", acted=True)),
         ("input()", Evaluation(False, "EOFError: EOF when reading a line")),
         ("__import__('sys').stderr.write('e') and 0", Evaluation(True, "0", "e")),
     ],

@@ -28,6 +28,7 @@ from stepper.model.control import (
     Terminate,
 )
 from stepper.model.stepping import Motion
+from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 
 from .harness import Program, until
@@ -371,3 +372,19 @@ def test_fork_in_the_midst_of_a_session(debug: Debug, tmp_path: Path) -> None:
     assert program.finish() == OUTPUT
     with contextlib.closing(sqlite3.connect(program.recording)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_what_is_run_at_a_stop_is_noted_and_what_only_looks_is_not(debug: Debug) -> None:
+    program = debug(PROGRAM, stop_at_entry=True)
+    stop = program.stopped()
+    for expression in ("len(stack)", "kept = []", "kept.append(\n    1)", "kept[0]", "del gone"):
+        evaluate(program, expression)
+    recording = Recording.open(program.recording)
+    noted = recording.events(kinds=(EventKind.INTERVENTION,))
+    recording.close()
+    assert [event.text for event in noted] == [
+        "`kept = []` was run at the stop",
+        "`kept.append( 1)` was run at the stop",
+        "`del gone` was run at the stop",
+    ]
+    assert {event.moment for event in noted} == {stop.moment}
