@@ -6,7 +6,8 @@
 
 PyObject *str_source, *str_mutation_type, *str_cache, *str_vt, *str_items, *str_index,
     *str_name, *str_kind, *str_special, *str_mutability, *str_words, *str_attributes,
-    *str_source_text, *str_realized, *str_value, *str_key_text;
+    *str_source_text, *str_realized, *str_value, *str_value_type, *str_key_text, *str_tensor,
+    *str_proxy, *str_node;
 
 static const struct {
     PyObject **place;
@@ -20,6 +21,8 @@ static const struct {
     {&str_words, "words"},           {&str_attributes, "attributes"},
     {&str_source_text, "source_text"}, {&str_realized, "realized"},
     {&str_value, "value"},           {&str_key_text, "key_text"},
+    {&str_value_type, "value_type"}, {&str_tensor, "tensor"},
+    {&str_proxy, "proxy"},           {&str_node, "node"},
 };
 
 /* Fields that may say what a tracker stands for. */
@@ -35,9 +38,9 @@ static const char *const kept_names[] = {"annotations", "dict_vt"};
 /* --- small parts */
 
 PyObject *
-field(PyObject *fields, PyObject *name)
+field(PyObject *tracker, PyObject *name)
 {
-    PyObject *found = PyDict_GetItemWithError(fields, name);
+    PyObject *found = stepper_field(tracker, name);
     return found == Py_None ? NULL : found;
 }
 
@@ -58,9 +61,9 @@ answer_of(Facts *self, PyObject *known, PyObject *question, PyTypeObject *type)
 }
 
 int
-pack_source(Facts *self, Buffer *out, PyObject *fields)
+pack_source(Facts *self, Buffer *out, PyObject *tracker)
 {
-    PyObject *source = field(fields, str_source);
+    PyObject *source = field(tracker, str_source);
     if (source == NULL) {
         return pack_head(out, 0xa0, 0, 0);
     }
@@ -104,13 +107,24 @@ is_kept(PyObject *name)
 }
 
 void
-add_named(Facts *self, Children *children, PyObject *all, Py_ssize_t limit, int of_fields)
+add_fields(Facts *self, Children *children, PyObject *tracker)
 {
     PyObject *name, *value;
     Py_ssize_t position = 0;
-    while (limit-- > 0 && PyDict_Next(all, &position, &name, &value)) {
-        if (PyType_IsSubtype(Py_TYPE(value), self->base)
-            && !(of_fields && is_kept(name))) {
+    while (stepper_next_field(tracker, &position, &name, &value)) {
+        if (PyType_IsSubtype(Py_TYPE(value), self->base) && !is_kept(name)) {
+            add_child(children, name, 0, value);
+        }
+    }
+}
+
+void
+add_attributes(Facts *self, Children *children, PyObject *attributes)
+{
+    PyObject *name, *value;
+    Py_ssize_t position = 0, limit = MAX_ITEMS;
+    while (limit-- > 0 && PyDict_Next(attributes, &position, &name, &value)) {
+        if (PyType_IsSubtype(Py_TYPE(value), self->base)) {
             add_child(children, name, 0, value);
         }
     }
@@ -187,13 +201,11 @@ key_label(Facts *self, PyObject *key)
     else {
         PyObject *kind = answer_of(self, self->kinds, str_kind, Py_TYPE(tracker));
         if (kind != NULL && PyLong_AsLong(PyTuple_GET_ITEM(kind, 0)) == CONSTANT) {
-            PyObject *fields = stepper_fields(tracker);
-            PyObject *value = fields == NULL ? NULL : field(fields, str_value);
+            PyObject *value = field(tracker, str_value);
             if (value != NULL && PyUnicode_CheckExact(value)
                 && PyUnicode_GET_LENGTH(value) <= MAX_TEXT) {
                 label = PyUnicode_FromFormat("[%R]", value);
             }
-            Py_XDECREF(fields);
         }
         Py_DECREF(tracker);
     }

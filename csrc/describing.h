@@ -8,7 +8,7 @@
 #include "pack.h"
 
 /* stepper.debuggee.faces.Recipe */
-enum { SPECIAL = 0, NAMED = 1, SEQUENCE = 2, LAZY = 3, CONSTANT = 4, MAPPING = 5 };
+enum { SPECIAL = 0, NAMED = 1, SEQUENCE = 2, LAZY = 3, CONSTANT = 4, MAPPING = 5, TENSOR = 6 };
 enum { MAX_ITEMS = 100 };   /* stepper.debuggee.faces.MAX_ITEMS */
 enum { MAX_TEXT = 200 };    /* stepper.engines.common.words.MAX_TEXT */
 
@@ -21,6 +21,8 @@ typedef struct {
     Buffer scratch;       /* one that is being made */
     Bodies bodies;
     PyObject *realized;   /* the engine's: not empty, some lazies are to be shown as before */
+    PyObject *lazies;     /* address of a lazy's cache -> weak reference to the lazy */
+    PyObject *tensors;    /* a tensor's properties -> (type name, text, packed TensorMeta) */
 } Facts;
 
 typedef struct {
@@ -39,33 +41,50 @@ typedef struct {
 /* The names of fields and of the engine's functions, interned. */
 extern PyObject *str_source, *str_mutation_type, *str_cache, *str_vt, *str_items, *str_index,
     *str_name, *str_kind, *str_special, *str_mutability, *str_words, *str_attributes,
-    *str_source_text, *str_realized, *str_value, *str_key_text;
+    *str_source_text, *str_realized, *str_value, *str_value_type, *str_key_text, *str_tensor,
+    *str_proxy, *str_node;
 /* Fields that may say what a tracker stands for. */
 enum { TELLING = 8 };
 extern PyObject *telling[TELLING];
 
 /* children.c. */
 int describing_init(void);
-/* A borrowed field, or NULL where it is missing or None. The names are all exact strings. */
-PyObject *field(PyObject *fields, PyObject *name);
+/* A tracker's field, borrowed, or NULL where it is missing or None. */
+PyObject *field(PyObject *tracker, PyObject *name);
 /* What the engine answered about a class, asked once. Borrowed. */
 PyObject *answer_of(Facts *self, PyObject *known, PyObject *question, PyTypeObject *type);
-int pack_source(Facts *self, Buffer *out, PyObject *fields);
+int pack_source(Facts *self, Buffer *out, PyObject *tracker);
 void add_child(Children *children, PyObject *label, Py_ssize_t index, PyObject *tracker);
 void release_children(Children *children);
-/* The trackers among attributes or fields. */
-void add_named(Facts *self, Children *children, PyObject *all, Py_ssize_t limit, int of_fields);
+/* The trackers among a tracker's fields. */
+void add_fields(Facts *self, Children *children, PyObject *tracker);
+/* The trackers among attributes. */
+void add_attributes(Facts *self, Children *children, PyObject *attributes);
 /* The trackers among the values of a mapping, under its keys. */
 int add_items(Facts *self, Children *children, PyObject *items);
 int number_children(Children *children, Numbering numbering, void *context);
 int pack_children(Buffer *out, Children *children);
 
 /* kinds.c. */
-uint32_t describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kind,
-                          int recipe, Numbering numbering, void *context);
-/* Whether it is a constant of a kind that is most of them, whose repr is short and runs nothing. */
-int is_common(PyObject *fields);
-uint32_t describe_constant(Facts *self, PyObject *fields, PyObject *kind);
+uint32_t describe_plainly(Facts *self, PyObject *tracker, PyObject *kind, int recipe,
+                          Numbering numbering, void *context);
+/* Whether it is of a kind that is most constants, whose repr is short and runs nothing. */
+int is_common(PyObject *value);
+uint32_t describe_constant(Facts *self, PyObject *tracker, PyObject *kind);
+/* How changes of the tracker are told, in words (borrowed), and its pending attributes (new), or
+   NULL. -1 with an exception; `*words` is NULL for what cannot change. */
+int mutability_of(Facts *self, PyObject *tracker, PyObject **words, PyObject **attributes);
+int pack_mutability(Buffer *out, PyObject *words);
+
+/* compiler_kinds.c: 0 with `*id` 0 is the engine's to describe. */
+int compiler_kinds_init(void);
+int describe_tensor(Facts *self, PyObject *tracker, PyObject *kind, uint32_t *id);
+int describe_lazy(Facts *self, PyObject *tracker, PyObject *kind, PyObject *cache, uint32_t *id);
+
+/* The buffer that serves one description after the other; another one for whoever comes here while
+   it is in use, since a source can run Python when it is asked for its name. */
+Buffer take_scratch(Facts *self);
+void give_scratch(Facts *self, Buffer *out);
 
 /* facts.c: the id of a description, which is stored when it is new. */
 uint32_t id_of_packed(Facts *self, const Buffer *out, Children *children);

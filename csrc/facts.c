@@ -11,6 +11,8 @@
 
 #include "fields.h"
 
+#include <structmember.h>
+
 /* --- the ids */
 
 uint32_t
@@ -31,10 +33,15 @@ id_of_packed(Facts *self, const Buffer *out, Children *children)
 
 /* The engine's own answer: an id, or None: it has nothing special to say. */
 static int
-ask_engine(Facts *self, PyObject *tracker, PyObject *fields, PyObject *number, uint32_t *id)
+ask_engine(Facts *self, PyObject *tracker, PyObject *number, uint32_t *id)
 {
+    PyObject *fields = stepper_fields(tracker);
+    if (fields == NULL) {
+        return -1;
+    }
     PyObject *arguments[] = {self->engine, tracker, fields, number};
     PyObject *answer = PyObject_VectorcallMethod(str_special, arguments, 4, NULL);
+    Py_DECREF(fields);
     if (answer == NULL) {
         return -1;
     }
@@ -50,36 +57,41 @@ describe_held(Facts *self, PyObject *tracker, Numbering numbering, void *context
     if (kind == NULL) {
         return 0;
     }
-    PyObject *fields = stepper_fields(tracker);
-    if (fields == NULL) {
-        return 0;
-    }
     long recipe = PyLong_AsLong(PyTuple_GET_ITEM(kind, 0));
     uint32_t id = 0;
     int done = 0;
-    if (recipe == LAZY) {
-        PyObject *cache = field(fields, str_cache);
+    if (recipe == LAZY && PyDict_GET_SIZE(self->realized) == 0) {
+        PyObject *cache = Py_XNewRef(field(tracker, str_cache));
         PyObject *inner = cache == NULL ? NULL : PyObject_GenericGetAttr(cache, str_vt);
-        if (inner != NULL && inner != Py_None && PyDict_GET_SIZE(self->realized) == 0) {
-            Py_DECREF(fields);
+        if (inner == Py_None) {
+            done = describe_lazy(self, tracker, kind, cache, &id);
+        }
+        else if (inner != NULL) {
             id = describe_held(self, inner, numbering, context, number);
-            Py_DECREF(inner);
-            return id;
+            done = id == 0 ? -1 : 0;
+        }
+        else {
+            PyErr_Clear();
         }
         Py_XDECREF(inner);
-        PyErr_Clear();
+        Py_XDECREF(cache);
     }
-    PyObject *items = recipe == MAPPING ? field(fields, str_items) : NULL;
-    if (recipe == SPECIAL || recipe == LAZY || (recipe == CONSTANT && !is_common(fields))
-        || (items != NULL && PyDict_Check(items) && !PyDict_CheckExact(items))) {
-        done = ask_engine(self, tracker, fields, number, &id);
+    else if (recipe == TENSOR) {
+        done = describe_tensor(self, tracker, kind, &id);
+    }
+    PyObject *items = recipe == MAPPING ? field(tracker, str_items) : NULL;
+    int common = recipe == CONSTANT && field(tracker, str_mutation_type) == NULL
+                 && is_common(stepper_field(tracker, str_value));
+    if (done == 0 && id == 0
+        && (recipe == SPECIAL || recipe == LAZY || recipe == TENSOR
+            || (recipe == CONSTANT && !common)
+            || (items != NULL && PyDict_Check(items) && !PyDict_CheckExact(items)))) {
+        done = ask_engine(self, tracker, number, &id);
     }
     if (done == 0 && id == 0) {
-        id = recipe == CONSTANT
-                 ? describe_constant(self, fields, kind)
-                 : describe_plainly(self, tracker, fields, kind, (int)recipe, numbering, context);
+        id = common ? describe_constant(self, tracker, kind)
+                    : describe_plainly(self, tracker, kind, (int)recipe, numbering, context);
     }
-    Py_DECREF(fields);
     return id;
 }
 
@@ -193,8 +205,11 @@ facts_init(Facts *self, PyObject *args, PyObject *kwargs)
     self->realized = realized;
     self->engine = Py_NewRef(engine);
     self->base = (PyTypeObject *)Py_NewRef(base);
-    return (self->kinds = PyDict_New()) == NULL || (self->mutability = PyDict_New()) == NULL ? -1
-                                                                                             : 0;
+    return (self->kinds = PyDict_New()) == NULL || (self->mutability = PyDict_New()) == NULL
+                   || (self->lazies = PyDict_New()) == NULL
+                   || (self->tensors = PyDict_New()) == NULL
+               ? -1
+               : 0;
 }
 
 static int
@@ -205,6 +220,8 @@ facts_traverse(Facts *self, visitproc visit, void *arg)
     Py_VISIT(self->kinds);
     Py_VISIT(self->mutability);
     Py_VISIT(self->realized);
+    Py_VISIT(self->lazies);
+    Py_VISIT(self->tensors);
     return 0;
 }
 
@@ -226,6 +243,8 @@ facts_dealloc(Facts *self)
     bodies_free(&self->bodies);
     buffer_free(&self->scratch);
     Py_CLEAR(self->realized);
+    Py_CLEAR(self->lazies);
+    Py_CLEAR(self->tensors);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -233,6 +252,12 @@ static PyMethodDef methods[] = {
     {"describe", (PyCFunction)describe, METH_VARARGS, PyDoc_STR("A tracker's description now.")},
     {"take", (PyCFunction)take, METH_NOARGS, PyDoc_STR("The descriptions that wait.")},
     {"id_of", (PyCFunction)id_of_body, METH_VARARGS, PyDoc_STR("The id of an encoded Value.")},
+    {NULL},
+};
+
+static PyMemberDef members[] = {
+    {"lazies", T_OBJECT, offsetof(Facts, lazies), READONLY,
+     PyDoc_STR("Lazy trackers that were described, by the address of what will realize them.")},
     {NULL},
 };
 
@@ -248,10 +273,11 @@ PyTypeObject Facts_Type = {
     .tp_traverse = (traverseproc)facts_traverse,
     .tp_clear = (inquiry)facts_clear,
     .tp_methods = methods,
+    .tp_members = members,
 };
 
 int
 stepper_add_facts(PyObject *module)
 {
-    return describing_init() < 0 ? -1 : PyModule_AddType(module, &Facts_Type);
+    return describing_init() < 0 || compiler_kinds_init() < 0 ? -1 : PyModule_AddType(module, &Facts_Type);
 }

@@ -82,6 +82,43 @@ stepper_fields(PyObject *object)
 }
 
 PyObject *
+stepper_field(PyObject *object, PyObject *name)
+{
+    PyObject *dict;
+    PyDictValues *values = attributes_of(object, &dict);
+    if (values == NULL) {
+        return dict == NULL ? NULL : PyDict_GetItemWithError(dict, name);
+    }
+    /* The names of attributes are interned, and few. */
+    PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(object))->ht_cached_keys;
+    for (Py_ssize_t i = 0; i < keys->dk_nentries; i++) {
+        if (DK_UNICODE_ENTRIES(keys)[i].me_key == name) {
+            return values->values[i];
+        }
+    }
+    return NULL;
+}
+
+int
+stepper_next_field(PyObject *object, Py_ssize_t *position, PyObject **name, PyObject **value)
+{
+    PyObject *dict;
+    PyDictValues *values = attributes_of(object, &dict);
+    if (values == NULL) {
+        return dict != NULL && PyDict_Next(dict, position, name, value);
+    }
+    PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(object))->ht_cached_keys;
+    while (*position < keys->dk_nentries) {
+        Py_ssize_t at = (*position)++;
+        if ((*value = values->values[at]) != NULL) {
+            *name = DK_UNICODE_ENTRIES(keys)[at].me_key;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+PyObject *
 stepper_attribute(PyObject *object, PyObject *name)
 {
     PyObject *dict;

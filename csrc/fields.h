@@ -8,6 +8,13 @@
 /* A dictionary of the object's attributes: its own, or a new one. Runs nothing. */
 PyObject *stepper_fields(PyObject *object);
 
+/* An attribute of the object's own, borrowed, or NULL without an exception. `name` is interned. Runs
+   nothing. */
+PyObject *stepper_field(PyObject *object, PyObject *name);
+
+/* One of its attributes after the other, borrowed, as PyDict_Next gives them. */
+int stepper_next_field(PyObject *object, Py_ssize_t *position, PyObject **name, PyObject **value);
+
 /* What `object.name` is, for an attribute that the object has itself if anybody has it: found
    without a look at its class where the object has a dictionary. A new reference. */
 PyObject *stepper_attribute(PyObject *object, PyObject *name);

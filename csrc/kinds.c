@@ -1,19 +1,49 @@
-/* The kinds of trackers that are described here: by a name and the trackers among their fields,
+/* The kinds of trackers that are described here: by a name and the trackers among their tracker,
    sequences, mappings, common constants. */
 
 #include "describing.h"
 
+#include "fields.h"
+
+/* The class of the object that the tracker stands for (borrowed), where that is all there is to say:
+   it is none that has a name of its own, and no other field tells anything. Else NULL. */
+static PyObject *
+type_of_nameless(PyObject *tracker)
+{
+    PyObject *value = field(tracker, str_value), *type = field(tracker, str_value_type);
+    if (value == NULL || (type != NULL && type != (PyObject *)Py_TYPE(value))
+        || PyType_Check(value) || PyFunction_Check(value) || PyCFunction_Check(value)
+        || Py_TYPE(value) == &PyMethodDescr_Type || PyModule_Check(value)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < TELLING; i++) {
+        if (telling[i] != str_value && telling[i] != str_value_type
+            && stepper_field(tracker, telling[i]) != NULL) {
+            return NULL;
+        }
+    }
+    return (PyObject *)Py_TYPE(value);
+}
+
 /* What the tracker stands for by name, and its type's name: new references. */
 static int
-words_of(Facts *self, PyObject *fields, PyObject *kind, PyObject **type, PyObject **text)
+words_of(Facts *self, PyObject *tracker, PyObject *kind, PyObject **type, PyObject **text)
 {
     int tells = 0;
-    for (size_t i = 0; i < TELLING && !tells; i++) {
-        tells = PyDict_GetItemWithError(fields, telling[i]) != NULL;
+    PyObject *only_type = type_of_nameless(tracker);
+    for (size_t i = 0; i < TELLING && !tells && only_type == NULL; i++) {
+        tells = stepper_field(tracker, telling[i]) != NULL;
     }
-    *type = *text = NULL;
+    *type = only_type == NULL ? NULL : PyType_GetName((PyTypeObject *)only_type);
+    *text = NULL;
+    if (only_type != NULL && *type == NULL) {
+        return -1;
+    }
     if (tells) {
-        PyObject *words = PyObject_CallMethodOneArg(self->engine, str_words, fields);
+        PyObject *fields = stepper_fields(tracker);
+        PyObject *words =
+            fields == NULL ? NULL : PyObject_CallMethodOneArg(self->engine, str_words, fields);
+        Py_XDECREF(fields);
         if (words == NULL || !PyArg_ParseTuple(words, "UU:words", type, text)) {
             Py_XDECREF(words);
             return -1;
@@ -25,7 +55,7 @@ words_of(Facts *self, PyObject *fields, PyObject *kind, PyObject **type, PyObjec
     if (*type == NULL || PyUnicode_GET_LENGTH(*type) == 0) {
         Py_XSETREF(*type, Py_NewRef(PyTuple_GET_ITEM(kind, 2)));
     }
-    PyObject *name = field(fields, str_name);
+    PyObject *name = field(tracker, str_name);
     if ((*text == NULL || PyUnicode_GET_LENGTH(*text) == 0) && name != NULL
         && PyUnicode_CheckExact(name)) {
         Py_XSETREF(*text, PyUnicode_FromFormat(".%U", name));
@@ -39,9 +69,7 @@ words_of(Facts *self, PyObject *fields, PyObject *kind, PyObject **type, PyObjec
     return *text == NULL ? -1 : 0;
 }
 
-/* The buffer that serves one description after the other; another one for whoever comes here while
-   it is in use, since a source can run Python when it is asked for its name. */
-static Buffer
+Buffer
 take_scratch(Facts *self)
 {
     Buffer out = self->scratch;
@@ -50,7 +78,7 @@ take_scratch(Facts *self)
     return out;
 }
 
-static void
+void
 give_scratch(Facts *self, Buffer *out)
 {
     if (self->scratch.data == NULL) {
@@ -63,30 +91,63 @@ give_scratch(Facts *self, Buffer *out)
 
 /* The items of a sequence, borrowed, or NULL where they are none that can be looked at. */
 static PyObject *
-items_of(PyObject *fields)
+items_of(PyObject *tracker)
 {
-    PyObject *items = field(fields, str_items);
+    PyObject *items = field(tracker, str_items);
     return items != NULL && (PyList_CheckExact(items) || PyTuple_CheckExact(items)) ? items : NULL;
 }
 
+int
+mutability_of(Facts *self, PyObject *tracker, PyObject **words, PyObject **attributes)
+{
+    PyObject *mutation = field(tracker, str_mutation_type);
+    *words = *attributes = NULL;
+    if (mutation == NULL) {
+        return 0;
+    }
+    PyObject *mutability =
+        answer_of(self, self->mutability, str_mutability, Py_TYPE(mutation));
+    if (mutability == NULL) {
+        return -1;
+    }
+    *words = PyTuple_GET_ITEM(mutability, 0);
+    if (PyTuple_GET_ITEM(mutability, 1) != Py_True) {
+        return 0;
+    }
+    *attributes = PyObject_CallMethodOneArg(self->engine, str_attributes, tracker);
+    if (*attributes == NULL) {
+        return -1;
+    }
+    if (!PyDict_Check(*attributes)) {
+        Py_CLEAR(*attributes);
+    }
+    return 0;
+}
+
+int
+pack_mutability(Buffer *out, PyObject *words)
+{
+    return words == NULL ? pack_raw(out, "\xa9" "immutable", 10) : pack_text(out, words);
+}
+
 uint32_t
-describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kind, int recipe,
-                 Numbering numbering, void *context)
+describe_plainly(Facts *self, PyObject *tracker, PyObject *kind, int recipe, Numbering numbering,
+                 void *context)
 {
     Children children; /* 8 KB: not to be cleared for each description */
     children.count = 0;
     Buffer out = take_scratch(self);
-    PyObject *type = NULL, *text = NULL, *attributes = NULL;
+    PyObject *type = NULL, *text = NULL, *mutability = NULL, *attributes = NULL;
     uint32_t id = 0;
     long long position = -1;
     Py_ssize_t length = -1;
-    PyObject *items = recipe == SEQUENCE ? items_of(fields) : NULL;
+    PyObject *items = recipe == SEQUENCE ? items_of(tracker) : NULL;
     if (items != NULL) {
         length = PySequence_Fast_GET_SIZE(items);
         for (Py_ssize_t i = 0; i < length && i < MAX_ITEMS; i++) {
             add_child(&children, NULL, i, PySequence_Fast_GET_ITEM(items, i));
         }
-        PyObject *index = field(fields, str_index);
+        PyObject *index = field(tracker, str_index);
         if (index != NULL && PyLong_CheckExact(index)) {
             position = PyLong_AsLongLong(index);
         }
@@ -97,7 +158,7 @@ describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kin
             goto done;
         }
     }
-    else if (recipe == MAPPING && (items = field(fields, str_items)) != NULL
+    else if (recipe == MAPPING && (items = field(tracker, str_items)) != NULL
              && PyDict_CheckExact(items)) {
         length = PyDict_GET_SIZE(items);
         if (add_items(self, &children, items) < 0) {
@@ -116,29 +177,19 @@ describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kin
         }
     }
     else {
-        add_named(self, &children, fields, PY_SSIZE_T_MAX, 1);
-        if (words_of(self, fields, kind, &type, &text) < 0) {
+        add_fields(self, &children, tracker);
+        if (words_of(self, tracker, kind, &type, &text) < 0) {
             goto done;
         }
         if (PyUnicode_GET_LENGTH(text) == 0) {
             Py_SETREF(text, Py_NewRef(PyUnicode_GET_LENGTH(type) ? type : PyTuple_GET_ITEM(kind, 1)));
         }
     }
-    PyObject *mutation = field(fields, str_mutation_type), *mutability = NULL;
-    if (mutation != NULL) {
-        mutability = answer_of(self, self->mutability, str_mutability, Py_TYPE(mutation));
-        if (mutability == NULL) {
-            goto done;
-        }
-        if (PyTuple_GET_ITEM(mutability, 1) == Py_True) {
-            attributes = PyObject_CallMethodOneArg(self->engine, str_attributes, tracker);
-            if (attributes == NULL) {
-                goto done;
-            }
-            if (PyDict_Check(attributes)) {
-                add_named(self, &children, attributes, MAX_ITEMS, 0);
-            }
-        }
+    if (mutability_of(self, tracker, &mutability, &attributes) < 0) {
+        goto done;
+    }
+    if (attributes != NULL) {
+        add_attributes(self, &children, attributes);
     }
     if (number_children(&children, numbering, context) < 0) {
         goto done;
@@ -148,13 +199,10 @@ describe_plainly(Facts *self, PyObject *tracker, PyObject *fields, PyObject *kin
     int done = pack_array(&out, (size_t)count) < 0
                        || pack_text(&out, PyTuple_GET_ITEM(kind, 1)) < 0
                        || pack_text(&out, type) < 0 || pack_text(&out, text) < 0
-                       || pack_source(self, &out, fields) < 0
+                       || pack_source(self, &out, tracker) < 0
+                       || pack_mutability(&out, mutability) < 0
                    ? -1
                    : 0;
-    if (done == 0) {
-        done = mutation == NULL ? pack_raw(&out, "\xa9" "immutable", 10)
-                                : pack_text(&out, PyTuple_GET_ITEM(mutability, 0));
-    }
     if (done == 0 && count > 5) {
         done = pack_children(&out, &children);
     }
@@ -181,11 +229,10 @@ done:
 }
 
 int
-is_common(PyObject *fields)
+is_common(PyObject *value)
 {
-    PyObject *value = PyDict_GetItemWithError(fields, str_value);
     int overflow = 0;
-    return value != NULL && field(fields, str_mutation_type) == NULL
+    return value != NULL
            && (value == Py_None || PyBool_Check(value) || PyFloat_CheckExact(value)
                || (PyUnicode_CheckExact(value) && PyUnicode_GET_LENGTH(value) <= MAX_TEXT)
                || (PyLong_CheckExact(value)
@@ -193,18 +240,18 @@ is_common(PyObject *fields)
 }
 
 uint32_t
-describe_constant(Facts *self, PyObject *fields, PyObject *kind)
+describe_constant(Facts *self, PyObject *tracker, PyObject *kind)
 {
     Buffer out = take_scratch(self);
     Children none;
     none.count = 0;
-    PyObject *value = PyDict_GetItemWithError(fields, str_value);
+    PyObject *value = stepper_field(tracker, str_value);
     PyObject *type = PyUnicode_FromString(Py_TYPE(value)->tp_name), *text = PyObject_Repr(value);
     /* The fields of Value in order, to `constant`. */
     int done = type == NULL || text == NULL || pack_array(&out, 9) < 0
                        || pack_text(&out, PyTuple_GET_ITEM(kind, 1)) < 0
                        || pack_text(&out, type) < 0 || pack_text(&out, text) < 0
-                       || pack_source(self, &out, fields) < 0
+                       || pack_source(self, &out, tracker) < 0
                        || pack_raw(&out, "\xa9" "immutable\x90\xc0\x90", 13) < 0
                        || pack_text(&out, text) < 0
                    ? -1

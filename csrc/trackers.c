@@ -52,7 +52,14 @@ trackers_init(Trackers *self, PyObject *describer, PyObject *late, PyObject *num
         PyErr_SetString(PyExc_TypeError, "describer.facts must be Facts");
         return -1;
     }
-    for (int i = 0; i < 4; i++) {
+    if ((self->alike = PyObject_GetAttrString(describer, "alike")) == NULL) {
+        return -1;
+    }
+    if (!PyFrozenSet_CheckExact(self->alike)) {
+        PyErr_SetString(PyExc_TypeError, "describer.alike must be a frozenset");
+        return -1;
+    }
+    for (int i = 0; i < PLAIN; i++) {
         if ((self->plain[i] = PyDict_New()) == NULL) {
             return -1;
         }
@@ -92,7 +99,7 @@ trackers_clear(Trackers *self)
     if (self->serial > 0) {
         memset(self->descriptions, 0, (self->serial + 1) * sizeof(uint32_t));
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < PLAIN; i++) {
         if (self->plain[i] != NULL) {
             PyDict_Clear(self->plain[i]);
         }
@@ -122,8 +129,8 @@ trackers_free(Trackers *self)
     PyMem_Free(self->suspects);
     PyMem_Free(self->waiting);
     PyObject *references[] = {self->describer, self->facts, self->late, self->number_function,
-                              self->constants, self->same, self->plain[0],
-                              self->plain[1], self->plain[2], self->plain[3]};
+                              self->constants, self->same, self->alike, self->plain[0],
+                              self->plain[1], self->plain[2], self->plain[3], self->plain[4]};
     memset(self, 0, sizeof(*self)); /* the garbage collector can come here before the end */
     for (size_t i = 0; i < sizeof(references) / sizeof(references[0]); i++) {
         Py_XDECREF(references[i]);
@@ -149,6 +156,14 @@ new_number(Trackers *self)
     return ++self->serial;
 }
 
+/* Whether its type is one of `alike`; a class of classes is not asked whether it is. */
+static int
+is_alike(Trackers *self, PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    return Py_IS_TYPE(type, &PyType_Type) && PySet_Contains(self->alike, (PyObject *)type) == 1;
+}
+
 /* The dictionary that holds the numbers of constants like `value`, or NULL. */
 static PyObject *
 plain_constants(Trackers *self, PyObject *value)
@@ -157,6 +172,7 @@ plain_constants(Trackers *self, PyObject *value)
            : PyBool_Check(value)         ? self->plain[1]
            : PyLong_CheckExact(value)    ? self->plain[2]
            : PyUnicode_CheckExact(value) ? self->plain[3]
+           : is_alike(self, value)       ? self->plain[4]
                                          : NULL;
 }
 

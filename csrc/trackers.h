@@ -34,8 +34,11 @@ typedef struct {
     PyObject *tracker;
 } Undescribed;
 
+enum { PLAIN = 5 };
+
 typedef struct {
     PyObject *describer, *facts, *late, *number_function;
+    PyObject *alike;     /* types: of equal constants of one of them, the repr is the same */
     unsigned generation; /* one more at each clear: whoever called Python looks whether it is his */
 
     Known *known; /* open addressing, a power of two */
@@ -64,7 +67,7 @@ typedef struct {
     uint32_t *waiting;
     Py_ssize_t waiting_size, waiting_room;
 
-    PyObject *plain[4]; /* by type: None, bool, int, str: the number of each constant */
+    PyObject *plain[PLAIN]; /* by type: None, bool, int, str, `alike`: each constant's number */
     PyObject *constants; /* description -> number, of all other constants */
     PyObject *same;      /* number -> set of further numbers of the same tracker */
 } Trackers;

@@ -1,5 +1,6 @@
 """The C parts of stepper. Sources in `csrc/`; each file there opens with how it works and why."""
 
+import weakref
 from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, FunctionType
 from typing import (
@@ -457,6 +458,9 @@ class Facts:
     engine: see `stepper.debuggee.faces.Describer`, which asks and is asked.
     base: the class of all trackers.
     """
+
+    lazies: dict[int, weakref.ref[Any]]
+    """Lazy trackers that were described, by the address of the cache that will realize them."""
 
     def __init__(self, engine: object, base: type) -> None: ...
     def describe(self, tracker: object, number: Callable[[Any], int], /) -> int:

@@ -107,7 +107,7 @@ NOTHING: Literal[3] = 3
 """Is no value, like the NULL below a callable; all are the same."""
 
 # How trackers of a class are described; csrc/facts.c has the same numbers.
-Recipe = Literal[0, 1, 2, 3, 4, 5]
+Recipe = Literal[0, 1, 2, 3, 4, 5, 6]
 BY_ENGINE: Literal[0] = 0
 """`Describer.special` describes it."""
 BY_NAME: Literal[1] = 1
@@ -120,6 +120,8 @@ AS_CONSTANT: Literal[4] = 4
 """By its field `value`, if that is of a common type, else by `Describer.special`."""
 AS_MAPPING: Literal[5] = 5
 """By the trackers in its field `items`, if that is an exact dict, else by `Describer.special`."""
+AS_TENSOR: Literal[6] = 6
+"""By its properties and its node, if its sizes are numbers, else by `Describer.special`."""
 
 MAX_ITEMS = 100
 """Children shown of one container; its true length is recorded beside them."""
@@ -132,6 +134,8 @@ class Describer(Protocol):
     """Which describes, and knows what was described."""
     realized: dict[int, Any]
     """Not empty while some lazy trackers are to be shown as they were."""
+    alike: frozenset[type]
+    """Types of constants, beyond None, bool, int and str, of which equal ones have the same repr."""
 
     def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
         """Of a class: how to describe its trackers, its name, the name of the Python type they
@@ -144,6 +148,10 @@ class Describer(Protocol):
 
     def words(self, fields: dict[str, Any]) -> tuple[str, str]:
         """The names of the type and of the thing that a tracker stands for, as its fields tell."""
+
+    def tensor(self, properties: tuple[Any, ...]) -> tuple[str, str, bytes]:
+        """The name of a tensor's type, its short form and its encoded `TensorMeta`, asked once for
+        each dtype, size, stride, device, requires_grad, layout and class."""
 
     def key_text(self, key: object) -> str:
         """A key of a mapping, in words."""

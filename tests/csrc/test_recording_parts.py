@@ -15,6 +15,8 @@ from stepper import _C
 class Engine:
     """As much of a describer as these parts ask for."""
 
+    alike: frozenset[type] = frozenset()
+
     def __init__(self) -> None:
         self.realized: dict[int, object] = {}
         self.facts = _C.Facts(self, object)

@@ -33,6 +33,7 @@ from stepper.debuggee.faces import (
     AS_LAZY,
     AS_MAPPING,
     AS_SEQUENCE,
+    AS_TENSOR,
     BY_ENGINE,
     BY_NAME,
     CONSTANT,
@@ -75,8 +76,9 @@ _number_of = operator.attrgetter("value")
 class Describer:
     """Says what trackers are; each equal description is stored once, by `facts`."""
 
+    alike = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format})
+
     def __init__(self) -> None:
-        self._lazy: dict[int, weakref.ref[Any]] = {}
         self.realized: dict[int, tuple[Any, tuple[str, str | None]]] = {}
         """By id: caches that the current instruction has realized, and what they said before."""
         self._shown_before: list[object] = []
@@ -110,7 +112,7 @@ class Describer:
                 return self._told(_described(self, kind, fields, **_lazy_facts(*before[1])))
             if cache.vt is not None:
                 return self.facts.describe(cache.vt, number)
-            self._lazy[id(cache)] = weakref.ref(tracker)
+            self.facts.lazies[id(cache)] = weakref.ref(tracker)
         value = self._special[kind](self, kind, fields, number)
         if value is None:
             return None
@@ -148,6 +150,11 @@ class Describer:
         """See `stepper.debuggee.faces.Describer`."""
         name = kind.__name__
         return MUTABILITY.get(name, name), name in _WITH_ATTRIBUTES
+
+    def tensor(self, properties: tuple[Any, ...]) -> tuple[str, str, bytes]:
+        """See `stepper.debuggee.faces.Describer`."""
+        meta = _static_meta(*properties)
+        return meta.subclass or "Tensor", meta.brief, pack(meta)
 
     def key_text(self, key: object) -> str:
         """See `stepper.debuggee.faces.Describer`."""
@@ -191,7 +198,7 @@ class Describer:
 
     def lazy_of(self, cache: object) -> object | None:
         """The unrealized tracker that was described with this cache."""
-        found = self._lazy.pop(id(cache), None)
+        found = self.facts.lazies.pop(id(cache), None)
         return None if found is None else found()
 
     def realizing(self, cache: Any) -> None:
@@ -263,12 +270,8 @@ def _tensor(describer: Describer, kind: type, fields: dict[str, Any], number: Nu
     node = fields_of(fields["proxy"])["node"]
     meta: TensorMeta | None
     if type(size) is tuple or type(size) is torch.Size:
-        subclass = fields.get("class_type")
-        meta = known_tensor_meta(
-            fields.get("dtype"), size, fields.get("stride"), fields.get("device"),
-            fields.get("requires_grad"), fields.get("layout"),
-            "" if subclass is None or subclass is torch.Tensor else class_name(subclass),
-        )  # fmt: skip
+        names = ("dtype", "_size", "stride", "device", "requires_grad", "layout", "class_type")
+        meta = _static_meta(*map(fields.get, names))
     else:
         # Only the sizes are not the tracker's own: they are symbols.
         meta = fake_tensor_meta(node.meta.get("example_value"))
@@ -282,6 +285,13 @@ def _tensor(describer: Describer, kind: type, fields: dict[str, Any], number: Nu
         tensor=meta,
         node=node.name,
     )  # fmt: skip
+
+
+def _static_meta(*properties: Any) -> TensorMeta:
+    """Of a tensor whose sizes are numbers; the last property is its class or None."""
+    *others, subclass = properties
+    plain = subclass is None or subclass is torch.Tensor
+    return known_tensor_meta(*others, "" if plain else class_name(subclass))
 
 
 def _symbol(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
@@ -394,7 +404,7 @@ _SPECIAL: dict[str, Special] = {
     "CellVariable": _cell,
 }
 
-_RECIPES: dict[Special, Recipe] = {_lazy: AS_LAZY, _mapping: AS_MAPPING}
+_RECIPES: dict[Special, Recipe] = {_lazy: AS_LAZY, _mapping: AS_MAPPING, _tensor: AS_TENSOR}
 
 _SEQUENCES = frozenset({"BaseListVariable", "ListIteratorVariable"})
 

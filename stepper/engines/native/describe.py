@@ -44,6 +44,8 @@ from stepper.recording.packing import pack
 class NativeDescriber:
     """See `stepper.debuggee.faces.Describer`."""
 
+    alike: frozenset[type] = frozenset()
+
     def __init__(self) -> None:
         self.realized: dict[int, Any] = {}
         self.newest: Callable[[VariableTracker], VariableTracker] = lambda tracker: tracker
@@ -130,6 +132,10 @@ class NativeDescriber:
     def words(self, fields: dict[str, Any]) -> tuple[str, str]:
         """See the protocol; not asked, since every tracker is described here."""
         return "", ""
+
+    def tensor(self, properties: tuple[Any, ...]) -> tuple[str, str, bytes]:
+        """See the protocol; not asked, either."""
+        return "", "", b""
 
     def key_text(self, key: object) -> str:
         """See the protocol."""

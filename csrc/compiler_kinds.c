@@ -1,0 +1,161 @@
+/* The kinds of trackers that only a compiler has, and has most of: tensors, and what was not looked at
+   yet. Each answer has its unusual forms, which are the engine's to describe. */
+
+#include "describing.h"
+
+#include "fields.h"
+
+/* A tensor's properties, of which most are like another's; in the order in which the engine is
+   asked for their words. */
+enum { PROPERTIES = 7, SIZE = 1 };
+static PyObject *properties[PROPERTIES];
+static const char *const property_names[] = {
+    "dtype", "_size", "stride", "device", "requires_grad", "layout", "class_type",
+};
+
+/* (type name, text, packed TensorMeta), borrowed, or NULL; also without an exception. */
+static PyObject *
+words_of_tensor(Facts *self, PyObject *tracker)
+{
+    PyObject *size = field(tracker, properties[SIZE]);
+    if (size == NULL || !PyTuple_Check(size)) { /* the sizes are symbols, which the engine reads */
+        return NULL;
+    }
+    PyObject *key = PyTuple_New(PROPERTIES);
+    if (key == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PROPERTIES; i++) {
+        PyObject *value = stepper_field(tracker, properties[i]);
+        PyTuple_SET_ITEM(key, i, Py_NewRef(value == NULL ? Py_None : value));
+    }
+    PyObject *words = PyDict_GetItemWithError(self->tensors, key);
+    if (words == NULL && !PyErr_Occurred()) {
+        PyObject *answer = PyObject_CallMethodOneArg(self->engine, str_tensor, key);
+        if (answer != NULL && PyDict_SetItem(self->tensors, key, answer) == 0) {
+            words = answer; /* the dictionary holds it */
+        }
+        Py_XDECREF(answer);
+    }
+    Py_DECREF(key);
+    return words;
+}
+
+int
+describe_tensor(Facts *self, PyObject *tracker, PyObject *kind, uint32_t *id)
+{
+    PyObject *mutability, *attributes;
+    if (mutability_of(self, tracker, &mutability, &attributes) < 0) {
+        return -1;
+    }
+    int unusual = attributes != NULL && PyDict_GET_SIZE(attributes) > 0;
+    Py_XDECREF(attributes);
+    PyObject *proxy = field(tracker, str_proxy);
+    PyObject *node = proxy == NULL ? NULL : field(proxy, str_node);
+    if (unusual || node == NULL) {
+        return 0;
+    }
+    Py_INCREF(node);
+    PyObject *name = PyObject_GetAttr(node, str_name);
+    Py_DECREF(node);
+    PyObject *words = name == NULL ? NULL : words_of_tensor(self, tracker);
+    if (words == NULL) {
+        Py_XDECREF(name);
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    Py_INCREF(words);
+    Buffer out = take_scratch(self);
+    Children none;
+    none.count = 0;
+    PyObject *meta = PyTuple_GET_ITEM(words, 2);
+    /* The fields of Value in order, to `node`. */
+    int done = pack_array(&out, 11) < 0 || pack_text(&out, PyTuple_GET_ITEM(kind, 1)) < 0
+                       || pack_text(&out, PyTuple_GET_ITEM(words, 0)) < 0
+                       || pack_text(&out, PyTuple_GET_ITEM(words, 1)) < 0
+                       || pack_source(self, &out, tracker) < 0
+                       || pack_mutability(&out, mutability) < 0
+                       || pack_raw(&out, "\x90\xc0\x90\xc0", 4) < 0
+                       || pack_raw(&out, PyBytes_AS_STRING(meta), (size_t)PyBytes_GET_SIZE(meta)) < 0
+                       || pack_text(&out, name) < 0
+                   ? -1
+                   : 0;
+    *id = done < 0 ? 0 : id_of_packed(self, &out, &none);
+    give_scratch(self, &out);
+    Py_DECREF(words);
+    Py_DECREF(name);
+    return *id == 0 ? -1 : 0;
+}
+
+/* The lazy tracker can be found by what will realize it. */
+static int
+note_lazy(Facts *self, PyObject *tracker, PyObject *cache)
+{
+    PyObject *address = PyLong_FromVoidPtr(cache), *ref = PyWeakref_NewRef(tracker, NULL);
+    int done = address == NULL || ref == NULL ? -1 : PyDict_SetItem(self->lazies, address, ref);
+    Py_XDECREF(address);
+    Py_XDECREF(ref);
+    return done;
+}
+
+/* Whether it can be one of the constants that are shown by their repr and are not common: their
+   types are all made in C, and of containers only tuples are among them. */
+static int
+may_be_constant(PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+           && (!PyType_IS_GC(type) || (PyTuple_Check(value) && !PyTuple_CheckExact(value)));
+}
+
+int
+describe_lazy(Facts *self, PyObject *tracker, PyObject *kind, PyObject *cache, uint32_t *id)
+{
+    PyObject *value = PyObject_GenericGetAttr(cache, str_value), *text = NULL;
+    if (value == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    int common = is_common(value);
+    if (!common && may_be_constant(value)) {
+        Py_DECREF(value);
+        return 0;
+    }
+    PyObject *type = PyType_GetName(Py_TYPE(value));
+    if (type != NULL) {
+        text = common ? PyObject_Repr(value) : PyUnicode_FromFormat("%U (not realized)", type);
+    }
+    Py_DECREF(value);
+    PyObject *mutability = NULL, *attributes = NULL;
+    Buffer out = take_scratch(self);
+    Children none;
+    none.count = 0;
+    /* The fields of Value in order, to `lazy`. */
+    int done = text == NULL || note_lazy(self, tracker, cache) < 0
+                       || mutability_of(self, tracker, &mutability, &attributes) < 0
+                       || pack_array(&out, 12) < 0
+                       || pack_text(&out, PyTuple_GET_ITEM(kind, 1)) < 0
+                       || pack_text(&out, type) < 0 || pack_text(&out, text) < 0
+                       || pack_source(self, &out, tracker) < 0
+                       || pack_mutability(&out, mutability) < 0
+                       || pack_raw(&out, "\x90\xc0\x90\xc0\xc0\xa0\xc3", 7) < 0
+                   ? -1
+                   : 0;
+    *id = done < 0 ? 0 : id_of_packed(self, &out, &none);
+    give_scratch(self, &out);
+    Py_XDECREF(attributes);
+    Py_XDECREF(type);
+    Py_XDECREF(text);
+    return *id == 0 ? -1 : 0;
+}
+
+int
+compiler_kinds_init(void)
+{
+    for (size_t i = 0; i < PROPERTIES; i++) {
+        if (properties[i] == NULL
+            && (properties[i] = PyUnicode_InternFromString(property_names[i])) == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
