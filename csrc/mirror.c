@@ -27,6 +27,26 @@ mirror_clear_state(Mirror *self)
     Py_CLEAR(self->told_speculation);
 }
 
+Mirror *
+mirror_within(Mirror *parent, long long id, PyObject *key, PyObject *make_code, PyObject *attempt,
+              long long moment)
+{
+    PyObject *call_moment = PyLong_FromLongLong(moment);
+    Mirror *self = call_moment == NULL ? NULL : (Mirror *)Py_TYPE(parent)->tp_alloc(Py_TYPE(parent), 0);
+    if (self == NULL) {
+        Py_XDECREF(call_moment);
+        return NULL;
+    }
+    self->id = id;
+    self->key = Py_NewRef(key);
+    self->make_code = Py_NewRef(make_code);
+    self->attempt = Py_NewRef(attempt);
+    self->call_moment = call_moment;
+    self->parent = (Mirror *)Py_NewRef(parent);
+    self->depth = parent->depth + 1;
+    return self;
+}
+
 static int
 mirror_init(Mirror *self, PyObject *args, PyObject *kwargs)
 {

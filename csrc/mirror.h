@@ -53,6 +53,10 @@ typedef struct Mirror {
 
 extern PyTypeObject Mirror_Type;
 
+/* The mirror of a call that is inlined in `parent`, whose newest moment is `moment`. */
+Mirror *mirror_within(Mirror *parent, long long id, PyObject *key, PyObject *make_code,
+                      PyObject *attempt, long long moment);
+
 /* Forget what was noted and told of its state. */
 void mirror_clear_state(Mirror *mirror);
 

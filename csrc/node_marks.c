@@ -44,6 +44,13 @@ marks_of(Steps *steps)
     return steps->graph != NULL && steps->graph != Py_None ? (NodeMarks *)steps->graph : NULL;
 }
 
+int
+node_marks_changed(Steps *steps)
+{
+    NodeMarks *self = marks_of(steps);
+    return self != NULL && self->changed;
+}
+
 /* Whether a node is in a graph of ours; -1 with an exception. */
 static int
 is_ours(NodeMarks *self, PyObject *node)

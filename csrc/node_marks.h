@@ -13,6 +13,9 @@ extern PyTypeObject NodeMarks_Type;
 PyObject *steps_node_inserted(struct Steps *self, PyObject *node);
 PyObject *steps_node_removed(struct Steps *self, PyObject *node);
 
+/* Whether something of the graphs at work waits to be reported. */
+int node_marks_changed(struct Steps *steps);
+
 int node_marks_init(void);
 
 #endif

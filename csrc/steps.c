@@ -355,6 +355,9 @@ steps_traverse(Steps *self, visitproc visit, void *arg)
     Py_VISIT(self->write_keyframe);
     Py_VISIT(self->flush);
     Py_VISIT(self->graph);
+    if (frames_visit(&self->frames_made, visit, arg) != 0) {
+        return -1;
+    }
     Py_VISIT(self->guards.attempt);
     Py_VISIT(self->guards.set);
     Py_VISIT(self->guards.contents);
@@ -368,6 +371,7 @@ static int
 steps_clear_references(Steps *self)
 {
     release_notes(self);
+    frames_clear(&self->frames_made);
     guard_marks_clear(&self->guards);
     Py_CLEAR(self->graph);
     trackers_free(&self->trackers);
@@ -442,6 +446,8 @@ set_graph(Steps *self, PyObject *value, void *Py_UNUSED(closure))
 static PyMemberDef members[] = {
     {"moment", T_LONGLONG, offsetof(Steps, moment), 0, NULL},
     {"graph_changed", T_BOOL, offsetof(Steps, graph_changed), 0, NULL},
+    {"last_frame", T_LONGLONG, offsetof(Steps, frames_made.newest), 0, NULL},
+    {"tells_frames", T_BOOL, offsetof(Steps, frames_made.told), 0, NULL},
     {"guards_of", T_OBJECT, offsetof(Steps, guards.attempt), READONLY, NULL},
     {"guards_lost", T_BOOL, offsetof(Steps, guards.lost), 0, NULL},
     {NULL},
@@ -465,6 +471,10 @@ static PyMethodDef methods[] = {
     {"clear", (PyCFunction)steps_clear, METH_NOARGS, NULL},
     {"add", (PyCFunction)steps_add, METH_VARARGS, NULL},
     {"take", (PyCFunction)steps_take, METH_NOARGS, NULL},
+    {"hear_frames", (PyCFunction)steps_hear_frames, METH_VARARGS, NULL},
+    {"follow", (PyCFunction)(void (*)(void))steps_follow, METH_FASTCALL, NULL},
+    {"frame_entered", (PyCFunction)(void (*)(void))steps_frame_entered, METH_FASTCALL, NULL},
+    {"frame_left", (PyCFunction)steps_frame_left, METH_O, NULL},
     {"node_inserted", (PyCFunction)steps_node_inserted, METH_O, NULL},
     {"node_removed", (PyCFunction)steps_node_removed, METH_O, NULL},
     {"guard_added", (PyCFunction)steps_guard_added, METH_O, NULL},

@@ -3,6 +3,7 @@
 #ifndef STEPPER_STEPS_H
 #define STEPPER_STEPS_H
 
+#include "frames.h"
 #include "guard_marks.h"
 #include "mirror.h"
 #include "node_marks.h"
@@ -45,6 +46,7 @@ typedef struct Steps {
     long long run_first;
     size_t run_size;
 
+    Frames frames_made;
     GuardMarks guards;
     PyObject *graph; /* the NodeMarks of the translation at work, None or NULL */
 } Steps;

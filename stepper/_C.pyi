@@ -487,6 +487,10 @@ class Steps(Generic[_M]):
     """`on_graph` is to be called at the next step."""
     graph: NodeMarks | None
     """The graphs of the translation at work."""
+    last_frame: int
+    """The newest number of a frame."""
+    tells_frames: bool
+    """Somebody wants to hear of frames; else they are only followed."""
     guards_of: Any
     """The attempt whose guards are marked, or None."""
     guards_lost: bool
@@ -552,6 +556,30 @@ class Steps(Generic[_M]):
     def take(self) -> tuple[int, int, bytes] | None:
         """The moments since the last call: the first's number, how many, and encoded Moments; None
         when there are none."""
+
+    def hear_frames(
+        self,
+        interpreters: str,
+        make_code: Callable[[Any], object],
+        entered: Callable[[_M], object],
+        left: Callable[[_M], object],
+        on_enter: Callable[[Any, Any], object],
+        on_leave: Callable[[Any], object],
+        /,
+    ) -> None:
+        """How frames are followed: an output has its translators, the innermost last, in its
+        attribute `interpreters`; `make_code` see Mirror; `entered` and `left` are told of those
+        inlined calls whose caller is the top frame; the others are left to `on_enter(output, tx)`
+        and `on_leave(output)`, which see to `top` themselves."""
+
+    def follow(self, attempt: Any, output: Any, /) -> None:
+        """Follow the frames of an attempt, which has this output; or (None, None) nobody's."""
+
+    def frame_entered(self, output: object, tx: object, /) -> None:
+        """A translator begins to work for an output, and is not among its translators yet."""
+
+    def frame_left(self, output: object, /) -> None:
+        """The innermost of an output's translators is about to end."""
 
     def watch_guards(self, attempt: Any, at_once: bool, fresh: bool, /) -> None:
         """Mark the guards of an attempt from now on, or (None) of nobody; what was marked is

@@ -57,7 +57,6 @@ class Recorder:
             for what in ("translation", "attempt", "node", "side_effect", "break")
         }
         self._guard_ids = itertools.count(1)
-        self._frame_ids = itertools.count(1)
         self.stepping: WalkFrame | None = None
         """The frame of a walk that is at its newest moment now, while the judge is asked."""
         self.walks = Walks(self)
@@ -272,18 +271,24 @@ class Recorder:
     ) -> FrameMirror:
         """A symbolic frame begins: the translated one or an inlined call. `key` is the engine's
         translator, and `make_code` says what code it interprets."""
-        call_moment = self.steps.moment if parent is not None else None
-        frame = FrameMirror(next(self._frame_ids), key, make_code, parent, attempt, call_moment)
+        steps = self.steps
+        steps.last_frame += 1
+        call_moment = steps.moment if parent is not None else None
+        frame = FrameMirror(steps.last_frame, key, make_code, parent, attempt, call_moment)
+        self.entered(frame)
+        return frame
+
+    def entered(self, frame: FrameMirror) -> None:
+        """A symbolic frame has begun."""
         if self.everything:
             self._write_frame(frame)
-        if parent is not None:
+        if frame.parent is not None:
             if EventKind.INLINE in self.judge.wanted:
                 code = frame.code
                 subject = Subject(name=code.qualname)
                 self._occurred(EventKind.INLINE, code.label, frame.id, subject)
             elif self.everything:
                 self._tell(EventKind.INLINE, frame.code.label, frame.id)
-        return frame
 
     def _write_frame(self, frame: FrameMirror) -> None:
         frame.written = True
@@ -485,7 +490,8 @@ class Recorder:
         self, attempt: int, parent: int | None, depth: int, code: Code, call: MomentId | None
     ) -> int:
         """A walk's frame, before its first moment; returns its number."""
-        id = next(self._frame_ids)
+        self.steps.last_frame += 1
+        id = self.steps.last_frame
         self._writer.frame(id, attempt, parent, depth, code.id, self.moment + 1, call)
         return id
 

@@ -56,6 +56,7 @@ class _Context:
         self.translation = translation
         self.attempt: LiveAttempt | None = None
         self.frame: FrameMirror | None = None
+        """The innermost, while another translation is at work within this one."""
         self.graph = GraphWatcher()
         self.output: Any = None
         """The attempt's OutputGraph, from its first frame on."""
@@ -100,6 +101,10 @@ class DynamoEngine:
         self._recorder = observer
         self._steps = observer.steps
         observer.before_commit(self._tell_guards)
+        self._steps.hear_frames(
+            versions.INTERPRETERS, self._codes.traced, observer.entered, observer.leave,
+            self._on_frame_entered, self._on_frame_left,
+        )  # fmt: skip
         self._codes.begin(observer.store_code)
         self._executions.install(observer)
         compile_code = inspect.unwrap(functions["translation_begins"]).__code__
@@ -247,6 +252,7 @@ class DynamoEngine:
         if self._hears and not hears:
             for context in self._contexts:
                 context.graph.catch_up()
+        self._steps.tells_frames = wants(EventKind.INLINE)
         self._tell_guards()
         self._watch_graph()
 
@@ -276,8 +282,15 @@ class DynamoEngine:
         """The innermost translation has changed: say so to those on the hot path."""
         now = self._now = self._contexts[-1] if self._contexts else None
         self._steps.top = None if now is None else now.frame
+        self._follow()
         self._steps.graph_changed = now is not None and now.graph.changed
         self._watch_graph()
+
+    def _follow(self) -> None:
+        """From its first frame on, the frames of the attempt that is being made now."""
+        now = self._now
+        follows = now is not None and now.output is not None
+        self._steps.follow(*((now.attempt, now.output) if now and follows else (None, None)))
 
     # --- hooks: translations and attempts
 
@@ -300,6 +313,8 @@ class DynamoEngine:
             resume_of=bytecode.resumed_function(code),
             nested=bool(self._contexts),
         )
+        if self._now is not None:
+            self._now.frame = self._steps.top
         self._contexts.append(_Context(translation))
         self._switch()
 
@@ -428,25 +443,25 @@ class DynamoEngine:
         if now.graph.output is not output:
             now.graph.begin(output)
             now.output = output
+            self._follow()
         callers = versions.interpreters(output)
-        parent = now.frame
+        parent = self._steps.top
         if callers and (parent is None or parent.key is not callers[-1]):
             self._leave_to(now, callers[-1])
-            parent = now.frame
-        now.frame = self._steps.top = self._recorder.enter(
-            now.attempt, tx, self._codes.traced, parent
-        )
+            parent = self._steps.top
+        self._steps.top = self._recorder.enter(now.attempt, tx, self._codes.traced, parent)
         if now.graph.changed:
             self._steps.graph_changed = True
 
     def _on_frame_left(self, output: Any) -> None:
         now = self._now
-        if now is None or now.frame is None or now.attempt is None:
+        frame = self._steps.top
+        if now is None or frame is None or now.attempt is None:
             return
         interpreters = versions.interpreters(output)
         if not interpreters:
             return
-        if now.frame.key is not interpreters[-1] and not self._leave_to(now, interpreters[-1]):
+        if frame.key is not interpreters[-1] and not self._leave_to(now, interpreters[-1]):
             return  # its beginning was lost
         self._leave(now)
 
@@ -454,17 +469,17 @@ class DynamoEngine:
         """Make the frame of a translator the innermost; False when it was never entered.
 
         It is, unless the end of an inner one was lost."""
-        frame = now.frame
+        frame = self._steps.top
         while frame is not None and frame.key is not tx:
             frame = frame.parent
         if frame is None:
             return False
-        while now.frame is not frame:
+        while self._steps.top is not frame:
             self._leave(now)
         return True
 
     def _leave(self, now: _Context) -> None:
-        frame = now.frame
+        frame = self._steps.top
         assert frame is not None
         if now.graph.changed:
             self._sync(now)
@@ -472,7 +487,7 @@ class DynamoEngine:
         if parent is None:
             self._recorder.settle()
         self._recorder.leave(frame)
-        now.frame = self._steps.top = parent
+        self._steps.top = parent
 
     def _on_graph_closing(self) -> None:
         # Dead objects and their pending changes are about to go, then the graph's example values.
@@ -583,11 +598,11 @@ class DynamoEngine:
         return type(tracker).__name__
 
     def _pending_attributes(self, tracker: object) -> dict[str, object] | None:
-        now = self._now
-        if now is None or now.frame is None:
+        frame = self._steps.top
+        if frame is None:
             return None
-        stored: dict[str, object] | None = (
-            now.frame.key.output.side_effects.store_attr_mutations.get(tracker)
+        stored: dict[str, object] | None = frame.key.output.side_effects.store_attr_mutations.get(
+            tracker
         )
         return stored
 

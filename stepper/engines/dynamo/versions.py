@@ -190,8 +190,8 @@ OF_GRAPHS = frozenset(
     }
 )  # fmt: skip
 """What nobody needs to hear of who does not ask for guards or nodes."""
-MARKED = frozenset({"guard_added", "node_inserted", "node_removed"})
-"""What is only marked, by `stepper._C.Steps`, and looked at with the next step."""
+MARKED = frozenset({"guard_added", "node_inserted", "node_removed", "frame_entered", "frame_left"})
+"""What `stepper._C.Steps` hears of itself."""
 OF_DETAIL = frozenset(
     {
         "function_made", "attribute_stored", "mutated", "tensor_method", "outputs_moved",
@@ -234,8 +234,10 @@ def is_compile(code: CodeType) -> bool:
     return code.co_name == "_compile" and code.co_filename == convert_frame.__file__
 
 
-interpreters: Callable[[Any], list[Any]] = operator.attrgetter("_current_tx")
-"""The translators that are at work for an OutputGraph, the innermost last."""
+INTERPRETERS = "_current_tx"
+"""Where an OutputGraph has the translators that are at work for it."""
+interpreters: Callable[[Any], list[Any]] = operator.attrgetter(INTERPRETERS)
+"""Those translators, the innermost last."""
 
 
 def guards_in(output: Any) -> dict[Any, None]:
