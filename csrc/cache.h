@@ -63,8 +63,18 @@ void code_cache_unlink(CodeCache *cache, CacheEntry *entry);
 CacheEntry *code_cache_lookup(CodeCache *cache, PyObject *locals, PyObject *globals,
                               PyObject *backend);
 
-/* The method explain() of a cache. */
+/* The methods explain() of a cache and of an entry. */
 PyObject *code_cache_explain(CodeCache *cache, PyObject *args, PyObject *kwargs);
+PyObject *entry_explain(CacheEntry *entry, PyObject *args, PyObject *kwargs);
+
+/* The entries in the order in which a lookup is going to try them, for lookup_tell(). NULL: nobody
+   listens, or an exception is set. */
+PyObject *lookup_about_to_begin(CodeCache *cache);
+
+/* Tells the lookup listener how a lookup has ended: with this entry, or with none (NULL), and then
+   whether something may be captured. -1: it raised, and the exception is set. */
+int lookup_tell(PyObject *tried, PyCodeObject *code, PyObject *locals, PyObject *globals,
+                PyObject *backend, CacheEntry *found, int may_capture);
 
 /* Tells the listener, if there is one. */
 void cache_tell(const char *event, CacheEntry *entry, PyObject *detail);

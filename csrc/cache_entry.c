@@ -301,6 +301,8 @@ static PyMethodDef entry_methods[] = {
     {"dies_with", (PyCFunction)dies_with, METH_VARARGS,
      PyDoc_STR("End the entry when this object dies.")},
     {"invalidate", (PyCFunction)invalidate, METH_VARARGS, PyDoc_STR("End the entry.")},
+    {"explain", (PyCFunction)(void (*)(void))entry_explain, METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("What each of its guards says. Changes nothing.")},
     {NULL},
 };
 

@@ -101,6 +101,31 @@ ask_callback(Frame *frame, PyObject *locals)
     return (CacheEntry *)answer;
 }
 
+/* The entry that a lookup finds for a call, told to who listens. NULL: there is none, or an
+   exception is set. */
+static CacheEntry *
+look_up(ThreadState *thread, CodeCache *cache, Frame *frame, PyObject *locals, int may_ask)
+{
+    PyObject *tried = lookup_about_to_begin(cache);
+    if (tried == NULL) {
+        return PyErr_Occurred() ? NULL
+                                : code_cache_lookup(cache, locals, frame->f_globals, thread->backend);
+    }
+    PyObject *backend = Py_XNewRef(thread->backend);
+    CacheEntry *entry = code_cache_lookup(cache, locals, frame->f_globals, backend);
+    if ((entry != NULL || !PyErr_Occurred()) &&
+        lookup_tell(tried, frame_code(frame), locals, frame->f_globals, backend, entry, may_ask) <
+            0) {
+        Py_CLEAR(entry);
+    }
+    else if (entry != NULL && entry->reason != NULL) {
+        Py_CLEAR(entry); /* it has ended while the program stood still */
+    }
+    Py_XDECREF(backend);
+    Py_DECREF(tried);
+    return entry;
+}
+
 /* The entry that is to run in the frame's place, a new reference. NULL: the frame is to run as it
    is, or an exception is set. */
 static CacheEntry *
@@ -118,7 +143,7 @@ choose_entry(ThreadState *thread, CodeState *state, Frame *frame)
     }
     CacheEntry *entry = NULL;
     if (has_entries) {
-        entry = code_cache_lookup(cache, locals, frame->f_globals, thread->backend);
+        entry = look_up(thread, cache, frame, locals, may_ask);
     }
     if (entry == NULL && may_ask && !PyErr_Occurred()) {
         entry = ask_callback(frame, locals);

@@ -1,10 +1,13 @@
-/* What each guard of each entry says about some locals and globals.
+/* What each guard of each entry says about some locals and globals, and who hears of lookups.
 
    A lookup stops at the first entry that holds, and a check at the first part that fails. Asked for
    an explanation, the cache goes on: through all entries, and through the parts of each up to the
    one that fails, or through all parts if that is wished (those after a failure may well raise:
    an attribute is guarded after the type that has it). Nothing is changed by asking: no entry
-   moves, nothing is counted. */
+   moves, nothing is counted.
+
+   The lookup listener is called when a lookup is over and before anything that follows from it runs.
+   So it can ask again what the lookup has asked, and finds what the lookup found. */
 
 #include "cache.h"
 
@@ -141,6 +144,23 @@ report_entry(CacheEntry *entry, PyObject *locals, PyObject *globals, PyObject *b
 }
 
 PyObject *
+entry_explain(CacheEntry *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"locals", "globals", "backend", "all_guards", NULL};
+    PyObject *locals, *globals, *backend = Py_None;
+    int all = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$p:explain", names, &locals, &globals,
+                                     &backend, &all)) {
+        return NULL;
+    }
+    PyObject *paused = capture_pause();
+    PyObject *report =
+        report_entry(self, locals, globals, backend == Py_None ? NULL : backend, all);
+    capture_resume(paused);
+    return report;
+}
+
+PyObject *
 code_cache_explain(CodeCache *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"locals", "globals", "backend", "all_guards", NULL};
@@ -170,6 +190,54 @@ code_cache_explain(CodeCache *self, PyObject *args, PyObject *kwargs)
     return reports;
 }
 
+/* --- listening --- */
+
+static PyObject *listener; /* NULL: nobody listens */
+
+PyObject *
+lookup_about_to_begin(CodeCache *cache)
+{
+    return listener == NULL ? NULL : PyList_AsTuple(cache->entries);
+}
+
+int
+lookup_tell(PyObject *tried, PyCodeObject *code, PyObject *locals, PyObject *globals,
+            PyObject *backend, CacheEntry *found, int may_capture)
+{
+    if (listener == NULL) {
+        return 0;
+    }
+    PyObject *args[] = {
+        (PyObject *)code,
+        tried,
+        locals,
+        globals,
+        backend == NULL ? Py_None : backend,
+        found == NULL ? Py_None : (PyObject *)found,
+        may_capture ? Py_True : Py_False,
+    };
+    PyObject *told = Py_NewRef(listener);
+    PyObject *paused = capture_pause();
+    PyObject *result = PyObject_Vectorcall(told, args, sizeof args / sizeof *args, NULL);
+    capture_resume(paused);
+    Py_DECREF(told);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+static PyObject *
+set_lookup_listener(PyObject *Py_UNUSED(module), PyObject *callback)
+{
+    Py_XSETREF(listener, callback == Py_None ? NULL : Py_NewRef(callback));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"set_lookup_listener", set_lookup_listener, METH_O,
+     PyDoc_STR("Whom to tell of each lookup that a call makes, when it is over.")},
+    {NULL},
+};
+
 int
 stepper_add_lookup_report(PyObject *module)
 {
@@ -182,5 +250,8 @@ stepper_add_lookup_report(PyObject *module)
     if (PyModule_AddObjectRef(module, "GuardReport", (PyObject *)&GuardReport_Type) < 0) {
         return -1;
     }
-    return PyModule_AddObjectRef(module, "EntryReport", (PyObject *)&EntryReport_Type);
+    if (PyModule_AddObjectRef(module, "EntryReport", (PyObject *)&EntryReport_Type) < 0) {
+        return -1;
+    }
+    return PyModule_AddFunctions(module, functions);
 }

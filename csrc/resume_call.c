@@ -16,6 +16,8 @@
 
 #include "frame_hook.h"
 
+#include <structmember.h>
+
 typedef struct {
     PyObject_VAR_HEAD
     PyObject *function;
@@ -40,6 +42,12 @@ dealloc(ResumeCall *self)
     PyObject_Free(self);
 }
 
+static PyMemberDef members[] = {
+    {"function", T_OBJECT_EX, offsetof(ResumeCall, function), READONLY,
+     PyDoc_STR("What is to be called.")},
+    {NULL},
+};
+
 static PyTypeObject ResumeCall_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "stepper._C.ResumeCall",
@@ -48,6 +56,7 @@ static PyTypeObject ResumeCall_Type = {
     .tp_itemsize = sizeof(PyObject *),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_dealloc = (destructor)dealloc,
+    .tp_members = members,
 };
 
 int
@@ -122,7 +131,7 @@ static PyMethodDef functions[] = {
 int
 stepper_add_resume_call(PyObject *module)
 {
-    if (PyType_Ready(&ResumeCall_Type) < 0) {
+    if (PyModule_AddType(module, &ResumeCall_Type) < 0) {
         return -1;
     }
     return PyModule_AddFunctions(module, functions);

@@ -23,6 +23,7 @@ _R = TypeVar("_R")
 _Check: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], object]
 _FrameCallback: TypeAlias = Callable[[CodeType, FunctionType, dict[str, Any]], CacheEntry | None]
 _Skip: TypeAlias = Literal["capture", "frame", "recursive"]
+_LookupListener: TypeAlias = Callable[..., object]
 _CacheEvent: TypeAlias = Literal["added", "removed", "evicted", "invalidated", "error"]
 
 # --- what a frame holds (csrc/value_stack.c) ---
@@ -226,7 +227,14 @@ def set_skip(code: CodeType, mark: _Skip | None) -> None:
     """
 
 def get_skip(code: CodeType) -> _Skip | None: ...
-def resume(function: FunctionType, /, *args: Any) -> object:
+
+@final
+class ResumeCall:
+    """The call of a function that a frame leaves to the hook."""
+
+    function: Final[FunctionType]
+
+def resume(function: FunctionType, /, *args: Any) -> ResumeCall:
     """What transformed code returns to have a function called once its frame has ended.
 
     To whoever called the frame, what the function returns is the frame's result.
@@ -296,8 +304,27 @@ class CacheEntry:
             ValueError: the entry has ended.
         """
 
+    def explain(
+        self,
+        locals: dict[str, Any],
+        globals: dict[str, Any],
+        backend: object = None,
+        *,
+        all_guards: bool = False,
+    ) -> EntryReport:
+        """What each of its guards says, up to the first that fails, or all. Changes nothing."""
+
     def invalidate(self, reason: object = None, /) -> None:
         """End it: it leaves its cache and is never found again. The first reason counts."""
+
+def set_lookup_listener(callback: _LookupListener | None) -> None:
+    """Whom to tell of the lookup that a call makes in a cache with entries, when it is over and
+    before what it has found runs.
+
+    `callback(code, tried, locals, globals, backend, found, may_capture)`: the entries in the order
+    in which they were tried, up to and beyond the one that was found, if one was; else whether the
+    frame callback is asked next. It runs without one. What it raises, the call raises.
+    """
 
 @final
 class CodeCache:

@@ -449,6 +449,64 @@ def test_calls_run_what_the_cache_holds(cache: _C.CodeCache) -> None:
 
 
 @pytest.mark.usefixtures("hook")
+def test_who_listens_hears_of_lookups_before_what_they_found_runs(cache: _C.CodeCache) -> None:
+    ints, texts = entry_for(is_type(int)), entry_for(is_type(str))
+    cache.add(ints)
+    cache.add(texts)
+    heard: list[Any] = []
+
+    def listen(code: Any, tried: Any, locals_: Any, globals_: Any, *more: Any) -> None:
+        heard.append((code, tried, dict(locals_), *more))
+
+    _C.set_lookup_listener(listen)
+    before = _C.set_frame_callback(False, "inductor")
+    try:
+        assert original(1) == ("other", 1)
+        assert original(2.5) == "original"
+    finally:
+        _C.set_frame_callback(*before)
+        _C.set_lookup_listener(None)
+    code = original.__code__
+    assert heard == [
+        (code, (texts, ints), {"x": 1}, "inductor", ints, False),
+        (code, (ints, texts), {"x": 2.5}, "inductor", None, False),
+    ]
+
+
+@pytest.mark.usefixtures("hook")
+def test_what_a_listener_raises_the_call_raises_and_an_entry_that_it_ends_is_not_run(
+    cache: _C.CodeCache,
+) -> None:
+    cache.add(entry_for(is_type(int)))
+
+    def ends(*arguments: Any) -> None:
+        cache.entries[0].invalidate("by hand")
+
+    def interrupts(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = _C.set_frame_callback(False)
+    try:
+        _C.set_lookup_listener(interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            original(1)
+        _C.set_lookup_listener(ends)
+        assert original(1) == "original"
+    finally:
+        _C.set_frame_callback(*before)
+        _C.set_lookup_listener(None)
+
+
+def test_an_entry_explains_itself(cache: _C.CodeCache) -> None:
+    entry = entry_for(is_type(int), guards=[("is int", is_type(int))], backend="inductor")
+    report = entry.explain({"x": "text"}, {}, "inductor")
+    assert (report.matched, report.backend_matched) == (False, True)
+    assert [(each.guard, each.passed) for each in report.guards] == [("is int", False)]
+    assert not entry.explain({"x": 1}, {}, "eager").backend_matched
+    assert entry.misses == 0
+
+
+@pytest.mark.usefixtures("hook")
 def test_the_threads_backend_chooses_the_entry(cache: _C.CodeCache) -> None:
     cache.add(entry_for(lambda *_: True, backend="eager"))
     before = _C.set_frame_callback(False, "inductor")

@@ -204,6 +204,12 @@ class Copies(NamedTuple):
     shared: tuple[str, ...]
     """Names of those in which there is something that cannot be copied: it is the program's own."""
 
+    @property
+    def beware(self) -> str:
+        """What that means for whoever runs with them; empty: nothing."""
+        names = ", ".join(self.shared)
+        return f"beware: {names} could not be copied, and is used" if names else ""
+
 
 def copies(f_locals: dict[str, Any]) -> Copies:
     """Copies of the locals, aliases kept: of tensors, containers, and objects as `copy.deepcopy`

@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from stepper.engines.common.code_listing import argument_texts, code_in_words, instructions
+from stepper.engines.common.code_listing import argument_texts, instructions
+from stepper.engines.common.code_numbers import NumberedCodes
 from stepper.engines.dynamo.calls import callees
 from stepper.model.program import Code, Instruction
 
@@ -29,15 +30,13 @@ _offset_of, _opcode_of, _target_of, _entry_of = map(
 )
 
 
-class CodeBook:
+class CodeBook(NumberedCodes):
     """Gives every code object a number and stores its `Code` when it is first asked for."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._codes: dict[int, tuple[CodeType, Code]] = {}
         self._traced: dict[int, tuple[Any, Code]] = {}
-        self._lookups: dict[tuple[object, ...], Code] = {}
-        self._count = 0
-        self._store: Callable[[Code], None] = lambda code: None
 
     def begin(self, store: Callable[[Code], None]) -> None:
         """New codes go to `store` from now on."""
@@ -71,32 +70,6 @@ class CodeBook:
             entry = (tx.f_code, self._make(tx.f_code, _traced_instructions(tx)))
             self._traced[key] = entry
         return entry[1]
-
-    def lookup(
-        self, code: CodeType, name: str, qualname: str, checks: tuple[Instruction, ...]
-    ) -> Code:
-        """A program of guards, for calls of a code object."""
-        key = (code.co_filename, code.co_firstlineno, qualname, checks)
-        found = self._lookups.get(key)
-        if found is None:
-            found = self._lookups[key] = self._make(code, checks, name, qualname)
-        return found
-
-    def graph(self, code: CodeType, name: str, nodes: tuple[Instruction, ...]) -> Code:
-        """The Python function of a graph, whose instructions are nodes."""
-        return self._make(code, nodes, name, name)
-
-    def _make(
-        self,
-        code: CodeType,
-        instructions: tuple[Instruction, ...],
-        name: str = "",
-        qualname: str = "",
-    ) -> Code:
-        self._count += 1
-        made = code_in_words(code, self._count, instructions, name, qualname)
-        self._store(made)
-        return made
 
 
 def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:

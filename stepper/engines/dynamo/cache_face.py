@@ -83,10 +83,10 @@ class DynamoCache:
         """See `Cache.stepping`."""
         known = BOOK.entry(entry)
         code, original, f_globals = cache_check.runnable(known)
-        f_locals, shared = copies(self._locals(original, arguments))
+        copied = copies(self._locals(original, arguments))
 
         def run() -> str:
-            return object_text(call(code, f_globals, f_locals, original))
+            return object_text(call(code, f_globals, copied.f_locals, original))
 
         def stepped() -> str:
             # In a callback of the interpreter's the compiler is at rest. To follow what runs there
@@ -96,8 +96,7 @@ class DynamoCache:
                 text = self._following(code, original, known.facts.compile_id, run, resumed)
             return f"{text}{resumed.remark}"
 
-        beware = f"beware: {', '.join(shared)} could not be copied, and is used" if shared else ""
-        return beware, stepped
+        return copied.beware, stepped
 
     def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
         """See `Cache.clone`."""

@@ -84,7 +84,7 @@ class DynamoEngine:
         self._breaks = BreakTracker()
         self._codes = bytecode.CodeBook()
         self._lookups = LookupWatcher(self._codes, _program_stack)
-        self._executions = ExecutionWatcher(self._codes, _program_stack, self.break_down)
+        self._executions = ExecutionWatcher(_program_stack, self.break_down)
         self._entries = CacheWatcher(lambda: bool(self._contexts))
         self.cache = DynamoCache(
             self._entries.call_of, self._executions.by_hand, self._lookups.by_hand
@@ -106,7 +106,7 @@ class DynamoEngine:
             self._on_frame_entered, self._on_frame_left,
         )  # fmt: skip
         self._codes.begin(observer.store_code)
-        self._executions.install(observer)
+        self._executions.install(observer, self._codes)
         compile_code = inspect.unwrap(functions["translation_begins"]).__code__
         try:
             self._place(points.keys() - versions.OF_GRAPHS - versions.OF_DETAIL)
@@ -326,7 +326,7 @@ class DynamoEngine:
 
     def _on_registered(self, code: CodeType, original: CodeType, compile_id: str) -> None:
         self._lookups.registered(code, original)
-        self._executions.registered(code, original, compile_id)
+        self._executions.entry_made(code, original, compile_id)
 
     def _on_left(self, exc_type: type[BaseException] | None) -> None:
         # Dynamo itself deals with exceptions; those that end a program pass it by.

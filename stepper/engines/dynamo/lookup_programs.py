@@ -18,21 +18,26 @@ import weakref
 from types import CodeType
 from typing import Any, NamedTuple
 
+from stepper.engines.common.lookup_walk import (
+    BACKEND,
+    DIED,
+    ENDS,
+    ENTRY,
+    INVALID,
+    REGION,
+    Row,
+    rows,
+)
+from stepper.engines.common.lookup_words import checks_text
 from stepper.engines.dynamo.bytecode import CodeBook
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of
 from stepper.engines.dynamo.guard_tree import Check, GuardTree
-from stepper.engines.dynamo.lookup_words import MAX_TEXT, checks_text, expected_text
+from stepper.engines.dynamo.lookup_words import expected_text
 from stepper.engines.dynamo.versions import region_of
 from stepper.model.cache import GuardRow, Origin
-from stepper.model.program import Code, Instruction
+from stepper.model.program import Code
 
-HIT = "HIT"
-MISS = "MISS"
-ENTRY = "ENTRY"
 PRECOMPILED = "PRECOMPILED"
-REGION = "REGION"
-BACKEND = "BACKEND"
-INVALID = "INVALID"
 
 EVERYBODY = -1
 """The region of everybody."""
@@ -169,31 +174,29 @@ class Programs:
 
     def of_entries(self, code: CodeType, candidates: list[Candidate], regions: bool) -> Code:
         """A lookup as a whole: a row for each region and entry, then how it can end."""
-        rows: list[tuple[str, str, int | None]] = []
+        found: list[Row] = []
         region: int | None = None
         for each in candidates:
             if regions and not each.precompiled and each.region != region:
                 region = each.region
-                rows.append((REGION, region_name(region), None))
-            rows.append((PRECOMPILED if each.precompiled else ENTRY, entry_text(each), None))
-        rows.append((MISS, "no entry matches", None))
-        rows.append((HIT, "run the code of the entry that matches", None))
-        return self._codes.lookup(code, code.co_name, code.co_qualname, _instructions(rows))
+                found.append((REGION, region_name(region), None))
+            found.append((PRECOMPILED if each.precompiled else ENTRY, entry_text(each), None))
+        return self._codes.lookup(code, code.co_name, code.co_qualname, rows((*found, *ENDS)))
 
     def of_guards(self, code: CodeType, candidate: Candidate) -> Code:
         """One entry: a row for each of its checks."""
-        rows: list[tuple[str, str, int | None]] = []
+        found: list[Row] = []
         if not candidate.valid:
-            rows.append((INVALID, "an object that it depends on has died", None))
+            found.append((INVALID, DIED, None))
         if not candidate.precompiled:
-            rows.append((BACKEND, backend_name(candidate.backend), None))
-        rows += [
+            found.append((BACKEND, backend_name(candidate.backend), None))
+        found += [
             (check.row.kind, checks_text(check.row, candidate.expected(check.row)),
              user_line(check.row, code))
             for check in candidate.checks
         ]  # fmt: skip
         name = f"guards of {candidate.label}"
-        return self._codes.lookup(code, name, name, _instructions(rows))
+        return self._codes.lookup(code, name, name, rows(found))
 
 
 def key_of(row: GuardRow) -> Key:
@@ -217,15 +220,3 @@ def user_line(row: GuardRow, code: CodeType) -> int | None:
     if match is None or not code.co_filename.endswith(match["file"].removeprefix("...")):
         return None
     return int(match["line"])
-
-
-def _instructions(rows: list[tuple[str, str, int | None]]) -> tuple[Instruction, ...]:
-    return tuple(
-        Instruction(
-            index=index,
-            opname=opname,
-            argrepr=text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…",
-            line=line,
-        )
-        for index, (opname, text, line) in enumerate(rows)
-    )

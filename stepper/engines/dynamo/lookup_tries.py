@@ -10,16 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stepper.debuggee.walks import Described
-from stepper.engines.dynamo.cache import backend_name
+from stepper.engines.common.lookup_walk import DIED
+from stepper.engines.common.lookup_words import Difference, also_told, entry_told, time_text
 from stepper.engines.dynamo.lookup_programs import Candidate, region_name
-from stepper.engines.dynamo.lookup_words import (
-    Difference,
-    also_told,
-    differences,
-    entry_told,
-    note,
-    time_text,
-)
+from stepper.engines.dynamo.lookup_words import differences
 from stepper.engines.dynamo.quiet import Answer, Quiet
 from stepper.model.cache import GuardRow, Verdict
 
@@ -133,12 +127,13 @@ def scope_of(wrapper: Any) -> dict[str, Any]:
 
 
 def reason(tried: Tried) -> str:
-    """Why an entry does not match: the guard that failed, and in what."""
-    label = tried.candidate.label
+    """Why an entry does not match: the guard that failed, and in what; empty: it does."""
+    if tried.matches:
+        return ""
     if not tried.candidate.valid:
-        return f"{label}: an object that it depends on has died"
+        return DIED
     if tried.backend is Verdict.FAIL:
-        return f"{label}: another backend"
+        return "another backend"
     if tried.fails_at is None:
         hidden = [
             tried.candidate.checks[at].row
@@ -146,12 +141,12 @@ def reason(tried: Tried) -> str:
             if verdict is Verdict.UNKNOWN
         ]
         names = ", ".join(f"{row.kind} {row.source}".strip() for row in hidden[:3])
-        return f"{label}: one that cannot be asked again" + (f" ({names})" if names else "")
+        return "one that cannot be asked again" + (f" ({names})" if names else "")
     row = tried.candidate.checks[tried.fails_at].row
     answer = tried.answers[tried.fails_at]
     found = ", ".join(map(str, differences(row, answer, tried.candidate.expected(row))))
     what = f"{row.kind} {row.source}".strip()
-    return f"{label}: {what}: {found or answer.why or '; '.join(row.code)}"
+    return f"{what}: {found or answer.why or '; '.join(row.code)}"
 
 
 def tried_told(tried: Tried) -> dict[str, Described]:
@@ -161,7 +156,8 @@ def tried_told(tried: Tried) -> dict[str, Described]:
     if tried.backend is not Verdict.FAIL and tried.candidate.valid:
         parts["guards"] = f"{len(tried.answers)} of {checks} run"
         parts["time"] = time_text(tried.nanoseconds)
-    parts["verdict"] = "match" if tried.matches else f"no match: {reason(tried)}"
+    why = f"{tried.candidate.label}: {reason(tried)}"
+    parts["verdict"] = "match" if tried.matches else f"no match: {why}"
     found = entry_told(parts)
     if tried.also:
         found["also fail"] = also_told(tried.also)
@@ -171,20 +167,3 @@ def tried_told(tried: Tried) -> dict[str, Described]:
 def region_told(region: int) -> dict[str, Any]:
     """The locals of the moment before the entries of a region."""
     return entry_told({"region": region_name(region), "verdict": "pass"})
-
-
-def backend_told(tried: Tried, backend: Any) -> dict[str, Any]:
-    """The locals of the moment before an entry's backend is compared with the call's."""
-    expected = backend_name(tried.candidate.backend)
-    actual = backend_name(backend)
-    if tried.backend is Verdict.FAIL and actual == expected:
-        actual = f"another {actual}"
-    verdict = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL"}.get(tried.backend, "unknown")
-    found = {
-        "expected": note("expected", expected),
-        "actual": note("actual", actual),
-        "verdict": note("verdict", verdict),
-    }
-    if tried.backend is Verdict.FAIL:
-        found["differs"] = note("differs", f"backend {expected} ≠ {actual}")
-    return found

@@ -22,7 +22,7 @@ from __future__ import annotations
 import _thread
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -34,33 +34,28 @@ from stepper import _C
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.engine import Subject
 from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.walks import Walk, WalkFrame
+from stepper.engines.common.lookup_walk import (
+    BACKEND,
+    INVALID,
+    Asked,
+    Failed,
+    TriedEntry,
+    tell_lookup,
+)
+from stepper.engines.common.lookup_words import backend_told, entry_told
+from stepper.engines.common.values import describe
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.cache import BOOK, entries_of, locked
+from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, locked
 from stepper.engines.dynamo.changes import MARKS
 from stepper.engines.dynamo.choices import CHOICES, Choice
 from stepper.engines.dynamo.hits import Hits, listen
-from stepper.engines.dynamo.lookup_programs import (
-    EVERYBODY,
-    HIT,
-    Candidate,
-    Programs,
-    key_of,
-)
-from stepper.engines.dynamo.lookup_tries import (
-    Tried,
-    backend_told,
-    reason,
-    region_told,
-    tried_told,
-    try_entry,
-)
-from stepper.engines.dynamo.lookup_words import differences, entry_told, told
+from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
+from stepper.engines.dynamo.lookup_tries import Tried, reason, region_told, tried_told, try_entry
+from stepper.engines.dynamo.lookup_words import differences, told
 from stepper.engines.dynamo.probes import Probe
 from stepper.engines.dynamo.quiet import Loud, Missing, Quiet, words
-from stepper.engines.dynamo.values import describe
 from stepper.model.cache import Verdict
-from stepper.model.program import PythonFrame
+from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import BY_HAND, EventKind, Outcome, Phase
 
 _EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
@@ -282,106 +277,46 @@ class LookupWatcher:
             compile_id="" if winner is None else winner.label,
             names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
         )
+        quiet = Quiet(call.f_locals, call.f_globals)
+        arguments = {f"L[{name!r}]": describe(value) for name, value in call.f_locals.items()}
+        choice = call.choice
         try:
-            frame = walk.enter(code)
-            self._walk(walk, frame, call, candidates, unserved)
+            tell_lookup(
+                walk,
+                code,
+                call.code.co_qualname,
+                arguments,
+                self._tries(call, candidates, quiet),
+                unserved=unserved,
+                chosen=lambda: choice.told if choice is not None else "",
+                by_hand=call.by_hand,
+            )
+            if winner is not None:
+                self._learn_names(winner.names, winner.wrapper, quiet)
         finally:
             self._programs.note_order(call.code)
             if walk.record.outcome is Outcome.RUNNING:
                 walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
 
-    def _walk(
-        self,
-        walk: Walk,
-        frame: WalkFrame,
-        call: _Call,
-        candidates: list[Candidate],
-        unserved: str,
-    ) -> None:
-        quiet = Quiet(call.f_locals, call.f_globals)
-        rows = iter(frame.code.instructions)
-        reasons: list[str] = []
-        executed = 0
-        winner: Tried | None = None
-        region: int | None = None
-        arguments = {f"L[{name!r}]": describe(value) for name, value in call.f_locals.items()}
+    def _tries(
+        self, call: _Call, candidates: list[Candidate], quiet: Quiet
+    ) -> Iterator[TriedEntry]:
         for each in candidates:
-            row = next(rows)
-            if row.opname == "REGION":
-                region = each.region
-                walk.moment(frame, row.index, locals=region_told(region) | arguments)
-                row = next(rows)
             hit = call.winner is not None
             matches = hit and each.code is call.winner
             tried = try_entry(each, call.backend, quiet, matches=matches, hit=hit)
             if call.choice is not None:
                 call.choice.refused(tried)
-            executed += len(tried.answers)
-            walk.moment(frame, row.index, locals=tried_told(tried) | arguments)
-            self._walk_entry(walk, frame, call, tried)
-            if not tried.matches:
-                reasons.append(reason(tried))
-                continue
-            winner = tried
-            break
-        end = next(row for row in rows if row.opname == ("MISS" if winner is None else HIT))
-        if winner is not None:
-            summary = f"{winner.candidate.label}, {executed} guards run"
-            walk.moment(frame, end.index, locals=entry_told({"entry": summary}) | arguments)
-            _occurred(walk, call, EventKind.HIT, f"{call.code.co_qualname}: {summary}")
-            self._learn_names(winner.candidate.names, winner.candidate.wrapper, quiet)
-            walk.leave(frame)
-            walk.end(Outcome.HIT, summary)
-        else:
-            why = "; ".join(reasons) or "nothing is compiled for this code yet"
-            if unserved:
-                why = f"{unserved}; {why}"
-            walk.moment(frame, end.index, locals=entry_told({"because": why}) | arguments)
-            subject = Subject(name=call.code.co_qualname)
-            if unserved:
-                text = f"{call.code.co_qualname}: {unserved}"
-                _occurred(walk, call, EventKind.SKIP, text, subject)
-            elif reasons:
-                text = f"{call.code.co_qualname}: {why}"
-                _occurred(walk, call, EventKind.MISS, text, subject)
-            if call.choice is not None and call.choice.told:
-                why = f"{why}; the user chose: {call.choice.told}"
-            walk.leave(frame)
-            walk.end(Outcome.SKIPPED if unserved else Outcome.MISS, why)
-
-    def _walk_entry(self, walk: Walk, parent: WalkFrame, call: _Call, tried: Tried) -> None:
-        code = self._programs.of_guards(call.code, tried.candidate)
-        frame = walk.enter(code, parent)
-        offset = len(code.instructions) - len(tried.candidate.checks)
-        for row in code.instructions[:offset]:
-            if row.opname == "BACKEND":
-                walk.moment(frame, row.index, locals=backend_told(tried, call.backend))
-                if tried.backend is Verdict.FAIL:
-                    self._failed(walk, call, tried, "BACKEND", "", "another backend")
-            else:
-                walk.moment(frame, row.index, locals=entry_told({"verdict": "FAIL"}))
-                self._failed(walk, call, tried, "INVALID", "", row.argrepr)
-        for index, (answer, verdict) in enumerate(zip(tried.answers, tried.verdicts, strict=True)):
-            check = tried.candidate.checks[index]
-            expected = tried.candidate.expected(check.row)
-            walk.moment(frame, offset + index, locals=told(check, answer, verdict, expected))
-            if verdict is Verdict.FAIL:
-                found = ", ".join(map(str, differences(check.row, answer, expected)))
-                text = found or answer.why or "; ".join(check.row.code)
-                self._failed(walk, call, tried, check.row.kind, check.row.source, text)
-        walk.leave(frame)
-
-    def _failed(
-        self, walk: Walk, call: _Call, tried: Tried, kind: str, source: str, text: str
-    ) -> None:
-        label = tried.candidate.label
-        _occurred(
-            walk,
-            call,
-            EventKind.GUARD_FAIL,
-            f"{' '.join(filter(None, (kind, source)))} of {label}: {text}",
-            Subject(kind=kind, source=source, name=call.code.co_qualname),
-        )
+            code = self._programs.of_guards(call.code, each)
+            yield TriedEntry(
+                each.label,
+                code,
+                tried_told(tried),
+                tuple(_asked(call, tried, code)),
+                len(tried.answers),
+                reason(tried),
+                region_told(each.region),
+            )
 
     def _learn_names(self, names: dict[Any, str], wrapper: Any, quiet: Quiet) -> None:
         """What the objects are called that an entry's guards know by identity: now they are there,
@@ -398,11 +333,28 @@ class LookupWatcher:
                     continue
 
 
-def _occurred(
-    walk: Walk, call: _Call, kind: EventKind, text: str, subject: Subject | None = None
-) -> None:
-    if not call.by_hand:
-        walk.occurred(kind, text, subject=subject)
+def _asked(call: _Call, tried: Tried, code: Code) -> Iterator[Asked]:
+    """The rows of an entry that were run."""
+    candidate = tried.candidate
+    offset = len(code.instructions) - len(candidate.checks)
+    for row in code.instructions[:offset]:
+        if row.opname == BACKEND:
+            names = backend_name(candidate.backend), backend_name(call.backend)
+            failed = tried.backend is Verdict.FAIL
+            refused = Failed(BACKEND, "", "another backend") if failed else None
+            yield Asked(row.index, backend_told(*names, tried.backend), refused)
+        else:
+            refused = Failed(INVALID, "", row.argrepr)
+            yield Asked(row.index, entry_told({"verdict": "FAIL"}), refused)
+    for index, (answer, verdict) in enumerate(zip(tried.answers, tried.verdicts, strict=True)):
+        check = candidate.checks[index]
+        expected = candidate.expected(check.row)
+        refused = None
+        if verdict is Verdict.FAIL:
+            found = ", ".join(map(str, differences(check.row, answer, expected)))
+            text = found or answer.why or "; ".join(check.row.code)
+            refused = Failed(check.row.kind, check.row.source, text)
+        yield Asked(offset + index, told(check, answer, verdict, expected), refused)
 
 
 def _caller(above: int) -> FrameType | None:

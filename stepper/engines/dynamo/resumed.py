@@ -17,9 +17,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from stepper.engines.common import arguments
+from stepper.engines.common.execution import Served
 from stepper.engines.dynamo import cache_check
 from stepper.engines.dynamo.cache import BOOK, locked
 from stepper.model.cache import CacheError
@@ -28,13 +29,6 @@ TellLookup = Callable[
     [CodeType, dict[str, Any], dict[str, Any], CodeType | None, FrameType | None], None
 ]
 """Told the code, the call's locals, its globals, the code that wins, and the caller."""
-
-
-class Served(NamedTuple):
-    """What runs in place of a resume function."""
-
-    function: FunctionType
-    compile_id: str
 
 
 class ResumedCalls:

@@ -14,10 +14,12 @@ import sys
 import time
 import types
 import weakref
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
 import msgspec
+from torch.fx import GraphModule
 
 from stepper import _C
 from stepper.engines.common import known as common
@@ -257,14 +259,19 @@ def remove(number: int) -> KnownEntry:
 
 def graph_of(entry: GuardedCode) -> Any:
     """The FX graph that an entry's code calls; None: it calls none, or its backend kept none."""
-    for constant in entry.code.co_consts:
+    return next((graph for _, graph in graphs_of(entry.code)), None)
+
+
+def graphs_of(code: CodeType) -> Iterator[tuple[types.FunctionType, GraphModule]]:
+    """The functions of graphs that a transformed code calls, and their graphs, where the backend
+    kept them."""
+    for constant in code.co_consts:
         if (
             type(constant) is types.FunctionType
             and constant.__name__.startswith("__compiled_fn_")
             and (graph := graph_behind(constant)) is not None
         ):
-            return graph
-    return None
+            yield constant, graph
 
 
 def globals_of(code: CodeType) -> dict[str, Any]:

@@ -7,10 +7,14 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, NoReturn
 
+from stepper import _C
 from stepper.engines.common import portable_code
+from stepper.engines.common.arguments import call, copies, same_random_numbers
 from stepper.engines.common.asked_call import locals_of_call
+from stepper.engines.common.words import object_text
 from stepper.engines.native import cache_check
-from stepper.engines.native.cache import BOOK, remove
+from stepper.engines.native.cache import BOOK, globals_of, remove
+from stepper.engines.native.cache_check import uncaptured
 from stepper.engines.native.convert_frame import is_library
 from stepper.model.cache import (
     CacheCheck,
@@ -23,14 +27,20 @@ from stepper.model.cache import (
 )
 
 Standing = Callable[[CodeType], dict[str, Any] | None]
+Following = Callable[[CodeType, CodeType, str, Callable[[], str]], str]
 
 
 class NativeCache:
     """Answers for the caches of `stepper._C`."""
 
-    def __init__(self, standing: Standing) -> None:
-        """`standing`: the locals of the call of a code, if the program stands at one."""
+    def __init__(self, standing: Standing, following: Following) -> None:
+        """
+        Args:
+            standing: the locals of the call of a code, if the program stands at one.
+            following: calls something that runs a code once, and has that followed.
+        """
         self._standing = standing
+        self._following = following
 
     def listing(self, function: str) -> CacheListing:
         """See `Cache.listing`."""
@@ -58,9 +68,21 @@ class NativeCache:
         _, original = BOOK.parts(known)
         return cache_check.run(known, self._locals(original, arguments), compare=compare)
 
-    def stepping(self, entry: int, arguments: str) -> Callable[[], str]:
+    def stepping(self, entry: int, arguments: str) -> tuple[str, Callable[[], str]]:
         """See `Cache.stepping`."""
-        _refuse("code of the native engine is not stepped: run the entry instead")
+        known = BOOK.entry(entry)
+        found, original = BOOK.parts(known)
+        f_globals = globals_of(original)
+        copied = copies(self._locals(original, arguments))
+
+        def run() -> str:
+            return object_text(_C.finish(call(found.code, f_globals, copied.f_locals, original)))
+
+        def stepped() -> str:
+            with uncaptured(), same_random_numbers():
+                return self._following(found.code, original, known.facts.compile_id, run)
+
+        return copied.beware, stepped
 
     def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
         """See `Cache.clone`."""

@@ -8,28 +8,23 @@ from types import CodeType
 from typing import Any
 
 from stepper.engines.common.code_listing import argument_texts, code_in_words, instructions
+from stepper.engines.common.code_numbers import NumberedCodes
 from stepper.engines.native.opcodes import listing
 from stepper.engines.native.per_code import PerCode
-from stepper.model.program import Code
+from stepper.model.program import Code, Instruction
 
 
-class CodeBook:
+class CodeBook(NumberedCodes):
     """Gives every code object a number, and stores its `Code` when it is first asked for."""
 
     def __init__(self, store: Callable[[Code], None]) -> None:
-        self._store = store
+        super().__init__(store)
         self._codes: PerCode[Code] = PerCode()
-        self._count = 0
 
     def plain(self, code: CodeType) -> Code:
         """The code as CPython has it, which is how it is interpreted, too."""
         known = self._codes.get(code)
-        if known is not None:
-            return known
-        self._count += 1
-        made = described(code, self._count)
-        self._store(made)
-        return self._codes.set(code, made)
+        return self._codes.set(code, self._make(code, _listed(code))) if known is None else known
 
     def traced(self, tx: Any) -> Code:
         """The code that a translator interprets."""
@@ -38,9 +33,12 @@ class CodeBook:
 
 def described(code: CodeType, number: int) -> Code:
     """A code object in words, under this number."""
+    return code_in_words(code, number, _listed(code))
+
+
+def _listed(code: CodeType) -> tuple[Instruction, ...]:
     listed = list(dis.get_instructions(code))
     read = listing(code).instructions
     targets = [each.target for each in read]
     handlers = [each.handler for each in read]
-    texts = argument_texts(code, listed, targets)
-    return code_in_words(code, number, instructions(listed, texts, targets, handlers))
+    return instructions(listed, argument_texts(code, listed, targets), targets, handlers)

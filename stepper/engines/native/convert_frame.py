@@ -452,6 +452,11 @@ class Translation:
         self.observer.skipped(reason)
 
 
+def why_given_up(code: types.CodeType) -> str:
+    """Why the translation of a code has led to nothing; empty: it has not."""
+    return _given_up.get(code) or ""
+
+
 def named(compiled: Callable[..., Any], name: str) -> Callable[..., Any]:
     """What the backend returned, as a function of this name under which nothing is captured."""
 

@@ -15,6 +15,8 @@ from stepper.engines.native.cache_watch import CacheWatcher
 from stepper.engines.native.code_book import CodeBook
 from stepper.engines.native.convert_frame import is_library
 from stepper.engines.native.describe import NativeDescriber
+from stepper.engines.native.execution import ExecutionWatcher
+from stepper.engines.native.lookups import LookupWatcher
 from stepper.engines.native.observer import OBSERVERS, TranslationObserver
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.recording import RecordingObserver
@@ -40,11 +42,15 @@ class NativeEngine:
     def __init__(self) -> None:
         self.recorder: Recorder
         self.codes: CodeBook
-        self.cache = NativeCache(self._call_of)
         self._describer: NativeDescriber
         self._observers: list[RecordingObserver] = []
         self._captured: dict[RecordingObserver, Translation] = {}
         self._watcher = CacheWatcher(self._newest_translation)
+        self._lookups = LookupWatcher(_program_stack)
+        self._executions = ExecutionWatcher(_program_stack, self.break_down)
+        self.cache = NativeCache(self._call_of, self._executions.by_hand)
+        self.lost = ""
+        """What the program ran out of while a lookup was to be told, until that is told."""
         self._numbers: PerCode[int] = PerCode()
         self._count = itertools.count()
         self._installed = False
@@ -56,18 +62,24 @@ class NativeEngine:
         self._installed = True
         OBSERVERS.engine = self
         self._watcher.install(observer)
+        self._lookups.install(observer, self.codes, self)
+        self._executions.install(observer, self.codes)
 
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
         if self._installed:
             self._installed = False
             OBSERVERS.engine = None
+            self._lookups.uninstall()
+            self._executions.uninstall()
             self._watcher.uninstall()
             self._observers.clear()
             self._captured.clear()
 
     def wishes_changed(self) -> None:
         """See `Engine.wishes_changed`."""
+        self._lookups.begin_if_wanted()
+        self._executions.begin_if_wanted()
 
     def make_describer(self) -> NativeDescriber:
         """What knows the trackers."""
@@ -124,32 +136,49 @@ class NativeEngine:
         """A frame is going to be translated; who is to be told of it."""
         self._watcher.tell()
         code = translation.code
+        if self.lost:
+            lost, self.lost = self.lost, ""
+            self.recorder.note(f"{lost}: some lookups could not be told")
         number = self._numbers.get(code)
         if number is None:
             number = self._numbers.set(code, next(self._count))
         entries = len(_C.code_cache(code))
-        live = self.recorder.begin_translation(
-            compile_id=f"{number}/{entries}",
-            code=self.codes.plain(code),
-            cache_size=entries,
-            python_stack=_program_stack(sys._getframe(1)),
-            thread=thread_name(),
-            resume_of=info_of(code).function,
-            nested=bool(self._observers),
-        )
-        reason = self._why_recompiled(translation)
-        if reason:
-            self.recorder.recompiled(live, reason)
+        if not entries:
+            namespace = translation.function.__globals__
+            self._lookups.nothing_there(code, translation.f_locals, namespace, translation.backend)
+        with self.recorder.walks.turn:
+            live = self.recorder.begin_translation(
+                compile_id=f"{number}/{entries}",
+                code=self.codes.plain(code),
+                cache_size=entries,
+                python_stack=_program_stack(sys._getframe(1)),
+                thread=thread_name(),
+                resume_of=info_of(code).function,
+                nested=bool(self._observers),
+            )
+            reason = self._why_recompiled(translation)
+            if reason:
+                self.recorder.recompiled(live, reason)
+        self._executions.pause()
         observer = RecordingObserver(self, live)
         self._observers.append(observer)
         self._captured[observer] = translation
         return observer
 
+    @property
+    def walks_are_told(self) -> bool:
+        """Whether lookups or executions are recorded."""
+        return self._lookups.wanted or self._executions.wanted
+
     def translation_ends(self, observer: RecordingObserver) -> None:
         """It is over, and its entry is in the cache if it has one."""
         self._watcher.tell()
         self._observers.remove(observer)
-        del self._captured[observer]
+        captured = self._captured.pop(observer)
+        if captured.entry is not None:
+            compile_id = observer.translation.compile_id
+            self._executions.entry_made(captured.entry.code, captured.code, compile_id)
+        self._executions.go_on()
 
     def _newest_translation(self) -> LiveTranslation | None:
         return self._observers[-1].translation if self._observers else None

@@ -23,13 +23,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import torch
 import torch.utils._device
 from torch._C._dynamo.guards import GlobalStateGuard, TensorGuards, check_obj_id, check_type_id
 
+from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.words import class_name, object_text
 from stepper.engines.native.guard_sharing import share
 from stepper.engines.native.source import GuardSource, Source
+from stepper.model.value import TensorMeta
 
 if TYPE_CHECKING:
     from stepper.engines.native.guard_builder import GuardBuilder
@@ -74,6 +77,7 @@ class GuardPart:
     """A guard as a cache entry keeps it: in words only.
 
     expected: what the value must be, where the code does not say it.
+    tensor, tensor_class: the same of a tensor, in parts.
     reachable: whether `name` is the expression of one value.
     """
 
@@ -82,6 +86,8 @@ class GuardPart:
     source: str
     code: tuple[str, ...]
     expected: str = ""
+    tensor: TensorMeta | None = None
+    tensor_class: str = ""
     reachable: bool = False
 
     def __str__(self) -> str:
@@ -249,12 +255,15 @@ class CheckFunctionManager:
             text = " and ".join(f"({condition})" for condition in own)
             if text not in written:
                 written[text] = PartCheck(text, self._scope)
+            dims = builder.dims.get(guard.name)
             part = GuardPart(
                 guard.kind,
                 guard.name,
                 guard.source.value,
                 shown_code,
-                expected=_expected(guard, example, builder.dims.get(guard.name)),
+                expected=_expected(guard, example, dims),
+                tensor=None if example is None else _wanted_tensor(example, dims),
+                tensor_class="" if example is None else type(example).__name__,
                 reachable=guard.origin is not None and guard.kind != "EXPRESSION",
             )
             self.parts.append((part, written[text]))
@@ -286,9 +295,27 @@ def _expected(guard: Guard, example: torch.Tensor | None, dims: Dims | None) -> 
         text = object_text(example)
         sizes = ", ".join(map(str, example.shape))
         return text.replace(f"[{sizes}]", f"[{dims}]") if dims is not None else text
-    if guard.kind == "TYPE_MATCH":
-        return class_name(type(guard.value))
-    return f"length {len(guard.value)}" if guard.kind == "LIST_LENGTH" else ""
+    match guard.kind:
+        case "TYPE_MATCH":
+            return class_name(type(guard.value))
+        case "LIST_LENGTH":
+            return f"length {len(guard.value)}"
+        case "DICT_KEYS":
+            return object_text(list(guard.value))
+        case "HASATTR" | "NO_ALIASING" | "DUPLICATE_INPUT":
+            return ""
+    return object_text(guard.value) if guard.origin is not None else ""
+
+
+def _wanted_tensor(example: torch.Tensor, dims: Dims | None) -> TensorMeta | None:
+    meta = fake_tensor_meta(example)
+    if meta is None or dims is None:
+        return meta
+    shape, stride = (
+        tuple("?" if each is None else str(each) for each in sizes)
+        for sizes in (dims.sizes, dims.strides)
+    )
+    return msgspec.structs.replace(meta, shape=shape, stride=stride)
 
 
 def is_immortal(value: object) -> bool:

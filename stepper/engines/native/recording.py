@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stepper.engines.native.variables.base import Guards, VariableTracker
     from stepper.model.ranges import Ranges
 
+_TOLD = tuple(name for name in vars(TranslationObserver) if not name.startswith("_"))
 _STEP = 1024.0
 """Between the ranks of two nodes."""
 _INPUTS = -(2.0**40)
@@ -51,6 +52,9 @@ class RecordingObserver(TranslationObserver):
         self._count = 0
         self._dependences = Dependences(self._guards)
         self.txs: list[Any] = []
+        if engine.walks_are_told:  # other threads tell of theirs meanwhile
+            for name in _TOLD:
+                setattr(self, name, self._recorder.walks.taking_turns(getattr(self, name)))
 
     def attempt_begins(self) -> None:
         self._attempt = self._recorder.begin_attempt(self.translation)

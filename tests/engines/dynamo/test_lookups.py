@@ -8,7 +8,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import torch
@@ -16,10 +16,11 @@ from torch._dynamo.testing import CompileCounter
 
 from stepper.debuggee.recorder import Recorder
 from stepper.model.breakpoint import parse_breakpoint
-from stepper.model.trace import EventKind, Outcome, Phase, Translation
+from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.navigation import find_break
 from stepper.recording.reader import Recording
 from tests.engines.dynamo.watch import watching
+from tests.engines.told_lookups import entries, failing, lookups, rows
 
 # Hits are told by a hook that cannot be put over Dynamo's (Python 3.11).
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.evaluator_out]
@@ -37,40 +38,6 @@ def record(path: Path, *calls: Callable[[], object]) -> Recording:
         for call in calls:
             call()
     return watched.recording()
-
-
-class Row(NamedTuple):
-    """A moment of a lookup."""
-
-    depth: int
-    opname: str
-    text: str
-    said: dict[str, str]
-
-
-def lookups(recording: Recording) -> list[Translation]:
-    return [each for each in recording.translations() if each.phase is Phase.LOOKUP]
-
-
-def rows(recording: Recording, lookup: Translation) -> list[Row]:
-    found = []
-    assert lookup.last_moment is not None
-    for moment in range(lookup.first_moment, lookup.last_moment + 1):
-        state = recording.state(moment)
-        code = recording.code(recording.frame(state.top.frame).code)
-        instruction = code.instructions[state.top.ip]
-        said = {name: state.values[id].brief for name, id in state.top.locals.items()}
-        found.append(Row(len(state.frames) - 1, instruction.opname, instruction.argrepr, said))
-    return found
-
-
-def entries(recording: Recording, lookup: Translation) -> list[str]:
-    return [row.text for row in rows(recording, lookup) if row.opname == "ENTRY"]
-
-
-def failing(recording: Recording, lookup: Translation) -> list[Row]:
-    checks = [row for row in rows(recording, lookup) if row.depth == 1]
-    return [row for row in checks if row.said["verdict"] == "FAIL"]
 
 
 def double(x: torch.Tensor, times: int = 2) -> torch.Tensor:

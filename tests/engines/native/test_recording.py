@@ -9,34 +9,11 @@ import torch
 
 from stepper import native
 from stepper.analysis.dependence import depends_on
-from stepper.debuggee.controller import Controller
-from stepper.debuggee.recorder import Recorder
-from stepper.engines.native import create
-from stepper.model.trace import EventKind, Outcome, SessionFacts
-from stepper.recording.reader import Recording
-from stepper.recording.writer import Writer
+from stepper.model.trace import EventKind, Outcome
 from tests.engines.native.harness import run_graph
+from tests.engines.native.watch import record
 
 pytestmark = pytest.mark.evaluator_out
-
-
-def record(path: Path, run: object) -> Recording:
-    writer = Writer(str(path), SessionFacts(detail="all", engine="native"))
-    engine = create()
-    controller = Controller(None)
-    recorder = Recorder(writer, controller, engine)
-    controller.attach(engine, recorder)
-    engine.install(recorder)
-    try:
-        run()  # type: ignore[operator]
-    finally:
-        recorder.detach()
-        engine.uninstall()
-        writer.close()
-    recording = Recording.open(str(path))
-    notes = recording.events(kinds={EventKind.NOTE})
-    assert not notes, notes[0].text
-    return recording
 
 
 def helper(v: torch.Tensor) -> torch.Tensor:
