@@ -9,17 +9,13 @@ the thread that reads the channel, and cross over as messages.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Hashable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from stepper.client.cache_text import check_summary, comparison_lines, entry_name, entry_reason
-from stepper.client.decompiling import DecompilerError, decompile
-from stepper.client.session import Session
 from stepper.client.text import one_line
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.cache import (
@@ -27,7 +23,6 @@ from stepper.model.cache import (
     CacheData,
     CacheError,
     CacheListing,
-    EntryCode,
     EntryState,
     EntryView,
     RunResult,
@@ -36,21 +31,18 @@ from stepper.model.control import (
     CheckCache,
     CloneEntry,
     EditEntry,
-    FetchCode,
     InspectEntry,
     ListCache,
     RegisterEntry,
     RemoveEntry,
-    Request,
-    Response,
     RunEntry,
     StepEntry,
 )
 from stepper.recording.recorded_call import recorded_call
+from stepper.tui.asking import AskingPane
 from stepper.tui.cache_actions import ACTIONS, NEEDED, Action, possible
 from stepper.tui.cache_tree import CacheTree, Subject
 from stepper.tui.lines import Lines
-from stepper.tui.pane import Pane
 from stepper.tui.prompt import Prompt
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.tree_lines import TreeLines
@@ -68,11 +60,6 @@ _IS = {
     EntryState.NEW: "new",
 }
 
-_Then = Callable[[CacheData | None], None]
-_Refused = Callable[[str], None]
-
-_LIVE = (Status.STOPPED, Status.RUNNING)
-
 _REST = 0.3
 """Seconds between an answer of a program that stands still and the next question for all entries,
 so that stepping is not slowed down by the pane."""
@@ -81,7 +68,7 @@ _LONG_REST = 1.0
 """The same for a program that runs, or that could not answer."""
 
 
-class CachePane(Pane):
+class CachePane(AskingPane):
     """A tree of codes and entries. Enter opens a row, `m` shows what can be done with it."""
 
     NAME = "cache"
@@ -91,24 +78,6 @@ class CachePane(Pane):
         Binding("m", "menu", "What can be done with this row", show=False),
         *(Binding(each.key, f"do('{each.name}')", each.title, show=False) for each in ACTIONS),
     ]
-
-    class Answered(Message):
-        """The program has answered."""
-
-        def __init__(self, response: Response, then: _Then, refused: _Refused) -> None:
-            super().__init__()
-            self.response = response
-            self.then = then
-            self.refused = refused
-
-    class Decompiled(Message):
-        """The decompiler is done with the code of an entry."""
-
-        def __init__(self, entry: int, source: str, trouble: str = "") -> None:
-            super().__init__()
-            self.entry = entry
-            self.source = source
-            self.trouble = trouble
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,7 +144,7 @@ class CachePane(Pane):
 
     def _empty(self) -> str:
         status = self.snapshot.status if self.snapshot else Status.STARTING
-        if status in _LIVE:
+        if self.live:
             return self._trouble or ("asking the program …" if self._listing else _NOTHING)
         match status:
             case Status.STARTING:
@@ -190,7 +159,7 @@ class CachePane(Pane):
     def _look(self) -> None:
         """Ask for the listing, once for each state of the session, while the pane is seen."""
         snapshot = self.snapshot
-        if snapshot is None or snapshot.status not in _LIVE or not self.visible_on_desk:
+        if snapshot is None or not self.live or not self.visible_on_desk:
             return
         state = self._state(snapshot)
         if self._listing or self._rests or state == self._asked_for:
@@ -198,7 +167,7 @@ class CachePane(Pane):
         self._listing, self._asked_for = True, state
         anew = snapshot.evaluated != self._evaluated
         self._evaluated = snapshot.evaluated
-        self._ask(ListCache, lambda data: self._listed(data, anew), self._not_listed)
+        self.ask(ListCache, lambda data: self._listed(data, anew), self._not_listed)
 
     def _rest(self, seconds: float) -> None:
         def rested() -> None:
@@ -207,30 +176,6 @@ class CachePane(Pane):
 
         self._rests = True
         self.set_timer(seconds, rested)
-
-    def _ask(
-        self, make: Callable[[int], Request], then: _Then, refused: _Refused | None = None
-    ) -> None:
-        session: Session = self.app.session  # type: ignore[attr-defined]
-        # The answer comes on the thread that reads the channel: only a message may cross over.
-        session.request(make).add_done_callback(
-            lambda future: self.post_message(
-                self.Answered(future.result(), then, refused or self._say)
-            )
-        )
-
-    def on_cache_pane_answered(self, message: Answered) -> None:
-        message.stop()
-        response = message.response
-        if not response.ok:
-            message.refused(response.text)
-            return
-        if response.text and not isinstance(response.data, RunResult):
-            self._say(response.text)
-        message.then(response.data)
-
-    def _say(self, text: str) -> None:
-        self.post_message(self.Say(one_line(text)))
 
     def _listed(self, data: CacheData | None, anew: bool) -> None:
         self._listing = False
@@ -241,7 +186,7 @@ class CachePane(Pane):
         self._trouble = ""
         for entry in self._tree.take(data.codes, anew=anew):
             reason = entry_reason(entry, self._tree.cwd)
-            self._say(f"entry {entry.id} ({entry_name(entry)}) died: {reason}")
+            self.say(f"entry {entry.id} ({entry_name(entry)}) died: {reason}")
         self._draw()
         self.post_message(self.Retitled())
 
@@ -253,8 +198,7 @@ class CachePane(Pane):
         self._draw()
 
     def _ask_view(self, entry: int) -> None:
-        live = self.snapshot is not None and self.snapshot.status in _LIVE
-        if entry in self._viewing or not live:
+        if entry in self._viewing or not self.live:
             return
         self._viewing.add(entry)
 
@@ -269,37 +213,19 @@ class CachePane(Pane):
             self._tree.refusals[entry] = one_line(text)
             self._draw()
 
-        self._ask(lambda seq: InspectEntry(seq, entry), seen, refused)
+        self.ask(lambda seq: InspectEntry(seq, entry), seen, refused)
 
     def _ask_source(self, entry: int) -> None:
-        live = self.snapshot is not None and self.snapshot.status in _LIVE
-        if entry in self._decompiling or not live:
+        if entry in self._decompiling or not self.live:
             return
         self._decompiling.add(entry)
 
-        def fetched(data: CacheData | None) -> None:
-            if isinstance(data, EntryCode):
-                # Of its own and not a worker: those are waited for when the screen is left.
-                threading.Thread(target=self._decompile, args=(data,), daemon=True).start()
+        def decompiled(source: str) -> None:
+            self._decompiling.discard(entry)
+            self._tree.sources[entry] = source
+            self._draw()
 
-        self._ask(
-            lambda seq: FetchCode(seq, entry), fetched, lambda text: self._no_source(entry, text)
-        )
-
-    def _decompile(self, code: EntryCode) -> None:
-        try:
-            self.post_message(self.Decompiled(code.entry, decompile(code)))
-        except DecompilerError as error:
-            self.post_message(self.Decompiled(code.entry, "", str(error)))
-
-    def on_cache_pane_decompiled(self, message: Decompiled) -> None:
-        message.stop()
-        if message.trouble:
-            self._no_source(message.entry, message.trouble)
-            return
-        self._decompiling.discard(message.entry)
-        self._tree.sources[message.entry] = message.source
-        self._draw()
+        self.ask_decompiled(entry, decompiled, lambda text: self._no_source(entry, text))
 
     def _no_source(self, entry: int, text: str) -> None:
         self._decompiling.discard(entry)
@@ -313,7 +239,7 @@ class CachePane(Pane):
             self._tree.take_view(data)
             text = f"entry {entry.id} ({entry_name(entry)}) is {_IS[entry.state]}"
             beware = f"; beware: {'; '.join(entry.warnings)}" if entry.warnings else ""
-            self._say(text + beware)
+            self.say(text + beware)
         self._asked_for = None
         self._rests = False
         self._look()
@@ -345,7 +271,7 @@ class CachePane(Pane):
 
         subject = self._subject
         if subject is None:
-            self._say("there is nothing here yet")
+            self.say("there is nothing here yet")
             return
         code, entry = self._tree.code(subject.code), self._tree.entry(subject.entry)
         name = code.qualname or code.name if code else ""
@@ -364,7 +290,7 @@ class CachePane(Pane):
         if subject is None or not any(each.name == name for each in self._possible(subject)):
             wanted = next(each for each in ACTIONS if each.name == name)
             what = f"{wanted.title[0].lower()}{wanted.title[1:]}"
-            self._say(f"put the cursor on {NEEDED.get(wanted.on, 'a code')} to {what}")
+            self.say(f"put the cursor on {NEEDED.get(wanted.on, 'a code')} to {what}")
             return
         getattr(self, f"_do_{name}")(subject)
 
@@ -375,7 +301,7 @@ class CachePane(Pane):
     def _prompt_arguments(self, code: int, question: str, answer: Callable[[str], None]) -> None:
         def typed(text: str) -> None:
             self._arguments[code] = text.strip()
-            self._say("asking the program … Ctrl-C interrupts it")
+            self.say("asking the program … Ctrl-C interrupts it")
             if (arguments := self._recorded(text.strip())) is not None:
                 answer(arguments)
 
@@ -392,16 +318,16 @@ class CachePane(Pane):
             call = recorded_call(recording, int(match["moment"]))
             expression = call.expression(given)
         except CacheError as error:
-            self._say(str(error))
+            self.say(str(error))
             return None
-        self._say(call.remark(given) or "the arguments of the recorded call")
+        self.say(call.remark(given) or "the arguments of the recorded call")
         return expression
 
     def _do_check(self, subject: Subject, *, compare: bool = False) -> None:
         code = self._tree.code(subject.code)
 
         def ask(text: str) -> None:
-            self._ask(
+            self.ask(
                 lambda seq: CheckCache(seq, subject.code, text, compare=compare), self._checked
             )
 
@@ -419,7 +345,7 @@ class CachePane(Pane):
             text += f"; {comparison_lines(data.comparison)[0]}"
         if data.winner is not None:
             text += "; on it h runs it here, H steps it"
-        self._say(text)
+        self.say(text)
         self._draw()
 
     def _do_run(self, subject: Subject) -> None:
@@ -429,11 +355,11 @@ class CachePane(Pane):
             if isinstance(data, RunResult):
                 self._tree.runs[data.entry] = data
                 compared = f"; {comparison_lines(data.comparison)[0]}" if data.comparison else ""
-                self._say(f"entry {data.entry}: {data.text}{compared}")
+                self.say(f"entry {data.entry}: {data.text}{compared}")
                 self._draw()
 
         def ask(text: str) -> None:
-            self._ask(lambda seq: RunEntry(seq, entry, text, compare=True), ran)
+            self.ask(lambda seq: RunEntry(seq, entry, text, compare=True), ran)
 
         self._prompt_arguments(subject.code, "run with arguments", ask)
 
@@ -441,7 +367,7 @@ class CachePane(Pane):
         entry = _entry_of(subject)
 
         def ask(text: str) -> None:
-            self._ask(lambda seq: StepEntry(seq, entry, text), lambda data: None)
+            self.ask(lambda seq: StepEntry(seq, entry, text), lambda data: None)
 
         self._prompt_arguments(subject.code, "step with arguments", ask)
 
@@ -457,20 +383,20 @@ class CachePane(Pane):
             for each in selected
             if isinstance(each, Subject) and each.entry == entry and each.guard is not None
         )
-        self._ask(lambda seq: CloneEntry(seq, entry, tuple(drop)), self._changed)
+        self.ask(lambda seq: CloneEntry(seq, entry, tuple(drop)), self._changed)
 
     def _do_add(self, subject: Subject) -> None:
         entry = _entry_of(subject)
 
         def ask(text: str) -> None:
             if text.strip():
-                self._ask(lambda seq: CloneEntry(seq, entry, (), (text.strip(),)), self._changed)
+                self.ask(lambda seq: CloneEntry(seq, entry, (), (text.strip(),)), self._changed)
 
         self._prompt("an expression over L and G that must be true:", ask)
 
     def _do_edit(self, subject: Subject) -> None:
         entry = _entry_of(subject)
-        self._ask(lambda seq: InspectEntry(seq, entry), self._edit)
+        self.ask(lambda seq: InspectEntry(seq, entry), self._edit)
 
     def _edit(self, data: CacheData | None) -> None:
         from stepper.tui.cache_dialogs import BytecodeScreen
@@ -478,12 +404,12 @@ class CachePane(Pane):
         if not isinstance(data, EntryView):
             return
         if not data.bytecode:
-            self._say("its code is gone, or the compiler does not give it away")
+            self.say("its code is gone, or the compiler does not give it away")
             return
         number = data.entry.id
 
         def save(text: str) -> None:
-            self._ask(lambda seq: EditEntry(seq, number, text), saved, screen.refuse)
+            self.ask(lambda seq: EditEntry(seq, number, text), saved, screen.refuse)
 
         def saved(data: CacheData | None) -> None:
             screen.leave()
@@ -495,11 +421,11 @@ class CachePane(Pane):
 
     def _do_register(self, subject: Subject) -> None:
         entry = _entry_of(subject)
-        self._ask(lambda seq: RegisterEntry(seq, entry), self._changed)
+        self.ask(lambda seq: RegisterEntry(seq, entry), self._changed)
 
     def _do_remove(self, subject: Subject) -> None:
         entry = _entry_of(subject)
-        self._ask(lambda seq: RemoveEntry(seq, entry), self._changed)
+        self.ask(lambda seq: RemoveEntry(seq, entry), self._changed)
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         message.stop()

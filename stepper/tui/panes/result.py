@@ -1,17 +1,24 @@
 """The translation that the moment belongs to, as it ended; at a moment of an execution, the one
 that made what is executed.
+
+All of it is read from the recording but one view: Python is decompiled from the code object, which
+only the living program has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import ClassVar
 
 from stepper.client.names import brief_function
-from stepper.client.text import translation_summary
+from stepper.client.text import one_line, translation_summary
+from stepper.model.cache import CacheData, CacheListing
+from stepper.model.control import ListCache
 from stepper.model.program import Code
 from stepper.model.trace import Attempt, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
+from stepper.tui.asking import AskingPane
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row
@@ -30,13 +37,23 @@ from stepper.tui.results import (
 )
 from stepper.tui.snapshot import Snapshot
 
+_NO_PROGRAM = "a recording holds no code to decompile: this view needs the living program"
+_NO_ENTRY = "the program's cache has no entry of this translation any more to decompile"
 
-class ResultPane(ListingPane):
-    """Bytecode before and after, final guards, graph code, graph breaks, attempts compared."""
+
+class ResultPane(ListingPane, AskingPane):
+    """Bytecode before and after, guards, graph code, graph breaks, attempts compared, Python."""
 
     NAME = "result"
-    HELP = "What came of the translation: both bytecodes, guards, graph, breaks, attempts compared."
-    VIEWS: ClassVar[tuple[str, ...]] = ("bytecode", "guards", "graph", "breaks", "attempts")
+    HELP = "What came of it: both bytecodes, guards, graph, breaks, attempts, decompiled Python."
+    VIEWS: ClassVar[tuple[str, ...]] = (
+        "bytecode",
+        "guards",
+        "graph",
+        "breaks",
+        "attempts",
+        "python",
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,6 +61,11 @@ class ResultPane(ListingPane):
         self._pairs: list[Pair] = []
         self._codes: tuple[Code, Code] | None = None
         self._made_for: Hashable = None
+        self._sources: dict[int, str] = {}
+        """Decompiled code, by translation."""
+        self._troubles: dict[int, str] = {}
+        """Why there is none."""
+        self._asked: set[int] = set()
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         return snapshot.translation, snapshot.newest, self._current(snapshot), self.size.width
@@ -81,6 +103,8 @@ class ResultPane(ListingPane):
             if transformed is not None:
                 self._codes = recording.code(translation.code), transformed
                 self._pairs = aligned(*self._codes)
+        elif self.view == "python":
+            self._items = self._python_items(translation)
         elif attempts:
             self._items = self._items_of(recording, translation, attempts)
         return True
@@ -98,12 +122,55 @@ class ResultPane(ListingPane):
             case _:
                 return attempt_items(recording, attempts)
 
+    # Decompiled code
+
+    def view_changed(self) -> None:
+        self._troubles.clear()  # whoever comes back to the view asks again
+        super().view_changed()
+
+    def _python_items(self, translation: Translation) -> list[Item]:
+        """The transformed code as Python; asked for when it is not there yet."""
+        source = self._sources.get(translation.id)
+        if source is not None:
+            return [Item((), python=line) for line in source.splitlines()]
+        if translation.outcome is Outcome.COMPILED:
+            self._ask_python(translation.id)
+        return []
+
+    def _ask_python(self, translation: int) -> None:
+        if translation in self._asked or translation in self._troubles:
+            return
+        if not self.live:
+            self._troubles[translation] = _NO_PROGRAM
+            return
+        self._asked.add(translation)
+
+        def settled(found: dict[int, str], text: str) -> None:
+            self._asked.discard(translation)
+            found[translation] = text
+            self._made_for = None
+            self.redraw()
+
+        def listed(data: CacheData | None) -> None:
+            codes = data.codes if isinstance(data, CacheListing) else ()
+            entries = [each for code in codes for each in code.entries]
+            entry = next((each.id for each in entries if each.translation == translation), None)
+            if entry is None:
+                refused(_NO_ENTRY)
+            else:
+                self.ask_decompiled(entry, partial(settled, self._sources), refused)
+
+        refused = partial(settled, self._troubles)
+        self.ask(ListCache, listed, refused)
+
     def _nothing(self, translation: Translation) -> str:
         """Why the view is empty."""
         if self.view == "breaks":
             return "no graph break so far" if self._runs(translation) else "no graph break"
         if self._runs(translation):
             return "not finished: there is a result when the translation has ended"
+        if translation.outcome is Outcome.COMPILED and self.view == "python":
+            return one_line(self._troubles.get(translation.id, "decompiling …"))
         if translation.outcome is Outcome.COMPILED:
             return f"no {self.view} was recorded for this translation"
         return f"the frame was {translation.outcome}: {translation.reason}"
