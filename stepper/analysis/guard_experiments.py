@@ -9,6 +9,7 @@ from stepper.analysis.guard_uses import Matched, matching
 from stepper.analysis.line import Line
 from stepper.client.cache_text import witness_lines
 from stepper.client.experiment import Answer, Question, experiments
+from stepper.client.replay import SECONDS, Progress
 from stepper.client.text import plural, short_name
 from stepper.model.cache import WitnessSearch
 from stepper.recording.reader import Recording
@@ -18,7 +19,12 @@ MOST = 10
 
 
 def experiment_lines(
-    recording: Recording, wanted: str, entry: str = "", *, seconds: float
+    recording: Recording,
+    wanted: str,
+    entry: str = "",
+    *,
+    seconds: float = SECONDS,
+    progress: Progress | None = None,
 ) -> Iterator[Line]:
     """Look for a witness of each guard that is named, in the program, run again.
 
@@ -26,9 +32,10 @@ def experiment_lines(
         wanted: see `stepper.analysis.guard_uses.matching`.
         entry: compile id of the only entry to look at; empty: all.
         seconds: how long the program may take.
+        progress: where it is said what runs, and where it can be given up.
 
     Raises:
-        stepper.client.replay.ReplayError: the program cannot be run again.
+        stepper.client.replay.ReplayError: the program cannot be run again, or was given up.
     """
     found = matching(recording, wanted, entry)
     chosen = {_question(each): each for each in found[:MOST]}
@@ -36,7 +43,7 @@ def experiment_lines(
         return
     yield Line("")
     yield Line("by experiment:", role="title")
-    for answer in experiments(recording, tuple(chosen), seconds=seconds):
+    for answer in experiments(recording, tuple(chosen), seconds=seconds, progress=progress):
         yield from _told(answer, chosen[answer.question])
     if len(found) > MOST:
         yield Line(f"  … {plural(len(found) - MOST, 'more guard')} not tried", role="dim")

@@ -16,14 +16,11 @@ from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import Advice
 from stepper.analysis.recompile_series import History
 from stepper.analysis.walks import compilations
-from stepper.client.replay import ReplayError, replayed
+from stepper.client.replay import SECONDS, Progress, ReplayError, replayed
 from stepper.client.text import plural
 from stepper.model.change import Change
 from stepper.model.trace import EventKind, Outcome
 from stepper.recording.reader import Recording
-
-SECONDS = 300.0
-"""How long a program may run, unless the user says otherwise."""
 
 CANNOT = "not tried: it is a change of the program itself"
 
@@ -41,10 +38,21 @@ class Trial(msgspec.Struct, frozen=True):
 class Trials:
     """Runs the program of a recording with changes, each once."""
 
-    def __init__(self, recording: Recording, seconds: float = SECONDS) -> None:
-        """`seconds`: how long each run may take."""
+    def __init__(
+        self,
+        recording: Recording,
+        seconds: float = SECONDS,
+        progress: Progress | None = None,
+    ) -> None:
+        """
+        Args:
+            recording: of which program.
+            seconds: how long each run may take.
+            progress: where it is said what runs, and where it can be given up.
+        """
         self._recording = recording
         self._seconds = seconds
+        self._progress = progress or Progress()
         self._known: dict[tuple[Change, ...], Trial] = {}
         self._recorded = _counts(recording)
 
@@ -81,10 +89,13 @@ class Trials:
     def _try(self, changes: tuple[Change, ...]) -> Trial:
         found = self._known.get(changes)
         if found is None:
+            self._progress.doing = f"with {changes[0]}" if changes else "as it is"
             began = time.monotonic()
-            with replayed(self._recording, changes, seconds=self._seconds) as (again, ended):
+            with replayed(
+                self._recording, changes, seconds=self._seconds, progress=self._progress
+            ) as (again, trouble):
                 notes = [event.text for event in again.events(kinds=(EventKind.NOTE,))]
-                trouble = "; ".join(filter(None, (ended.text, *notes[:1])))
+                trouble = "; ".join(filter(None, (trouble, *notes[:1])))
                 spent = time.monotonic() - began
                 found = self._known[changes] = Trial(_counts(again), spent, trouble)
         return found

@@ -17,7 +17,7 @@ from functools import partial
 import msgspec
 
 from stepper.client.events import Ended, SessionEvent
-from stepper.client.replay import program_of, running
+from stepper.client.replay import Progress, program_of, running
 from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.cache import CacheListing, EntryView, WitnessSearch
@@ -46,16 +46,23 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def experiments(
-    recording: Recording, questions: tuple[Question, ...], *, seconds: float
+    recording: Recording,
+    questions: tuple[Question, ...],
+    *,
+    seconds: float,
+    progress: Progress | None = None,
 ) -> Iterator[Answer]:
     """Run the program again, and ask; an answer comes as soon as it is there.
 
     Args:
         seconds: after which the program is killed.
+        progress: where it is said what runs, and where it can be given up.
 
     Raises:
-        ReplayError: the program cannot be run again.
+        ReplayError: the program cannot be run again, or was given up.
     """
+    progress = progress or Progress()
+    progress.doing = "until its entries run"
     functions = dict.fromkeys(each.function for each in questions)
     breakpoints = tuple(Breakpoint(BreakpointKind.EXECUTE, pattern=name) for name in functions)
     with tempfile.TemporaryDirectory(prefix="stepper-experiment-") as folder:
@@ -66,8 +73,10 @@ def experiments(
             detail="stops",
             echo=False,
         )
-        with running(spec, recording) as session:
-            yield from _ask(session, list(questions), time.monotonic() + seconds)
+        with running(spec, recording, progress) as session:
+            for answer in _ask(session, list(questions), time.monotonic() + seconds):
+                progress.check()
+                yield answer
 
 
 def _ask(session: Session, open_questions: list[Question], until: float) -> Iterator[Answer]:

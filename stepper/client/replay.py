@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -23,6 +24,8 @@ from stepper.client.session import Session
 from stepper.model.change import Change
 from stepper.recording.reader import Recording
 
+SECONDS = 300.0
+"""How long a program may run, unless the user says otherwise."""
 _WITH_VALUE = frozenset({"-X", "-W", "--check-hash-based-pycs"})
 _TAIL = 400
 """Characters of a failed program's output that are told."""
@@ -33,11 +36,47 @@ class ReplayError(Exception):
     """The program of a recording cannot be run again; the message says why."""
 
 
-class Ended(msgspec.Struct, frozen=True):
-    """How a replay ended, when it did not end as a program should."""
+class Progress:
+    """What is being run again, for whoever waits in another thread, and a way to end it."""
 
-    text: str = ""
-    """Empty: with exit code 0."""
+    def __init__(self) -> None:
+        self.doing = ""
+        """What the program is run with, in words; empty: nothing runs yet."""
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._given_up = False
+
+    @property
+    def given_up(self) -> bool:
+        """Whether nobody waits any more."""
+        return self._given_up
+
+    def give_up(self) -> None:
+        """End the program that runs, and let none be started after it; from any thread."""
+        with self._lock:
+            self._given_up = True
+            session = self._session
+        if session is not None:
+            session.kill()
+
+    def runs(self, session: Session | None) -> None:
+        """Say which program runs now, if any.
+
+        Raises:
+            ReplayError: it was given up meanwhile.
+        """
+        with self._lock:
+            self._session = session
+        self.check()
+
+    def check(self) -> None:
+        """See that somebody still waits.
+
+        Raises:
+            ReplayError: it was given up.
+        """
+        if self._given_up:
+            raise ReplayError("given up")
 
 
 def program_of(recording: Recording) -> LaunchSpec:
@@ -100,32 +139,37 @@ def _see_unchanged(files: Iterable[str], since: float) -> None:
 
 @contextlib.contextmanager
 def replayed(
-    recording: Recording, changes: tuple[Change, ...], *, seconds: float
-) -> Iterator[tuple[Recording, Ended]]:
+    recording: Recording,
+    changes: tuple[Change, ...],
+    *,
+    seconds: float,
+    progress: Progress | None = None,
+) -> Iterator[tuple[Recording, str]]:
     """Run the program again with something changed; gives what was recorded then, for as long as
-    the block lasts, and how it ended.
+    the block lasts, and how it ended, empty when it ended with exit code 0.
 
     Args:
         seconds: after which it is killed.
+        progress: where it is said what runs, and where it can be given up.
 
     Raises:
-        ReplayError: it cannot be run, or recorded nothing.
+        ReplayError: it cannot be run, recorded nothing, or was given up.
     """
     spec = program_of(recording)
     with tempfile.TemporaryDirectory(prefix="stepper-replay-") as folder:
         path = os.path.join(folder, "replay.stepper")
         spec = msgspec.structs.replace(spec, recording=path, changes=changes, echo=False)
-        ended = _run(spec, recording, seconds)
+        trouble = _run(spec, recording, seconds, progress or Progress())
         if not os.path.exists(path):
-            raise ReplayError(f"nothing was recorded when it was run again; {ended.text}")
+            raise ReplayError(f"nothing was recorded when it was run again; {trouble}")
         again = Recording.open(path)
         try:
-            yield again, ended
+            yield again, trouble
         finally:
             again.close()
 
 
-def _run(spec: LaunchSpec, recording: Recording, seconds: float) -> Ended:
+def _run(spec: LaunchSpec, recording: Recording, seconds: float, progress: Progress) -> str:
     output: list[str] = []
 
     def heard(event: SessionEvent) -> None:
@@ -133,34 +177,39 @@ def _run(spec: LaunchSpec, recording: Recording, seconds: float) -> Ended:
             output.append(event.text)
             del output[:-50]
 
-    with running(spec, recording) as session:
+    with running(spec, recording, progress) as session:
         session.subscribe(heard)
         in_time = session.wait(seconds)
         status = session.exit_status
+    progress.check()
     if not in_time:
-        return Ended(f"it was killed after {seconds:g} s")
+        return f"it was killed after {seconds:g} s"
     if status is None or status.code == 0:
-        return Ended()
+        return ""
     last = "".join(output).strip()[-_TAIL:].splitlines()[-1:]
-    return Ended(": ".join([f"it {status.text}", *last]))
+    return ": ".join([f"it {status.text}", *last])
 
 
 @contextlib.contextmanager
-def running(spec: LaunchSpec, recording: Recording) -> Iterator[Session]:
+def running(spec: LaunchSpec, recording: Recording, progress: Progress) -> Iterator[Session]:
     """The program of a recording at work again, for as long as the block lasts.
 
     Raises:
-        ReplayError: it cannot be started.
+        ReplayError: it cannot be started, or was given up.
     """
+    progress.check()
     with _surroundings(recording):
         try:
             session = launch(spec)
         except LaunchError as error:
             raise ReplayError(str(error)) from None
     try:
+        progress.runs(session)
         session.write_input("\x04")  # nobody will type anything
         yield session
     finally:
+        with contextlib.suppress(ReplayError):
+            progress.runs(None)
         # Also at Ctrl-C: not to be hung up on, which a program may survive.
         session.kill()
         session.close()

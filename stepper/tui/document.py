@@ -13,6 +13,7 @@ from stepper.tui.breakpoints_dialog import BreakpointsScreen
 from stepper.tui.desk import PANE_KEYS
 from stepper.tui.keys import help_entries
 from stepper.tui.registry import all_panes
+from stepper.tui.why_screen import WhyScreen
 
 _HEAD = """\
 # Keys
@@ -36,6 +37,8 @@ def page() -> str:
         lines.append(_row(key, meaning))
     lines += _heading("In the list of breakpoints")
     lines += _bindings(BreakpointsScreen.BINDINGS)
+    lines += _heading("In the answers of `W`")
+    lines += _bindings(WhyScreen.BINDINGS)
     return "\n".join(lines) + "\n"
 
 

@@ -8,15 +8,21 @@ from typing import NamedTuple
 
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.dependence_lines import dependence_lines, idle_lines
+from stepper.analysis.guard_experiments import experiment_lines
 from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.recompile_trials import Trials
 from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
+from stepper.client.replay import Progress
 from stepper.client.text import walk_name
 from stepper.model.ranges import Ranges
 from stepper.model.trace import Guard, MomentId
 from stepper.recording.reader import Recording
+
+Trial = Callable[[Recording, Progress], Iterator[Line]]
+"""Answers by running the program of a recording again; what it is doing is told meanwhile."""
 
 
 class Question(NamedTuple):
@@ -25,10 +31,21 @@ class Question(NamedTuple):
     title: str
     answer: Callable[[Recording, int], Iterator[Line]]
     """From a recording and the columns that there are for a line."""
+    trial: Trial | None = None
+    """The answer with what came of running the program again; None: that would say no more."""
+
+
+def _with_advice_tried(recording: Recording, progress: Progress) -> Iterator[Line]:
+    trials = Trials(recording, progress=progress)
+    return recompile_lines(recording, trying=trials.lines)
 
 
 OF_THE_RUN = (
-    Question("why it was compiled again", lambda recording, _: recompile_lines(recording)),
+    Question(
+        "why it was compiled again",
+        lambda recording, _: recompile_lines(recording),
+        _with_advice_tried,
+    ),
     Question("why graphs broke", lambda recording, _: break_lines(recording)),
 )
 """What can be asked anywhere."""
@@ -36,8 +53,14 @@ OF_THE_RUN = (
 
 def on_guard(guard: Guard) -> Question:
     """Why a guard is there."""
+    number = str(guard.id)
+
+    def experiment(recording: Recording, progress: Progress) -> Iterator[Line]:
+        yield from guard_lines(recording, number)
+        yield from experiment_lines(recording, number, progress=progress)
+
     return Question(
-        "why this guard is there", lambda recording, _: guard_lines(recording, str(guard.id))
+        "why this guard is there", lambda recording, _: guard_lines(recording, number), experiment
     )
 
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.markup import escape
 from textual.screen import ModalScreen
 
 from stepper.analysis.line import Line
+from stepper.client.replay import ReplayError, program_of
 from stepper.model.trace import MomentId
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
 from stepper.tui.prompt import Prompt
-from stepper.tui.questions import Question
+from stepper.tui.questions import Question, Trial
+from stepper.tui.trying import Trying
+
+_LOOKS = 0.5
+"""Seconds between two looks at what the program that runs again is doing."""
 
 
 class WhyScreen(ModalScreen[MomentId | None]):
@@ -37,6 +44,7 @@ class WhyScreen(ModalScreen[MomentId | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,W", "leave", "Leave"),
         Binding("v,V", "view", "The next question"),
+        Binding("x", "try", "Run the program again, and say what came of it; again: give up"),
         Binding("enter", "open", "Go to the row's moment"),
     ]
 
@@ -52,6 +60,9 @@ class WhyScreen(ModalScreen[MomentId | None]):
         self._view = 0
         self._answers: dict[int, list[Line]] = {}
         self._shown: list[tuple[Row, MomentId | None]] = []
+        self._trying: Trying | None = None
+        self._warned = False
+        """Whether the next x runs the program."""
         # Held, and not queried: it says what is shown.
         self._frame = Vertical()
         self._lines = Lines()
@@ -63,22 +74,42 @@ class WhyScreen(ModalScreen[MomentId | None]):
 
     def on_mount(self) -> None:
         self.set_focus(self._lines)
+        self.set_interval(_LOOKS, self._say_what_runs)
+
+    def on_unmount(self) -> None:
+        if self._trying is not None:
+            self._trying.give_up()
 
     def on_resize(self, event: events.Resize) -> None:
         self._show(event.size.width)
 
-    def _show(self, width: int) -> None:
-        # The frame, its padding and the scroll bar are not for text.
-        columns = max(20, min(150, width * 98 // 100) - 6)
+    def _show(self, width: int, cursor: int = 0) -> None:
+        columns = self._columns(width)
         self._shown = [
             (row((part, line.role)), line.moment)
             for line in self._answer(columns)
             for part in _wrapped(line.text, columns)
         ]
         at = f"{self._view + 1}/{len(self._questions)}"
-        self._frame.border_title = f"{self._questions[self._view].title}  {at}"
-        self._frame.border_subtitle = "Enter: go there  v: the next question  /: search  Esc closes"
-        self._lines.show(len(self._shown), lambda index: self._shown[index][0], cursor=0)
+        question = self._questions[self._view]
+        self._frame.border_title = escape(f"{question.title}  {at}")
+        more = "  x: try it" if question.trial is not None else ""
+        self._say(f"Enter: go there  v: the next question{more}  /: search  Esc closes")
+        self._say_what_runs()
+        self._warned = False
+        self._lines.show(len(self._shown), lambda index: self._shown[index][0], cursor=cursor)
+
+    def _say(self, text: str) -> None:
+        self._frame.border_subtitle = escape(text)
+
+    def _say_what_runs(self) -> None:
+        if self._trying is not None:
+            self._say(str(self._trying))
+
+    @staticmethod
+    def _columns(width: int) -> int:
+        # The frame, its padding and the scroll bar are not for text.
+        return max(20, min(150, width * 98 // 100) - 6)
 
     def _answer(self, columns: int) -> list[Line]:
         found = self._answers.get(self._view)
@@ -101,6 +132,50 @@ class WhyScreen(ModalScreen[MomentId | None]):
     def action_view(self) -> None:
         self._view = (self._view + 1) % len(self._questions)
         self._show(self.size.width)
+
+    def action_try(self) -> None:
+        question = self._questions[self._view]
+        if self._trying is not None:
+            self._trying.give_up()
+        elif question.trial is None:
+            self._say("to run the program again would say no more about this")
+        else:
+            self._try(question.trial)
+
+    def _try(self, trial: Trial) -> None:
+        try:
+            program = program_of(self._recording)
+        except ReplayError as error:
+            self._say(f"the program cannot be run again: {error}")
+            return
+        if not self._warned:
+            self._warned = True
+            self._say(f"x again runs {program.label}, with all that it does, on this machine")
+            return
+        self._warned = False
+        self._trying = Trying(self._recording.path, trial, self._view, self)
+        self._trying.start()
+        self._say_what_runs()
+
+    def on_trying_over(self, message: Trying.Over) -> None:
+        trying, self._trying = message.trying, None
+        if trying.given_up:
+            self._say("given up: the program was killed")
+            return
+        before = self._answers.get(trying.view, [])
+        self._answers[trying.view] = message.lines
+        if trying.view == self._view:
+            self._show(self.size.width, self._first_new(before))
+
+    def _first_new(self, before: list[Line]) -> int:
+        """The first row of what the answer before did not say."""
+        width = self._columns(self.size.width)
+        rows = 0
+        for one, other in zip_longest(before, self._answers[self._view]):
+            if one != other:
+                break
+            rows += len(_wrapped(one.text, width)) if one else 0
+        return rows
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -117,8 +117,8 @@ def test_a_run_that_takes_too_long_is_killed(
     flag = Path(recording.facts.cwd, "slowly")
     flag.touch()
     try:
-        with replayed(recording, (), seconds=8.0) as (again, ended):
-            assert ended.text == "it was killed after 8 s"
+        with replayed(recording, (), seconds=8.0) as (again, trouble):
+            assert trouble == "it was killed after 8 s"
             assert len(again.translations()) == 2
     finally:
         flag.unlink()

@@ -1,0 +1,108 @@
+"""Answers of the screen that says why for which the recorded program runs again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from stepper.recording.reader import Recording
+from stepper.tui.app import StepperApp
+from tests.conftest import clean_environment
+from tests.tui.screen import until
+from tests.tui.test_app import NARROW, WIDE, opened
+from tests.tui.test_why_screen import text
+
+PROGRAM = """
+import os, time, torch
+
+@torch.compile(backend="eager", dynamic=False)
+def by_size(x):
+    return x * x.shape[0]
+
+by_size(torch.ones(2)), by_size(torch.ones(3))
+if os.path.exists("slowly"):
+    open("pid", "w").write(str(os.getpid()))
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of a program that lies beside it."""
+    folder = tmp_path_factory.mktemp("again")
+    (folder / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "stepper", "record", "-o", "r.stepper", "program.py"]
+    subprocess.run(
+        command, cwd=folder, env=clean_environment(), capture_output=True, check=True, timeout=120
+    )
+    return folder / "r.stepper"
+
+
+def says(app: StepperApp, words: str) -> Callable[[], bool]:
+    return lambda: words in text(app)
+
+
+async def begin(app: StepperApp, pilot: Pilot[Any]) -> None:
+    """Ask for the program to be run again, and say yes."""
+    await pilot.press("x")
+    assert "x again runs program.py, with all that it does" in text(app)
+    await pilot.press("x")
+    assert "running the program again" in text(app)
+
+
+@pytest.mark.slow
+async def test_a_guard_is_put_to_the_test(recorded: Path) -> None:
+    recording = Recording.open(str(recorded))
+    (entry,) = [each for each in recording.translations() if each.compile_id == "0/0"]
+    guards = recording.guards(None, attempt=recording.attempts(entry.id)[-1].id)
+    kinds = [guard.kind for guard in guards]
+    recording.close()
+    async with opened(recorded, WIDE, at=entry.last_moment) as (app, pilot):
+        await pilot.press("7", "home", *["down"] * kinds.index("TENSOR_MATCH"), "W")
+        assert "TENSOR_MATCH L['x'] of 0/0" in text(app)
+        assert "x: try it" in text(app)
+        await begin(app, pilot)
+        await until(pilot, says(app, "by experiment:"), 120)
+        assert "protects against" in text(app), "what was known stands above it"
+        assert "is needed" in text(app)
+        assert "running" not in text(app)
+
+
+@pytest.mark.slow
+async def test_it_is_given_up(recorded: Path) -> None:
+    flag, pid = recorded.parent / "slowly", recorded.parent / "pid"
+    flag.touch()
+    try:
+        async with opened(recorded, NARROW) as (app, pilot):
+            await pilot.press("W")
+            answer = text(app)
+            await begin(app, pilot)
+            await until(pilot, lambda: pid.exists() and pid.read_text() != "", 120)
+            assert "as it is: " in text(app), "with which change it runs"
+            # The screen is alive meanwhile.
+            await pilot.press("v")
+            assert "why graphs broke" in text(app)
+            await pilot.press("v")
+            await pilot.press("x")
+            await until(pilot, says(app, "given up: the program was killed"), 30)
+            assert not Path("/proc", pid.read_text()).exists()
+            assert "size[0] of x: expected 2, actual 3" in answer
+            assert "size[0] of x: expected 2, actual 3" in text(app)
+    finally:
+        flag.unlink()
+
+
+async def test_what_cannot_be_run_again_says_why(sample_path: Path) -> None:
+    async with opened(sample_path, NARROW) as (app, pilot):
+        await pilot.press("W", "x")
+        assert "the program cannot be run again: " in text(app)
+        await pilot.press("v")
+        assert "x: try it" not in text(app)
+        await pilot.press("x")
+        assert "would say no more about this" in text(app)
