@@ -12,6 +12,7 @@ import dataclasses
 import importlib
 import io
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -76,6 +77,11 @@ def run(module: str, captured: bool) -> Report:
     suite = unittest.defaultTestLoader.loadTestsFromModule(loaded)
     result = Result()
     began = time.perf_counter()
+    # What is told of captures is no output of the program's; defects are.
+    logger = logging.getLogger("stepper.native")
+    logger.propagate = False
+    logger.addHandler(logging.StreamHandler(sys.__stderr__))
+    logger.setLevel(logging.ERROR)
     # The hook is there in both runs: what it changes by itself is not the engine's doing.
     _C.install_hook()
     if captured:

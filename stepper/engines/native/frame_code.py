@@ -12,8 +12,8 @@ graph runs, and so the frame can be run as it is, and finds its own exception, a
 under its own handlers; a graph that draws random numbers puts the generators back. Only a graph
 that changes its inputs cannot be run again like that.
 
-Where no resume function is possible (in a `try` block, or in a loop that came here by one), the
-program's code is entered at the instruction that broke the graph instead.
+Where no resume function is possible (in a `try` block), or none is worth it (in a loop in which
+nothing is computed), the program's code is entered at the instruction that broke the graph instead.
 """
 
 from __future__ import annotations

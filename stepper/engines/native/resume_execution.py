@@ -14,14 +14,19 @@ for the program would not have let go of them yet. Cells are not arguments: the 
 function is a closure over them, so that whoever else has them sees the same variable. A NULL on the
 stack is put back by an instruction.
 
-A resume function that breaks where it began would nest one frame more each time round a loop. So
-each remembers the places that led to it, and a second break at one of them runs the rest as it is.
+Two breaks that go on at the same place, with the same variables, share one resume function. So a
+loop in which the graph breaks goes round through the same few of them, whose entries are found
+again: the loop's own instruction, which asks an iterator that was there before, is done in the
+program's stead, and what it gives is an argument of the function that goes on with the loop's body.
+Where nothing is computed in the resume functions of a loop, that would be a detour: its second time
+round runs as it is.
 """
 
 from __future__ import annotations
 
 import dis
 import itertools
+import weakref
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -59,7 +64,7 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 
 _ENTERED = frozenset(
-    {"FOR_ITER", "RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "JUMP_IF_TRUE_OR_POP",
+    {"RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "JUMP_IF_TRUE_OR_POP",
      "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "SEND", "END_FOR", "LOAD_FAST_AND_CLEAR"}
 )  # fmt: skip
 """Instructions that are done in the program's own code: what they leave cannot be passed on."""
@@ -70,17 +75,24 @@ class ResumeInfo:
     """What is known of a code's place in its program.
 
     offsets: for each instruction after RESUME, its offset in the function as it was written.
-    began: offsets at which resume functions began that led to this code.
     function: the name of the function as it was written; empty for that itself.
+    written: the code of that function; None for that itself.
     own_cells: its free variables that are the function's own, as it was written.
-    made: resume functions that were made for this code.
+
+    Of a function as it was written:
+
+    made: its resume functions, by where they go on and what they are given.
+    broken: offsets at which resume functions have broken.
+    computes: whether a resume function has a graph that computes something.
     """
 
     offsets: list[int]
-    began: frozenset[int] = frozenset()
     function: str = ""
+    written: weakref.ref[CodeType] | None = None
     own_cells: frozenset[str] = frozenset()
     made: dict[Any, CodeType] = field(default_factory=dict)
+    broken: set[int] = field(default_factory=set)
+    computes: bool = False
 
 
 _infos: PerCode[ResumeInfo] = PerCode()
@@ -97,6 +109,16 @@ def info_of(code: CodeType) -> ResumeInfo:
     return _infos.set(code, ResumeInfo(offsets))
 
 
+def written_as(code: CodeType) -> ResumeInfo | None:
+    """The entry of the function as it was written, which its resume functions share; None: it is
+    gone, and only they are left."""
+    info = info_of(code)
+    if info.written is None:
+        return info
+    written = info.written()
+    return None if written is None else info_of(written)
+
+
 def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
     """Write the frame's code up to the instruction, that instruction, and what comes after.
 
@@ -108,7 +130,8 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
     codegen.line = inst.starts_line or codegen.line
     next_index = inst.index + 1
     conditional = inst.opname.startswith("POP_JUMP") and "NONE" not in inst.opname
-    resumes = _can_resume(tx, inst) and (conditional or inst.target is None)
+    loops = inst.opname == "FOR_ITER"
+    resumes = _can_resume(tx, inst) and (conditional or loops or inst.target is None)
     nothing = tx.output.is_empty and not tx.output.side_effects.pending
     if not resumes and nothing:
         raise SkipFrame("nothing can be captured before a break that ends the capture")
@@ -126,6 +149,8 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
         return
     if conditional:
         _write_branches(codegen, inst, names)
+    elif loops:
+        _write_iteration(codegen, inst, names, base)
     else:
         kinds = _write_instruction(codegen, inst, base)
         _write_resume(codegen, inst, next_index, names, kinds)
@@ -139,7 +164,10 @@ def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
     if "__class__" in code.co_freevars or "super" in code.co_names:
         return False  # `super()` looks for the first argument
     info = info_of(code)
-    if info.offsets[rank_of(code, inst.index)] in info.began:
+    written = written_as(code)
+    if written is None:
+        return False
+    if written is not info and _is_detour(tx, inst, written):
         return False
     instructions = opcodes.listing(code).instructions
     resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
@@ -152,6 +180,23 @@ def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
         if isinstance(cell := tx.symbolic_locals.get(name), CellVariable) and cell.is_empty(tx)
     }
     return not any(each.opname == "LOAD_DEREF" and each.argval in empty for each in instructions)
+
+
+def _is_detour(tx: InstructionTranslator, inst: Instruction, written: ResumeInfo) -> bool:
+    """Whether a resume function's break is the second at its place in a loop in which nothing is
+    computed."""
+    code = tx.f_code
+    offset = info_of(code).offsets[rank_of(code, inst.index)]
+    written.computes |= not tx.output.is_empty
+    again = offset in written.broken
+    written.broken.add(offset)
+    return again and not written.computes and _is_in_loop(code, inst.index)
+
+
+def _is_in_loop(code: CodeType, index: int) -> bool:
+    """Whether a jump leads from behind the instruction to it, or to before it."""
+    jumps = opcodes.listing(code).instructions[index:]
+    return any(each.target is not None and each.target <= index for each in jumps)
 
 
 def _needed_locals(codegen: PyCodegen, live: set[str]) -> list[str]:
@@ -190,6 +235,8 @@ def _base(tx: InstructionTranslator, inst: Instruction) -> int:
             return depth - int(inst.argval) - 3
         case "CALL_FUNCTION_EX":
             return depth - 3 - (int(inst.argval) & 1)
+        case "FOR_ITER":
+            return depth - 1
     nulls = [i for i, value in enumerate(tx.stack) if isinstance(value, NullVariable)]
     return nulls[-1] + 1 if nulls else 0
 
@@ -265,6 +312,8 @@ def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> list
     Returns, for each place of the stack then, whether it holds a value, and not NULL.
     """
     tx = codegen.tx
+    begin = len(codegen.output)
+    program = _program_instr(tx.f_code, inst.index)
     kinds = [not isinstance(value, NullVariable) for value in tx.stack[:base]]
     upper = [not isinstance(value, NullVariable) for value in tx.stack[base:]]
     if opcodes.METHOD_FLAG_IN_LOAD_ATTR:
@@ -286,12 +335,14 @@ def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> list
             codegen.call(inst.argval)
             count = 1
         else:
-            codegen.output.append(_program_instr(tx.f_code, inst.index))
+            codegen.output.append(program)
             if inst.opname in ("CALL_KW", "CALL_FUNCTION_EX"):
                 count = 1
             else:
                 count = len(upper) + dis.stack_effect(inst.opcode, inst.arg, jump=False)
         after = [True] * count
+    for each in codegen.output[begin:]:  # a traceback marks the same columns
+        each.location = program.location
     kinds += after
     for place in range(len(kinds) - 1, base - 1, -1):
         if kinds[place]:
@@ -322,6 +373,25 @@ def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str]) -> 
     go_on(inst.target)
 
 
+def _write_iteration(codegen: PyCodegen, inst: Instruction, names: list[str], base: int) -> None:
+    """A loop's own instruction: a resume function for its body, and one for what comes after it.
+
+    base: where on the stack the iterator is.
+    """
+    assert inst.target is not None
+    kinds = [not isinstance(value, NullVariable) for value in codegen.tx.stack]
+    ended = Label()
+    codegen.emit("FOR_ITER", ended)
+    for place in (base + 1, base):  # the item, the iterator
+        codegen.store(f"___stack{place}")
+    _write_resume(codegen, inst, inst.index + 1, names, [*kinds, True])
+    codegen.output.append(ended)
+    after = ["END_FOR"] * opcodes.END_FOR + ["POP_TOP"] * opcodes.ITERATOR_STAYS
+    for name in after:
+        codegen.emit(name)
+    _write_resume(codegen, inst, inst.target + len(after), names, kinds[:base])
+
+
 def _write_resume(
     codegen: PyCodegen, inst: Instruction, index: int, names: list[str], kinds: list[bool]
 ) -> None:
@@ -329,7 +399,7 @@ def _write_resume(
     tx = codegen.tx
     code = tx.f_code
     passed = [*names, *_stored_by(tx, index, live_locals(code, index), names)]
-    resume = resume_code(code, inst.index, index, tuple(passed), tuple(kinds))
+    resume = resume_code(code, index, tuple(passed), tuple(kinds))
     codegen.line = opcodes.listing(code).instructions[index].starts_line or codegen.line
     codegen.load_callable(_C.resume)
     cells: list[tuple[Any, str]] = [(CellVar, name) for name in code.co_cellvars]
@@ -364,22 +434,23 @@ def _stored_by(
 
 
 def resume_code(
-    code: CodeType, broke: int, index: int, names: tuple[str, ...], kinds: tuple[bool, ...]
+    code: CodeType, index: int, names: tuple[str, ...], kinds: tuple[bool, ...]
 ) -> CodeType:
     """The code of a resume function.
 
-    broke: index of the instruction that broke the graph.
     index: of the instruction where it goes on.
     names: the variables that it is given.
     kinds: for each place of the stack, whether it is given a value; else a NULL is put there.
     """
     info = info_of(code)
-    key = (broke, index, names, kinds)
-    known = info.made.get(key)
-    if known is not None:
-        return known
+    shared = written_as(code)
+    assert shared is not None
     rank = rank_of(code, index)
     offset = info.offsets[rank]
+    key = (offset, names, kinds)
+    known = shared.made.get(key)
+    if known is not None:
+        return known
     listed = Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
     _, rest, places = split(listed)
     made = Bytecode()
@@ -415,8 +486,8 @@ def resume_code(
         raise unimplemented(f"a resume function: {error}") from error
     # In the new code, what comes after RESUME begins with the values and the jump.
     offsets = [offset] * (len(kinds) + sum(kinds) + 1) + info.offsets
-    began = info.began | {info.offsets[rank_of(code, broke)]}
+    written = weakref.ref(code) if info.written is None else info.written
     own_cells = info.own_cells | set(code.co_cellvars)
-    _infos.set(result, ResumeInfo(offsets, began, info.function or code.co_name, own_cells))
-    info.made[key] = result
+    _infos.set(result, ResumeInfo(offsets, info.function or code.co_name, written, own_cells))
+    shared.made[key] = result
     return result

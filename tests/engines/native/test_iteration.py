@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 import torch
 
-from tests.engines.native.harness import check
+from stepper import _C, native
+from tests.engines.native.harness import check, run_graph
 
 pytestmark = pytest.mark.evaluator_out
 
@@ -104,3 +106,75 @@ def test_what_a_container_lets_go_of_goes_at_once(container: type) -> None:
 
     assert f(torch.ones(1))[1] == ["gone", "next"]
     check(f, torch.ones(1))
+
+
+def prints(x: Any, table: dict[int, int]) -> Any:
+    for i in range(6):
+        x = x + i
+        print(i, x.sum().item() > 3)
+    return x
+
+
+def branches_on_data(x: Any, table: dict[int, int]) -> Any:
+    for v in [x, -x, x, -x]:
+        x = x + v if v.sum() > 0 else x * 2
+    else:
+        x = x - 1
+    return x
+
+
+def nested(x: Any, table: dict[int, int]) -> Any:
+    for i in range(3):
+        for key in table:
+            if key + i == 3:
+                break
+            x = torch.sin(x) + i
+            print(i, key)
+        x = x + 1
+    return x
+
+
+def of_what_it_does_not_know(x: Any, table: dict[int, int]) -> Any:
+    for a, b in itertools.product([x, x + 1], [2, 3]):
+        x = x + a * b
+    return x
+
+
+@pytest.mark.parametrize("function", [prints, branches_on_data, nested, of_what_it_does_not_know])
+def test_each_time_round_a_loop_that_broke_is_captured(function: Any) -> None:
+    explanation = check(function, torch.ones(2), {0: 0, 1: 2, 2: 4})
+    assert explanation.graph_count > 1
+    places = {line for _, line, _ in explanation.breaks}
+    functions = {code.co_name for code in captured_codes()}
+    assert len(places) <= 3, str(explanation)
+    assert len(functions) == 1
+
+
+def captured_codes() -> list[Any]:
+    """The codes with entries."""
+    return [cache.code for cache in _C.code_caches() if cache.entries]
+
+
+def test_a_long_loop_makes_few_resume_functions() -> None:
+    def f(x: Any, n: int) -> Any:
+        for i in range(n):
+            x = x + 1
+            print(end="")
+        return x
+
+    captured = native.optimize(run_graph)(f)
+    assert captured(torch.zeros(1), 500).item() == 500
+    counts = [len(_C.code_cache(code).entries) for code in captured_codes()]
+    assert len(counts) < 8
+    assert sum(counts) < 20
+
+
+def test_a_loop_without_operations_goes_on_as_it_is() -> None:
+    def f(x: Any) -> Any:
+        x = x + 1
+        for i in range(9):
+            print(i)
+        return x
+
+    explanation = check(f, torch.ones(1))
+    assert len(explanation.breaks) <= 4, str(explanation)

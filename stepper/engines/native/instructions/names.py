@@ -180,8 +180,11 @@ class NameInstructions(TranslatorState):
         module = sys.modules.get(inst.argval)
         if level.as_python_constant() or module is None:
             raise unimplemented(f"import of {inst.argval}")
-        if names.as_python_constant() is None:
+        wanted = names.as_python_constant()
+        if wanted is None:
             module = sys.modules[inst.argval.partition(".")[0]]
+        elif any(name not in vars_of(module) for name in wanted):
+            raise unimplemented(f"import from {inst.argval}, which may import a module of it")
         source = GlobalSource(module.__name__, "sys.modules", sys.modules)
         self.push(self.build(source, module))
 
@@ -196,6 +199,6 @@ def _module_of(namespace: dict[str, Any]) -> str | None:
     return next((name for name, each in modules if vars_of(each) is namespace), None)
 
 
-def vars_of(module: object) -> object:
-    """A module's variables; None: it is something else in a module's place."""
-    return module.__dict__ if type(module) is types.ModuleType else None
+def vars_of(module: object) -> dict[str, Any]:
+    """A module's variables; none, if it is something else in a module's place."""
+    return module.__dict__ if type(module) is types.ModuleType else {}

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stepper.engines.native.class_dicts import MISSING, lookup
 from stepper.engines.native.exc import unimplemented
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def refuse_finalizers(dropped: Iterable[VariableTracker]) -> None:
     """
     for tracker in dropped:
         kind = type(getattr(tracker, "value", None))
-        if tracker.source is not None and any("__del__" in cls.__dict__ for cls in kind.__mro__):
+        if tracker.source is not None and lookup(kind.__mro__, "__del__") is not MISSING:
             raise tracker.refuse("letting go")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stepper.engines.native.class_dicts import MISSING, lookup
 from stepper.engines.native.exc import ObservedException, unimplemented
 from stepper.engines.native.variables import dicts, iter, lists, sets
 from stepper.engines.native.variables.base import VariableTracker
@@ -556,5 +557,5 @@ def _super(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker
 @handles(callable)
 def _callable(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
     mro = args[0].python_type().__mro__  # a class itself is callable: `hasattr` says so of all
-    found = any("__call__" in cls.__dict__ for cls in mro)
+    found = lookup(mro, "__call__") is not MISSING
     return ConstantVariable(found, **VariableTracker.propagate(args))

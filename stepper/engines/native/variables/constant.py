@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import types
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -63,6 +64,8 @@ class ConstantVariable(VariableTracker):
             raise unimplemented(f"AttributeError: {error}") from None
         if callable(value):
             return BoundBuiltinMethod(self, name, guards=self.guards)
+        if isinstance(self.value, types.CodeType) and name == "co_consts":
+            raise self.refuse(f"attribute {name}")  # another tuple would be made of it
         return wrap_constant(value, self.guards)
 
     def call_method(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stepper.engines.native.class_dicts import lookup
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import GetItemSource, Source
 from stepper.engines.native.variables.base import VariableTracker
@@ -24,8 +25,7 @@ METHODS = frozenset({"get", "__getitem__", "__contains__"})
 def is_read_like_dict(kind: type) -> bool:
     """Whether a class leaves reading to `dict`."""
     return all(
-        next(cls.__dict__[name] for cls in kind.__mro__ if name in cls.__dict__)
-        is dict.__dict__[name]
+        lookup(kind.__mro__, name) is dict.__dict__[name]
         for name in ("__getitem__", "__contains__")
     ) and not hasattr(kind, "__missing__")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
+from stepper.engines.native.class_dicts import lookup
 from stepper.engines.native.source import InstanceAttrSource
 from stepper.engines.native.variables.base import VariableTracker
-from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable, lookup
+from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase

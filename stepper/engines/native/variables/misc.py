@@ -6,13 +6,13 @@ import os
 import types
 from typing import TYPE_CHECKING, Any
 
+from stepper.engines.native.class_dicts import lookup
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.exceptions import observed
 from stepper.engines.native.variables.functions import BoundBuiltinMethod
-from stepper.engines.native.variables.user_defined import lookup
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stepper.engines.native.class_dicts import lookup
 from stepper.engines.native.source import Source
 from stepper.engines.native.variables.base import AttributeMutationNew, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
@@ -22,7 +23,6 @@ from stepper.engines.native.variables.exceptions import ExceptionVariable
 from stepper.engines.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
-    lookup,
 )
 
 if TYPE_CHECKING:

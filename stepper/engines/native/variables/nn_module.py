@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stepper.engines.native.class_dicts import lookup
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.guards import has_hooks
 from stepper.engines.native.source import AttrSource, GetItemSource
@@ -21,7 +22,6 @@ from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.engines.native.variables.user_defined import (
     AttributeMissing,
     UserDefinedObjectVariable,
-    lookup,
 )
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stepper.engines.native.class_dicts import MISSING, class_dict, lookup
 from stepper.engines.native.exc import Unsupported
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import (
@@ -37,7 +38,6 @@ from stepper.engines.native.variables.functions import (
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
 
-_MISSING: Any = object()
 
 _PLAIN_BASES = (
     object, dict, list, tuple, set, frozenset, str, int, float, collections.OrderedDict,
@@ -79,12 +79,12 @@ class UserDefinedClassVariable(UserDefinedVariable):
             raise self.refuse(f"attribute {name}")
         if name in ("__name__", "__qualname__", "__module__"):
             return tx.build(AttrSource(self.source, name), getattr(self.value, name))
-        if "__getattribute__" in type(self.value).__dict__ and type(self.value) is not type:
+        if "__getattribute__" in class_dict(type(self.value)) and type(self.value) is not type:
             raise self.refuse(f"attribute {name}")
-        found = inspect.getattr_static(self.value, name, _MISSING)
+        found = inspect.getattr_static(self.value, name, MISSING)
         if type(found) is staticmethod:
             found = found.__func__
-        if found is _MISSING or is_data_descriptor(found) or not is_plain_attribute(found):
+        if found is MISSING or is_data_descriptor(found) or not is_plain_attribute(found):
             raise self.refuse(f"attribute {name}")
         return tx.build(AttrSource(self.source, name), found).with_guards(self.guards)
 
@@ -115,8 +115,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def truth(self, tx: InstructionTranslatorBase) -> bool:
         kind = type(self.value)
-        if lookup(kind.__mro__, "__bool__") is _MISSING and (
-            lookup(kind.__mro__, "__len__") is _MISSING
+        if lookup(kind.__mro__, "__bool__") is MISSING and (
+            lookup(kind.__mro__, "__len__") is MISSING
         ):
             return True
         raise self.refuse("the truth")
@@ -174,7 +174,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if name == "__dict__" and kind.__dictoffset__:
             return InstanceDictVariable(self, **self.propagate(self))
         of_class = lookup(kind.__mro__, name)
-        if of_class is not _MISSING and is_data_descriptor(of_class):
+        if of_class is not MISSING and is_data_descriptor(of_class):
             return self.data_descriptor(tx, name, of_class)
         guards: Guards = NO_GUARDS
         if kind.__dictoffset__ and not self.is_new:
@@ -185,13 +185,13 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             guards = tx.output.install_guard(
                 source, GuardBuilder.HASATTR, (name, False), name=source.name()
             )
-        if of_class is _MISSING:
+        if of_class is MISSING:
             return self.missing(tx, name).with_guards(guards | self.guards)
         return self.attribute_of_class(tx, name, kind.__mro__).with_guards(guards)
 
     def missing(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
         """What neither the object nor its class has."""
-        if lookup(type(self.value).__mro__, "__getattr__") is _MISSING:
+        if lookup(type(self.value).__mro__, "__getattr__") is MISSING:
             raise AttributeMissing(
                 f"AttributeError: {type(self.value).__name__} has no attribute {name}"
             )
@@ -218,13 +218,13 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     ) -> VariableTracker:
         """What the first of these classes that has the name gives for this object."""
         found = lookup(mro, name)
-        if found is _MISSING:
+        if found is MISSING:
             raise self.refuse(f"attribute {name}")
-        kind = next(cls for cls in mro if name in cls.__dict__)
+        kind = next(cls for cls in mro if name in class_dict(cls))
         index = type(self.value).__mro__.index(kind)
         of_type: Source = self.class_source()
         # `type(x).f` finds what the first class of the order has, unless that is asked for.
-        first = next(cls for cls in type(self.value).__mro__ if name in cls.__dict__)
+        first = next(cls for cls in type(self.value).__mro__ if name in class_dict(cls))
         if index and first is not kind:
             of_type = GetItemSource(AttrSource(of_type, "__mro__"), index)
         source = AttrSource(of_type, name)
@@ -238,7 +238,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             plain = first is kind and not self.has_getattribute() and self.source is not None
             own = AttrSource(self._source(), name) if plain else None
             return UserMethodVariable(function, self, source=own, **options)
-        if found is dict.__dict__.get(name, _MISSING) and name in dict_contents.METHODS:
+        if found is dict.__dict__.get(name, MISSING) and name in dict_contents.METHODS:
             return BoundBuiltinMethod(self._contents(), name, guards=self.guards)
         if hasattr(type(found), "__get__"):
             raise self.refuse(f"attribute {name}")
@@ -389,14 +389,6 @@ class InstanceDictVariable(VariableTracker):
 
 class AttributeMissing(Unsupported):
     """Reading the attribute raises AttributeError."""
-
-
-def lookup(mro: tuple[type, ...], name: str) -> Any:
-    """What the first class that has the name has for it; `_MISSING`: none has."""
-    for cls in mro:
-        if name in cls.__dict__:
-            return cls.__dict__[name]
-    return _MISSING
 
 
 def is_data_descriptor(value: Any) -> bool:

@@ -1,0 +1,26 @@
+"""Reads classes without running code of theirs: a metaclass may answer for `__dict__` itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import MappingProxyType
+from typing import Any
+
+_DICT: Any = type.__dict__["__dict__"]
+
+MISSING: Any = object()
+
+
+def class_dict(cls: type) -> MappingProxyType[str, Any]:
+    """The class's own attributes."""
+    found: MappingProxyType[str, Any] = _DICT.__get__(cls)
+    return found
+
+
+def lookup(mro: Iterable[type], name: str) -> Any:
+    """What the first class that has the name has for it; `MISSING`: none has."""
+    for cls in mro:
+        own = class_dict(cls)
+        if name in own:
+            return own[name]
+    return MISSING
