@@ -24,6 +24,7 @@ from types import CodeType, FrameType
 from typing import Any, Protocol, TypeVar
 
 from stepper._C import AtInstruction
+from stepper.debuggee.made_coroutines import MadeCoroutines, makes_coroutine
 from stepper.model.cache import CacheError
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ class Events(Protocol):
         """Tell each instruction of the code from now on, or only where each line begins."""
 
     def about_to_run(self, code: CodeType) -> None:
-        """The compiler is about to run the code in this thread."""
+        """The compiler is about to run the code in this thread: called by what it calls."""
 
     def run(self, what: Callable[[], T]) -> T:
         """Call something that runs watched code. The program may stand still in a callback of the
@@ -243,8 +244,10 @@ class Tracing:
         self._stopped = False
         self._watched: dict[int, tuple[CodeType, bool]] = {}
         self._paused: set[int] = set()
-        self._waiting: dict[int, int] = {}
-        """By thread, how many coroutines of watched code were made and have not ended."""
+        self._coroutines = MadeCoroutines(hide, self._none_left)
+        self._done: set[int] = set()
+        """Threads in which nothing is awaited any more, as another thread has found."""
+        hide(Tracing._none_left.__code__)
         self._trace, self._local = self._functions(hide)
 
     def watch(self, code: CodeType, *, lines: bool = False) -> None:
@@ -256,18 +259,17 @@ class Tracing:
         """See `Events.about_to_run`."""
         if self._stopped or id(code) not in self._watched:
             return
-        if code.co_flags & _COROUTINE:
-            # It is only made now: whoever runs it does not say so.
-            ident = get_ident()
-            self._waiting[ident] = self._waiting.get(ident, 0) + 1
-        if sys.gettrace() is self._trace:
-            return
-        found = rival(self._trace)
-        if found:
-            self._notice(_GIVES_WAY.format(found))
-            self.stop()
-        else:
+        self._done.discard(get_ident())
+        if sys.gettrace() is not self._trace:
+            found = rival(self._trace)
+            if found:
+                self._notice(_GIVES_WAY.format(found))
+                self.stop()
+                return
             sys.settrace(self._trace)
+        if makes_coroutine(code):
+            # It is only made now: whoever runs it does not say so.
+            self._coroutines.expect(code, sys._getframe(2))
 
     def run(self, what: Callable[[], T]) -> T:
         """See `Events.run`."""
@@ -278,12 +280,10 @@ class Tracing:
             self.stop()
         if self._stopped:
             raise CacheError(_NOT_BY_HAND)
-        waiting = self._waiting.get(get_ident(), 0)
         try:
             result: T = sys.call_tracing(self._run, (what,))
             return result
         finally:
-            self._waiting[get_ident()] = waiting
             sys.settrace(trace)
 
     def _run(self, what: Callable[[], T]) -> T:
@@ -311,15 +311,25 @@ class Tracing:
         if sys.gettrace() is self._trace:
             sys.settrace(None)
 
+    def _none_left(self, thread: int) -> None:
+        """The last coroutine that was waited for in a thread has died."""
+        if thread != get_ident():
+            self._done.add(thread)
+        elif thread not in self._follower.running and sys.gettrace() is self._trace:
+            sys.settrace(None)
+
     def _functions(self, hide: Hide) -> tuple[Callable[..., Any], Callable[..., Any]]:
         follower, running, watched = self._follower, self._follower.running, self._watched
-        waiting = self._waiting
+        coroutines, done = self._coroutines, self._done
         break_down = follower.break_down
         raising: dict[int, BaseException] = {}
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
             found = watched.get(id(frame.f_code))
             if found is None or event != "call":
+                if done and (ident := get_ident()) in done and ident not in running:
+                    done.discard(ident)
+                    sys.settrace(None)
                 return None
             _, lines = found
             frame.f_trace_lines = lines
@@ -342,10 +352,11 @@ class Tracing:
                         follower.raised(frame, error)
                     else:
                         follower.returned(frame, argument)
+                    if makes_coroutine(frame.f_code) and not _suspends(frame):
+                        coroutines.ended(frame)
                     ident = get_ident()
-                    if frame.f_code.co_flags & _COROUTINE and not _suspends(frame):
-                        waiting[ident] = waiting.get(ident, 1) - 1
-                    if ident not in running and not waiting.get(ident) and sys.gettrace() is trace:
+                    waits = ident in running or coroutines.waits(ident)
+                    if not waits and sys.gettrace() is trace:
                         sys.settrace(None)
             except Exception as defect:
                 break_down(defect)
@@ -354,10 +365,6 @@ class Tracing:
         hide(trace.__code__)
         hide(local.__code__)
         return trace, local
-
-
-_COROUTINE = 0x20 | 0x80 | 0x200
-"""Flags of code whose call makes a generator, a coroutine or an asynchronous generator."""
 
 
 def _suspends(frame: FrameType) -> bool:

@@ -420,3 +420,55 @@ def test_a_coroutine_is_run_and_stepped_by_hand(tmp_path: Path) -> None:
     ended = program.finish()
     program.close()
     assert "never awaited" not in ended[2]
+
+
+NEVER_AWAITED = """\
+import asyncio, sys, threading, warnings
+import torch
+
+torch._dynamo.config.suppress_errors = True  # some versions of torch cannot compile one
+
+@torch.compile(backend="eager")
+async def quick(x):
+    y = x + 1
+    return y * 2
+
+def say(what):
+    print(what, sys.gettrace() is None)
+
+async def main():
+    x = torch.ones(3)
+    await quick(x)
+    say("awaited")
+    quick(x)
+    say("dropped")
+    list(map(quick, [x]))
+    say("called by C")
+    held = [quick(x) for _ in range(3)]
+    await held[1]
+    thread = threading.Thread(target=held.clear)
+    thread.start()
+    thread.join()
+    (lambda: None)()
+    say("dropped by another thread")
+    await quick(x)
+    say("awaited again")
+
+warnings.simplefilter("ignore")
+asyncio.run(main())
+"""
+
+
+def test_a_coroutine_that_is_never_awaited_leaves_nothing_behind(tmp_path: Path) -> None:
+    program = Program(NEVER_AWAITED, tmp_path, channel=False, execute=True)
+    status, out, err = program.finish()
+    program.close()
+    assert status == 0, err
+    assert [line.rpartition(" ")[2] for line in out.splitlines()] == ["True"] * 5, out
+    recording = Recording.open(program.recording)
+    walks = recording.translations()
+    made = any(walk.outcome is Outcome.COMPILED for walk in walks)
+    ran = [walk for walk in walks if walk.phase is Phase.EXECUTE]
+    assert len(ran) == (3 if made else 0)  # those that were awaited
+    assert all(walk.outcome is Outcome.RETURNED for walk in ran)
+    recording.close()
