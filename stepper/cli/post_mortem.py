@@ -22,6 +22,9 @@ def add_to(subparsers: Any) -> None:
         allow_abbrev=False,
     )
     parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument(
+        "--why", default="", metavar="TEXT", help="what went wrong; by default what the file says"
+    )
     parser.set_defaults(handler=post_mortem)
 
 
@@ -35,10 +38,11 @@ def post_mortem(options: argparse.Namespace) -> int:
         session = open_recording(options.file)
         try:
             at, reason = _failure(session)
+            reason = options.why or reason
             if _on_full_screen():
                 from stepper.tui.running import run as run_screen
 
-                return run_screen(session, theme=theme, at=at)
+                return run_screen(session, theme=theme, at=at, why=reason)
             import stepper.console
 
             if reason:

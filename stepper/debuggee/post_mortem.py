@@ -61,11 +61,16 @@ def _open() -> None:
     show(session.writer.path)
 
 
-def show(path: str) -> None:
+def show(path: str, why: str = "") -> None:
     """Let the user look at a recording where its last compilation failed, until the user leaves.
-    To be called on the main thread."""
+    To be called on the main thread.
+
+    Args:
+        path: of the recording.
+        why: what went wrong; empty: what the recording says.
+    """
     try:
-        front_end = start_front_end("post-mortem", path)
+        front_end = start_front_end("post-mortem", f"--why={why}", path)
     except OSError as error:
         print(f"stepper: cannot open {path}: {error.strerror}", file=sys.stderr)
         return

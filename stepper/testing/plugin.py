@@ -142,7 +142,9 @@ def pytest_runtest_makereport(
     return report
 
 
-def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+def pytest_exception_interact(
+    node: pytest.Item | pytest.Collector, call: pytest.CallInfo[object]
+) -> None:
     """Open the debugger, as `--pdb` does."""
     test = node.stash.get(_TEST, None)
     if test is None or not node.config.option.stepper_pm or not test.newest_walk():
@@ -152,8 +154,9 @@ def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
     capture = node.config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture(in_=True)
+    error = call.excinfo.exconly(tryshort=True).splitlines() if call.excinfo is not None else []
     try:
-        show(test.path)
+        show(test.path, ": ".join([f"{node.nodeid} failed", *error[:1]]))
     finally:
         if capture is not None:
             capture.resume_global_capture()

@@ -89,13 +89,16 @@ class StepperApp(PromptKeys[int]):
             super().__init__()
             self.event = event
 
-    def __init__(self, session: Session, *, theme: str = "", at: int | None = None) -> None:
+    def __init__(
+        self, session: Session, *, theme: str = "", at: int | None = None, why: str = ""
+    ) -> None:
         """
         Args:
             session: what to look at.
             theme: name of a Textual theme; empty: the default.
             at: moment of a recording to begin at; None: the first, or the newest when the program
                 that wrote it did not end in order.
+            why: the reason for looking, said until the first key; empty: none.
         """
         keep_strips_free_of_cycles()
         super().__init__()
@@ -109,6 +112,7 @@ class StepperApp(PromptKeys[int]):
         self.leaving: Leaving | None = None
         """What the user wants done with a living program after the application has ended."""
         self._begin_at = at
+        self._why = why
         self._frame: int | None = None
         self._repeat = (Motion.STEP, 1)
         self._event_kind: EventKind | None = None
@@ -137,6 +141,8 @@ class StepperApp(PromptKeys[int]):
         move = self.cursor.begin(self._begin_at)
         if move is not None:
             self._tell(move)
+        if self._why:
+            self.say(self._why, "error")
         self.renew()
         self.desk.reveal("source")
         self._unsubscribe = self.session.subscribe(self._arrived)

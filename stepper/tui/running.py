@@ -13,19 +13,20 @@ _KILLED = 5.0
 """Seconds to wait for a killed program to be gone."""
 
 
-def run(session: Session, *, theme: str = "", at: int | None = None) -> int:
+def run(session: Session, *, theme: str = "", at: int | None = None, why: str = "") -> int:
     """Show a session on the terminal until the user leaves.
 
     Args:
         session: what to look at; closing it is the caller's.
         theme: name of a Textual theme; empty: the default.
         at: moment of a recording to begin at.
+        why: the reason for looking, said at first; empty: none.
 
     Returns:
         The exit code for the shell: the program's when it ended by itself, else 0.
     """
     draw_on_stdout()
-    app = StepperApp(session, theme=theme, at=at)
+    app = StepperApp(session, theme=theme, at=at, why=why)
     app.run()
     if app.leaving == "kill":
         session.kill()

@@ -202,6 +202,7 @@ def test_the_debugger_opens_on_a_failing_test(
         expect_timeout=60.0,
     )
     child.expect("test.stepper: ")
+    child.expect_exact("::test_fails failed: ")
     child.expect_exact("(stepper) ")
     child.sendline("where")
     child.expect("in test_fails")

@@ -35,11 +35,11 @@ SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 
 @asynccontextmanager
 async def opened(
-    path: Path, size: tuple[int, int] = NARROW, *, at: int | None = None
+    path: Path, size: tuple[int, int] = NARROW, *, at: int | None = None, why: str = ""
 ) -> AsyncIterator[tuple[StepperApp, Pilot[Any]]]:
     """The application on a recording."""
     session = open_recording(str(path))
-    app = StepperApp(session, at=at)
+    app = StepperApp(session, at=at, why=why)
     try:
         async with app.run_test(size=size) as pilot:
             await pilot.pause()
@@ -380,3 +380,10 @@ async def test_what_stands_at_a_graph_break_is_explained(sample_path: Path) -> N
         await pilot.press("8")
         await until(pilot, lambda: "graph break at this instruction" in "\n".join(plain(app)))
         assert "hint: Move the print out" in "\n".join(plain(app))
+
+
+async def test_the_reason_for_looking_is_said_first(sample_path: Path) -> None:
+    async with opened(sample_path, at=3, why="test_it failed: assert 1 == 2") as (app, pilot):
+        assert "test_it failed: assert 1 == 2" in status(app)
+        await pilot.press("n")
+        assert "test_it" not in status(app)
