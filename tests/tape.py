@@ -119,6 +119,7 @@ class Tape:
         self._described: dict[int, tuple[int, Value]] = {}
         self._fresh: dict[int, int] = {}
         self._bodies: dict[bytes, int] = {}
+        self._codes: dict[int, dict[int, tuple[str, ...]]] = {}
         self._counts: dict[str, int] = {}
 
     def _next(self, what: str) -> int:
@@ -316,7 +317,9 @@ class Tape:
             guard.id, guard.attempt, guard.moment, kind, source, guard.scope, guard.user_line
         )
         if guard.code:
-            self.writer.guard_code(guard.id, guard.code)
+            codes = self._codes.setdefault(self.attempt.translation, {})
+            codes[guard.id] = guard.code
+            self.writer.guard_codes(self.attempt.translation, codes)
         if guard.withdrawn is not None:
             self.writer.guard_withdrawn(guard.id, guard.withdrawn)
         self.event(EventKind.GUARD, f"{kind} {source}", ref=guard.id)

@@ -235,10 +235,10 @@ class Recorder:
             dependence=dependence,
         )
         translation.record = record
-        for number, guard in translation.guards.items():
-            code = getattr(guard, "code_list", None)
-            if code:
-                self._writer.guard_code(number, tuple(map(str, code)))
+        built = zip(translation.guards, map(_code_of, translation.guards.values()), strict=True)
+        codes = {number: tuple(map(str, code)) for number, code in built if code}
+        if codes:
+            self._writer.guard_codes(translation.id, codes)
         last = translation.newest_attempt
         if last is not None and not last.restart_reason:
             self._writer.attempt(_attempt_record(last, self.moment))
@@ -601,6 +601,11 @@ def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Atte
         last_moment,
         attempt.restart_reason,
     )
+
+
+def _code_of(guard: Any) -> list[str] | None:
+    """What a guard checks, when it has been built."""
+    return getattr(guard, "code_list", None)
 
 
 def _first_line(text: str) -> str:

@@ -3,7 +3,8 @@
 Each kind is kept as one list per attempt, read once and extended after a refresh; what was there at
 a moment is then a slice of it. Rows are appended in the order of moments, so an attempt's part of
 the table is found by bisecting. Two kinds change after they were written, until the translation is
-over: a guard gets its code when it is built and can be withdrawn, and a node can be erased.
+over: a guard gets its code when it is built (told apart, all of a translation's at once) and can be
+withdrawn, and a node can be erased.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import msgspec
 
 from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect
 from stepper.recording.catalog import Catalog, unpacked
-from stepper.recording.database import Database, damaged
+from stepper.recording.database import Database
 
 
 class _Found(Protocol):
@@ -73,7 +74,6 @@ class _GuardRow(NamedTuple):
     source: str
     scope: str
     user_line: str
-    code: str | None
     withdrawn: int | None
 
 
@@ -95,6 +95,7 @@ class Findings:
         self._side_effects: dict[int, _List[SideEffect]] = {}
         self._breaks: list[GraphBreak] = []
         self._breaks_generation = -1
+        self._codes_decoder = msgspec.msgpack.Decoder(dict[int, tuple[str, ...]])
         self._node_decoder = msgspec.msgpack.Decoder(Node)
         self._side_effect_decoder = msgspec.msgpack.Decoder(SideEffect)
         self._break_decoder = msgspec.msgpack.Decoder(GraphBreak)
@@ -119,14 +120,14 @@ class Findings:
         found = self._list(self._guards, "guard", attempt)
         if self._is_current(found, attempt):
             return found
-        if any(not guard.code for guard in found.things):
-            for id, code in self._changed("guard", "code", str, attempt, found):
-                found.replace(id, code=self._parts(code))
+        codes = self._codes(attempt)
+        for guard in [guard for guard in found.things if not guard.code and guard.id in codes]:
+            found.replace(guard.id, code=codes[guard.id])
         for id, moment in self._changed("guard", "withdrawn", int, attempt, found):
             found.replace(id, withdrawn=moment)
         rows = self._new(_GuardRow, ", ".join(_GuardRow._fields), "guard", attempt, found)
         found.extend(
-            [Guard(*row[:6], self._parts(row.code), row.user_line, row.withdrawn) for row in rows]
+            [Guard(*row[:6], codes.get(row.id, ()), row.user_line, row.withdrawn) for row in rows]
         )
         return found
 
@@ -220,10 +221,8 @@ class Findings:
             return msgspec.structs.replace(node, erased=row.erased, rank=row.rank)
         return node
 
-    def _parts(self, code: str | None) -> tuple[str, ...]:
-        if code is None:
-            return ()
-        try:
-            return msgspec.json.decode(code, type=tuple[str, ...])
-        except msgspec.DecodeError as error:
-            raise damaged(self._database.path, str(error)) from error
+    def _codes(self, attempt: Attempt) -> dict[int, tuple[str, ...]]:
+        """What the guards of the attempt's translation check, as far as they have been built."""
+        sql = "SELECT body FROM guard_codes WHERE translation = ?"
+        row = self._database.one(tuple[bytes], sql, (attempt.translation,))
+        return {} if row is None else unpacked(self._database, self._codes_decoder, row[0])

@@ -25,10 +25,10 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 4
+VERSION = 5
 """In `PRAGMA user_version`. Files of versions before the first release cannot be read."""
 
-HISTORY = {4: "The first released."}
+HISTORY = {5: "The first released."}
 
 MOST_TOGETHER = 65_536
 """No run is longer, so that reading one takes milliseconds, whoever wrote
@@ -104,8 +104,13 @@ CREATE TABLE guard (
     source TEXT NOT NULL,             -- guarded expression
     scope TEXT NOT NULL,
     user_line TEXT NOT NULL,
-    code TEXT,                        -- JSON list of what it checks; NULL until it is built
     withdrawn INTEGER                 -- moment whose instruction made Dynamo take it back
+);
+
+-- What the guards of a translation check, once they are built.
+CREATE TABLE guard_codes (
+    translation INTEGER PRIMARY KEY,
+    body BLOB NOT NULL                -- msgpack map of number in table guard to list of texts
 );
 
 -- FX nodes in the order in which they were made.

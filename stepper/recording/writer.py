@@ -12,9 +12,7 @@ write lock it keeps its rows and tries again with the next batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-
-import msgspec
+from collections.abc import Callable, Iterable
 
 from stepper._C import EventRun
 from stepper.model.program import Code
@@ -43,7 +41,8 @@ _DESCRIPTIONS = "INSERT INTO descriptions VALUES (?, ?, ?)"
 _TRANSLATION = "INSERT OR REPLACE INTO translation VALUES (?, ?)"
 _ATTEMPT = "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?)"
 _FRAME = "INSERT INTO frame VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_GUARD = "INSERT INTO guard VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_GUARD = "INSERT INTO guard VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_GUARD_CODES = "INSERT OR REPLACE INTO guard_codes VALUES (?, ?)"
 _NODE = "INSERT INTO node VALUES (?, ?, ?, ?, ?, ?)"
 _SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
@@ -52,13 +51,13 @@ _LAST_MOMENT = 6
 """Place of the last moment in a row of `frame`."""
 # After all inserts, since they change rows that may wait in the same batch.
 _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
-_GUARD_CODE = "UPDATE guard SET code = ? WHERE id = ?"
 _GUARD_WITHDRAWN = "UPDATE guard SET withdrawn = ? WHERE id = ?"
 _NODE_ERASED = "UPDATE node SET erased = ? WHERE id = ?"
 
 _STATEMENTS = (
-    _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD, _NODE,
-    _SIDE_EFFECT, _GRAPH_BREAK, _EVENTS, _FRAME_END, _GUARD_CODE, _GUARD_WITHDRAWN, _NODE_ERASED,
+    _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD,
+    _GUARD_CODES, _NODE,    _SIDE_EFFECT, _GRAPH_BREAK, _EVENTS, _FRAME_END, _GUARD_WITHDRAWN,
+    _NODE_ERASED,
 )  # fmt: skip
 
 
@@ -175,12 +174,12 @@ class Writer:
     ) -> None:
         """A guard, when it is installed: the fields of `stepper.model.trace.Guard`."""
         self._waiting[_GUARD] += (
-            id, attempt, moment, kind, source, scope, user_line, None, None
+            id, attempt, moment, kind, source, scope, user_line, None
         )  # fmt: skip
 
-    def guard_code(self, id: int, code: Sequence[str]) -> None:
-        """What a guard checks, when it has been built."""
-        self._waiting[_GUARD_CODE] += (_code_text(code), id)
+    def guard_codes(self, translation: int, codes: dict[int, tuple[str, ...]]) -> None:
+        """What a translation's guards check, by number, when they have been built."""
+        self._waiting[_GUARD_CODES] += (translation, pack(codes))
 
     def guard_withdrawn(self, id: int, moment: int) -> None:
         """A guard is taken back by the instruction of `moment`."""
@@ -283,10 +282,3 @@ class Writer:
             self._database.write([("UPDATE session SET ended = ?", [(clean(ended),)])])
         except RecordingError:
             return
-
-
-def _code_text(code: Sequence[str]) -> str:
-    try:
-        return msgspec.json.encode(code).decode()
-    except UnicodeEncodeError:
-        return msgspec.json.encode([clean(part) for part in code]).decode()

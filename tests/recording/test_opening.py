@@ -98,7 +98,7 @@ def test_newer_format_names_both_versions(path: Path) -> None:
 
 def test_a_format_from_before_the_first_release_says_what_to_do(path: Path) -> None:
     change(path, "PRAGMA user_version=1")
-    with pytest.raises(RecordingError, match=r"format 1; this one reads 4.*Record the program"):
+    with pytest.raises(RecordingError, match=r"format 1; this one reads 5.*Record the program"):
         Recording.open(str(path))
 
 
@@ -163,7 +163,7 @@ def test_table_replaced_by_a_view_is_refused(path: Path) -> None:
         "UPDATE keyframe SET state = x'92'",
         "UPDATE descriptions SET body = x'80'",
         "DELETE FROM descriptions",
-        "UPDATE guard SET code = '{}'",
+        "UPDATE guard_codes SET body = x'90'",
         "UPDATE guard SET moment = 'soon'",
         "UPDATE node SET rank = 'high'",
         "UPDATE node SET body = x'ffffffff'",
