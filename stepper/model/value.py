@@ -51,6 +51,11 @@ class Item(msgspec.Struct, frozen=True, array_like=True):
     value: ValueId
 
 
+CLASS_FACT, MEMBER_FACT = "importable as", "member"
+"""Attributes of a value that is nothing but its fields: `module:qualname` of its class; of an
+enumeration, the member's name."""
+
+
 class Value(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """The description of a VariableTracker. (csrc/facts.c packs the fields in this order.)"""
 

@@ -4,8 +4,10 @@ A recording holds no objects, and while a program runs nothing of its own is hel
 time that somebody asks, most arguments of a call are gone. What is left is what the compiler looks
 at. So the arguments are made anew from their descriptions: constants and containers of them as they
 were, tensors with the same dtype, sizes, strides, device and `requires_grad`, and random numbers in
-them. To guards the two are alike; results are not those of the recorded call. What a description
-does not tell whole (a module, a long list) has to be given by the user, or the call is refused.
+them, dataclasses and the like from their fields. To guards the two are alike; results are not those
+of the recorded call. What a description does not tell whole (a module, a very long list) has to be
+given by the user, or the call is refused. Lookups tell more of their arguments than other phases
+do: see `stepper.engines.common.rebuildable`.
 
 To keep weak references instead would have found the very objects, as long as they live: modules,
 which the user can name anyway, and hardly a tensor.
@@ -25,7 +27,7 @@ import msgspec
 
 from stepper.model.cache import CacheError
 from stepper.model.trace import BY_HAND, FrameState, Phase, State, Translation
-from stepper.model.value import TensorMeta, Value, ValueId
+from stepper.model.value import CLASS_FACT, MEMBER_FACT, TensorMeta, Value, ValueId
 from stepper.recording.reader import Recording
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -144,7 +146,7 @@ class _Arguments:
                 self.arguments[name] = text
                 if "recorded_tensor(" in text:
                     self.random.append(name)
-            if text is not None and value.constant is None:
+            if text is not None and (value.constant is None or value.items):
                 self._known[number] = name
 
     def _newest(self, number: ValueId) -> Value | None:
@@ -161,7 +163,29 @@ class _Arguments:
         meta = value.tensor or tensors.get(value.source)
         if meta is not None:
             return _tensor(meta, parameter=value.type == "Parameter")
+        module, found, qualname = dict(value.attributes).get(CLASS_FACT, "").partition(":")
+        if found:
+            return self._object(value, module, qualname, tensors, depth)
         return self._container(value, tensors, depth)
+
+    def _object(
+        self,
+        value: Value,
+        module: str,
+        qualname: str,
+        tensors: Mapping[str, TensorMeta],
+        depth: int,
+    ) -> str | None:
+        """One that is nothing but its fields, or a member of an enumeration."""
+        if member := dict(value.attributes).get(MEMBER_FACT):
+            return f"recorded_member({module!r}, {qualname!r}, {member!r})"
+        fields = []
+        for item in value.items:
+            text = self._text(item.value, tensors, depth - 1)
+            if text is None:
+                return None
+            fields.append(f"{item.label.removeprefix('.')!r}: {text}")
+        return f"recorded_instance({module!r}, {qualname!r}, {{{', '.join(fields)}}})"
 
     def _container(self, value: Value, tensors: Mapping[str, TensorMeta], depth: int) -> str | None:
         kind = value.type or value.cls

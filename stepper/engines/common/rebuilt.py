@@ -8,12 +8,14 @@ program's, and makes the same ones each time.
 from __future__ import annotations
 
 import contextlib
+import enum
 from types import CodeType
 from typing import Any, NamedTuple
 
 import torch
 
 from stepper.engines.common.arguments import functions_of, parameters
+from stepper.engines.common.rebuildable import class_at, field_names, slot
 from stepper.model.cache import CacheError
 
 _SEED = 1
@@ -73,11 +75,53 @@ def constant(name: str) -> Any:
     return found
 
 
+def member(module: str, qualname: str, name: str) -> Any:
+    """A member of an enumeration.
+
+    Raises:
+        CacheError: the program has none of that name.
+    """
+    kind = _class(module, qualname)
+    members = vars(kind).get("_member_map_", {}) if type(kind) is enum.EnumMeta else {}
+    if name not in members:
+        raise CacheError(f"{module}.{qualname} has no member {name!r} in this program")
+    return members[name]
+
+
+def instance(module: str, qualname: str, fields: dict[str, Any]) -> Any:
+    """An object that is nothing but its fields, made without running its `__init__`.
+
+    Raises:
+        CacheError: the program has no such class, or one with other fields.
+    """
+    kind = _class(module, qualname)
+    if field_names(kind) != tuple(fields):
+        raise CacheError(f"{module}.{qualname} has other fields in this program")
+    if issubclass(kind, tuple):
+        return tuple.__new__(kind, fields.values())
+    made = object.__new__(kind)
+    for name, value in fields.items():
+        if (descriptor := slot(kind, name)) is not None:
+            descriptor.__set__(made, value)
+        else:
+            object.__getattribute__(made, "__dict__")[name] = value
+    return made
+
+
+def _class(module: str, qualname: str) -> type:
+    kind = class_at(module, qualname)
+    if kind is None:
+        raise CacheError(f"there is no class {module}.{qualname} in this program")
+    return kind
+
+
 NAMES = {
     "recorded_tensor": tensor,
     "recorded_constant": constant,
     "recorded_lost": Lost,
     "recorded_same": Same,
+    "recorded_member": member,
+    "recorded_instance": instance,
 }
 """What the expressions call, by name."""
 

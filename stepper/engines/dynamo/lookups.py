@@ -43,7 +43,7 @@ from stepper.engines.common.lookup_walk import (
     tell_lookup,
 )
 from stepper.engines.common.lookup_words import backend_told, entry_told
-from stepper.engines.common.values import describe
+from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, locked
 from stepper.engines.dynamo.changes import MARKS
@@ -278,7 +278,7 @@ class LookupWatcher:
             names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
         )
         quiet = Quiet(call.f_locals, call.f_globals)
-        arguments = {f"L[{name!r}]": describe(value) for name, value in call.f_locals.items()}
+        arguments = {f"L[{name!r}]": describe_whole(value) for name, value in call.f_locals.items()}
         choice = call.choice
         try:
             tell_lookup(

@@ -41,7 +41,7 @@ from stepper.engines.common.lookup_words import (
     entry_told,
     time_text,
 )
-from stepper.engines.common.values import describe
+from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.native import config
 from stepper.engines.native.backends import backend_name
 from stepper.engines.native.cache import BOOK
@@ -143,7 +143,7 @@ class LookupWatcher:
             compile_id="" if call.found is None else _label(code, call.found),
             names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
         )
-        arguments = {f"L[{name!r}]": describe(value) for name, value in call.f_locals.items()}
+        arguments = {f"L[{name!r}]": describe_whole(value) for name, value in call.f_locals.items()}
         tries = self._tries(call, entries, labels)
         try:
             tell_lookup(walk, listed, code.co_qualname, arguments, tries, unserved=unserved)
