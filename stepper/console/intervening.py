@@ -1,8 +1,8 @@
-"""Commands that decide what becomes of a call before it is compiled again.
+"""Commands that decide what becomes of a call: before it is compiled again, and meanwhile.
 
-They act at a stop in a lookup that found no entry (`break miss`, `break guard-fail`). Each says
-what it has done; the program goes on with `c`. The recording notes it: from there on the program is
-not what it would have been without a debugger.
+The first act at a stop in a lookup that found no entry (`break miss`, `break guard-fail`). Each
+says what it has done; the program goes on with `c`. `fork` acts at a stop in a translation. The
+recording notes it: from there on the program is not what it would have been without a debugger.
 """
 
 from __future__ import annotations
@@ -64,3 +64,25 @@ def skip_call(shell: Shell, argument: str) -> None:
     compiled for it; the function's next call is looked up and compiled as ever.
     """
     shell.answer(response_to(shell, SkipCall))
+
+
+@command("fork", usage="[MOMENT] [set SLOT = EXPR; …]", group="Intervene")
+def fork(shell: Shell, argument: str) -> None:
+    """Go back in the translation at which the program stands, and on from there otherwise.
+
+    With --engine native. The translation begins again in another attempt, beside the first, and
+    stops at MOMENT, or where the cursor is. Behind it, separated by `;`: `set x = 3` or `set
+    stack[-1] = EXPR` gives a slot of the innermost frame another value (a constant, or a tracker of
+    the frame), `drop-guard N` leaves a guard out, `break-graph` breaks the graph there. What is
+    changed so is tried up to the end of the translation and set aside: the program goes on with
+    what it gets without it. With `keep` it goes on with the fork, which is unsound. A graph break
+    is sound, and its entry is kept. `W` on the screen, or `stepper diff`, compares the attempts.
+    """
+    from stepper.client.forks import fork_request
+
+    try:
+        request = fork_request(shell.cursor.position, argument)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    shell.answer(response_to(shell, request))
+    shell.wait()

@@ -44,6 +44,7 @@ from stepper.model.control import (
     BreakpointChanged,
     Detach,
     Evaluate,
+    ForkTranslation,
     Notice,
     Pause,
     Request,
@@ -105,6 +106,8 @@ class Controller:
         """Whether `at_moment` wants to be called; read by the recorder at every step."""
         self.wanted: Collection[EventKind] = ()
         """The kinds of occurrences at which a breakpoint stops; read by the recorder."""
+        self.passing = False
+        """Whether the interpreter repeats what has been seen: nothing stops meanwhile."""
         self.stood = 0.0
         """Seconds that the program has stood still, in all."""
         self._channel = channel
@@ -115,6 +118,7 @@ class Controller:
         self._goal: Goal | None = None
         self._goals_left = 0
         self._pause = "entry" if stop_at_entry else ""
+        self._pause_text = ""
         self._leaving = False
         self._expected: tuple[Hit, str] | None = None
         """A breakpoint that was hit and stops at the next moment."""
@@ -169,6 +173,9 @@ class Controller:
         if self._untold is not None:
             tell, self._untold = self._untold, None
             tell()
+        if self.passing and not self._leaving:
+            self._keep_reading()
+            return
         if self._goal is None and not self._pause and self._expected is None:
             armed = self._breakpoints.armed.get(code.id)
             if armed is not None and ip not in armed and not self._leaving:
@@ -197,11 +204,13 @@ class Controller:
         if hit is not None:
             self._stop_at(moment, hit, "")
         elif reason:
-            self._stop(moment, reason, "")
+            self._stop(moment, reason, self._pause_text)
 
     def occurred(self, kind: EventKind, moment: MomentId, text: str, subject: Subject) -> None:
         """Something happened while an instruction was interpreted. Blocks like `at_moment`."""
         if kind not in self._breakpoints.wanted or self._standing == _thread.get_ident():
+            return
+        if self.passing and not self._leaving:
             return
         if self._leaving:
             self._leave()
@@ -218,10 +227,10 @@ class Controller:
 
     # -- what others in this process ask for -----------------------------------------------------
 
-    def request_stop(self, reason: str) -> None:
+    def request_stop(self, reason: str, text: str = "") -> None:
         """Stop at the next moment."""
         if self.listens:
-            self._pause = reason
+            self._pause, self._pause_text = reason, text
             self._update_alert()
 
     def at_next_moment(self, tell: Callable[[], None]) -> None:
@@ -351,6 +360,8 @@ class Controller:
                 return False
             case Evaluate(seq=seq, expression=expression, frame=frame):
                 self._send(self._evaluate(seq, expression, frame))
+            case ForkTranslation():
+                return not self._fork(request)
             case Terminate(seq=seq):
                 self._send(Response(seq))
                 self.let_go()
@@ -381,6 +392,18 @@ class Controller:
         if self._ledger is not None:
             self._ledger.occurred(EventKind.INTERVENTION, what, None)
             self._ledger.commit()
+
+    def _fork(self, request: ForkTranslation) -> bool:
+        """Whether the program is to run on, to go back."""
+        assert self._engine is not None
+        try:
+            text = self._engine.fork(request)
+        except LookupError as error:
+            self._send(Response(request.seq, ok=False, text=str(error)))
+            return False
+        self._intervened(text)
+        self._send(Response(request.seq, text=text))
+        return True
 
     @staticmethod
     def _end_program() -> bool:
@@ -492,6 +515,9 @@ class Controller:
             case Evaluate(seq=seq):
                 text = "the program is running: pause it to evaluate an expression"
                 self._send(Response(seq, ok=False, text=text))
+            case ForkTranslation(seq=seq):
+                text = "the program is running: pause it in a translation to go back in it"
+                self._send(Response(seq, ok=False, text=text))
             case StepEntry():
                 self._send(prepare(self._cache, request, stands=False)[0])
             case _:
@@ -523,7 +549,7 @@ class Controller:
 
     def _forget_goal(self) -> None:
         self._goal = None
-        self._pause = ""
+        self._pause = self._pause_text = ""
         self._expected = None
         self._update_alert()
 

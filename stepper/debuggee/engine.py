@@ -28,6 +28,7 @@ from stepper.model.cache import (
     RunResult,
     WitnessSearch,
 )
+from stepper.model.control import ForkTranslation
 from stepper.model.trace import EventKind, MomentId
 
 
@@ -125,6 +126,15 @@ class Engine(Protocol):
 
         Raises:
             LookupError: no such frame is on the symbolic call stack now.
+        """
+
+    def fork(self, request: ForkTranslation) -> str:
+        """Have the translation at which the program stands go back to a moment, in another attempt,
+        and on from there with something changed. Returns what is going to be done; the program has
+        to run on for it.
+
+        Raises:
+            LookupError: it cannot be gone back to; the message says why.
         """
 
     def is_program(self, filename: str) -> bool:

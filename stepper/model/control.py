@@ -63,6 +63,25 @@ class Evaluate(_Message, frozen=True, tag="evaluate"):
     """Id of the symbolic frame; None: the innermost."""
 
 
+class ForkTranslation(_Message, frozen=True, tag="fork-translation"):
+    """Go back to an earlier moment of the translation at which the program stands, in another
+    attempt, and stop there, with something changed. The answer says what becomes of it, and the
+    program runs on at once."""
+
+    seq: int
+    moment: MomentId
+    values: tuple[tuple[str, str], ...] = ()
+    """Slots of the innermost frame, `x` or `stack[-1]`, each with the expression of what it
+    gets."""
+    drop: tuple[int, ...] = ()
+    """Ids of guards that are left out."""
+    break_graph: bool = False
+    """The graph is broken before the instruction."""
+    keep: bool = False
+    """The entry that comes of it is wanted also where it is unsound; else that is set aside, and
+    the program goes on with an attempt that nobody has changed."""
+
+
 class Terminate(_Message, frozen=True, tag="terminate"):
     """End the program, as Ctrl-C at a stop would: KeyboardInterrupt is raised in it."""
 
@@ -226,7 +245,17 @@ CacheRequest = (
     | RelaxGuard
     | SkipCall
 )
-Request = Resume | Pause | SetBreakpoints | Evaluate | Terminate | Detach | StepEntry | CacheRequest
+Request = (
+    Resume
+    | Pause
+    | SetBreakpoints
+    | Evaluate
+    | ForkTranslation
+    | Terminate
+    | Detach
+    | StepEntry
+    | CacheRequest
+)
 
 
 class Response(_Message, frozen=True, tag="response"):
@@ -256,7 +285,7 @@ class Stopped(_Message, frozen=True, tag="stopped"):
     moment: MomentId
     reason: str
     """`step`, `breakpoint`, `pause`, `entry`, `breakpoint()`; `back`: what was stepped by hand at
-    this stop has ended."""
+    this stop has ended; `fork`: a fork has come to its moment."""
     text: str = ""
     """In words, e.g. the graph break's reason."""
     breakpoint: int | None = None

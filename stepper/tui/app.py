@@ -408,6 +408,11 @@ class StepperApp(PromptKeys[int]):
 
         decide(self)
 
+    def action_fork(self) -> None:
+        from stepper.tui.forking import fork
+
+        fork(self)
+
     def action_pause(self) -> None:
         session = self.session
         if not session.running:

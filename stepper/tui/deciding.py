@@ -44,13 +44,13 @@ def decide(app: StepperApp) -> None:
         if name == "go":
             app.action_move(Motion.CONTINUE.value, 1)
         elif name == "mark":
-            _ask(app, MarkDynamic)
+            ask(app, MarkDynamic)
         elif name == "name":
             app.query_one(Prompt).ask("tensor and size, e.g. x 0:", lambda text: _mark(app, text))
         elif name == "relax":
-            _ask(app, RelaxGuard)
+            ask(app, RelaxGuard)
         elif name == "skip":
-            _ask(app, SkipCall)
+            ask(app, SkipCall)
 
     about = one_line(stopped.text or stopped.reason)
     app.push_screen(ActionsScreen(f"What becomes of this call?\n{about}", _CHOICES), chosen)
@@ -62,10 +62,11 @@ def _mark(app: StepperApp, text: str) -> None:
         app.say(f"{text!r} is no tensor and size, such as: x 0", "warning")
         return
     source, dim = match["source"], int(match["dim"])
-    _ask(app, lambda seq: MarkDynamic(seq, source, dim))
+    ask(app, lambda seq: MarkDynamic(seq, source, dim))
 
 
-def _ask(app: StepperApp, make: Callable[[int], Request]) -> None:
+def ask(app: StepperApp, make: Callable[[int], Request]) -> None:
+    """Ask something of the program, and say what it answers."""
     # The answer comes on the thread that reads the channel: only a message may cross over.
     app.session.request(make).add_done_callback(
         lambda future: app.post_message(Lines.Say(one_line(_told(future.result().text))))

@@ -119,6 +119,15 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "Stop",
+        "F",
+        "F",
+        "fork",
+        "Fork",
+        "Go back to this moment of the translation in another attempt, and change something there; "
+        "with --engine native.",
+    ),
+    Key(
+        "Stop",
         "ctrl+c",
         "Ctrl-C",
         "pause",

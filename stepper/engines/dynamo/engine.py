@@ -41,6 +41,7 @@ from stepper.engines.dynamo.probes import Probe
 from stepper.engines.dynamo.underway import Compiling, underway
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.cache import CacheError
+from stepper.model.control import ForkTranslation
 from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import EventKind, Outcome
 
@@ -176,6 +177,10 @@ class DynamoEngine:
         """See `Engine.wishes_changed`."""
         self._listen()
         self._executions.begin_if_wanted()
+
+    def fork(self, request: ForkTranslation) -> str:
+        """See `Engine.fork`."""
+        raise LookupError("Dynamo's trackers change in place: only --engine native can go back")
 
     def namespace(self, frame: int | None) -> dict[str, object]:
         """See `Engine.namespace`."""

@@ -28,7 +28,8 @@ import torch.fx
 from stepper import _C
 from stepper.engines.native import config
 from stepper.engines.native.backends import Backend
-from stepper.engines.native.exc import RestartAnalysis, SkipFrame, Unsupported
+from stepper.engines.native.exc import SkipFrame, Unsupported
+from stepper.engines.native.fork import Plan
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.guards import CheckFunctionManager, GlobalState, function_modes
 from stepper.engines.native.observer import OBSERVERS, TranslationObserver
@@ -285,6 +286,7 @@ class Translation:
         self.entry: GuardedCode | None = None
         self.compiled: Any = None
         self.graph_code = ""
+        self.plan = Plan()
         self.observer: TranslationObserver = OBSERVERS.begin(self)
 
     def run(self) -> GuardedCode:
@@ -293,26 +295,22 @@ class Translation:
         Raises:
             SkipFrame, Unsupported: it cannot be captured.
         """
-        break_at: dict[int, str] = {}
+        plan = self.plan
         rng = random.getstate(), torch.get_rng_state()
         try:
             while True:
-                self.observer.attempt_begins()
+                self.observer.attempt_begins(plan)
                 self.output = OutputGraph(self, self.state)
                 self._outputs.append(self.output)
-                tx = InstructionTranslator(self.output, self.function, self.f_locals, break_at)
+                breaks = plan.break_at
+                tx = InstructionTranslator(self.output, self.function, self.f_locals, breaks)
                 self._install_global_guards()
                 self.observer.enter(tx)
                 try:
                     tx.run()
                     break
-                except RestartAnalysis as restart:
-                    if restart.index in break_at:
-                        raise SkipFrame(restart.msg) from None
-                    break_at[restart.index] = restart.msg
-                    self.observer.restarts(restart.msg)
-                except RecursionError:
-                    raise SkipFrame("too little room on the stack") from None
+                except Exception as error:
+                    self.observer.restarts(plan.after(error))
                 finally:
                     self.observer.leave(tx)
                     tx.cleanup()
@@ -366,6 +364,7 @@ class Translation:
 
     def compile_graph(self, nodes: list[torch.fx.Node]) -> Callable[..., Any]:
         """Have the backend compile the graph, which gives these nodes."""
+        self._settle()
         output = self.output
         output.remove_unused_inputs()
         if output.grad_enabled != self.state.grad_enabled:
@@ -389,6 +388,7 @@ class Translation:
 
     def finished(self, tx: InstructionTranslator, code: types.CodeType) -> None:
         """The frame's code is written: make the entry."""
+        self._settle()
         output = self.output
         trivial = output.is_trivial and not output.side_effects.pending
         if trivial and not output.resumes and not config.capture_everything:
@@ -401,7 +401,8 @@ class Translation:
         name = f"__guard_{number}_for_{self.code.co_name}"
         name = name if name.isidentifier() else f"__guard_{number}"
         dims = output.shapes.dims()
-        manager = CheckFunctionManager(output.guards.values(), self.state, name, dims)
+        guards = filter(self.plan.keeps, output.guards.values())
+        manager = CheckFunctionManager(guards, self.state, name, dims)
         entry = GuardedCode(self.code, code, manager.check_fn, manager.parts, self.backend)
         entry.manager, entry.number, entry.graph_code = manager, number, self.graph_code
         manager.bind(entry)
@@ -417,6 +418,10 @@ class Translation:
         _C.code_cache(self.code).add(entry)
         self.entry = entry
         self.observer.compiled(tx, entry)
+
+    def _settle(self) -> None:
+        self.observer.checkpoint()
+        self.plan.settle()
 
     def _failed(self, manager: CheckFunctionManager) -> str:
         names = self.f_locals, self.function.__globals__

@@ -21,6 +21,7 @@ from stepper.engines.native.observer import OBSERVERS, TranslationObserver
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.recording import RecordingObserver
 from stepper.engines.native.resume_execution import info_of
+from stepper.model.control import ForkTranslation
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
 
@@ -125,6 +126,12 @@ class NativeEngine:
     def namespace(self, frame: int | None) -> dict[str, object]:
         """See `Engine.namespace`."""
         return names_at(self.recorder.current, frame, lambda output: list(output.guards.values()))
+
+    def fork(self, request: ForkTranslation) -> str:
+        """See `Engine.fork`."""
+        if not self._observers:
+            raise LookupError("no translation is under way: fork at a stop in one")
+        return self._observers[-1].fork(request)
 
     def is_program(self, filename: str) -> bool:
         """See `Engine.is_program`."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from stepper.engines.native.codegen import PyCodegen
     from stepper.engines.native.convert_frame import GuardedCode, Translation
+    from stepper.engines.native.fork import Plan
     from stepper.engines.native.guards import Guard
     from stepper.engines.native.opcodes import Instruction
     from stepper.engines.native.variables.base import Guards, VariableTracker
@@ -26,8 +27,15 @@ class TranslationObserver:
     follows = False
     """Whether it wants to know what guards are for: `acts`, `chosen` and `needs` are called."""
 
-    def attempt_begins(self) -> None:
+    def attempt_begins(self, plan: Plan) -> None:
         """The interpreter begins at the first instruction."""
+
+    def checkpoint(self) -> None:
+        """Something is going to be made that lasts.
+
+        Raises:
+            ForkAnalysis: the user wants to go back.
+        """
 
     def restarts(self, reason: str) -> None:
         """It is going to begin again."""

@@ -8,16 +8,29 @@ this.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch.fx
 
+from stepper.debuggee.evaluator import SECONDS, bounded, describe_exception
+from stepper.debuggee.program_names import ProgramNames, program_frame
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.native.dependence import Dependences
+from stepper.engines.native.fork import (
+    ForkAnalysis,
+    GuardName,
+    Intervention,
+    Past,
+    Plan,
+    asked_break,
+    give_value,
+)
 from stepper.engines.native.observer import TranslationObserver
 from stepper.engines.native.opcodes import Instruction
 from stepper.model import trace
+from stepper.model.control import ForkTranslation
 from stepper.model.trace import Outcome
 
 if TYPE_CHECKING:
@@ -51,12 +64,19 @@ class RecordingObserver(TranslationObserver):
         self._nodes: dict[torch.fx.Node, int] = {}
         self._count = 0
         self._dependences = Dependences(self._guards)
+        self._guard_names: dict[int, GuardName] = {}
+        self._past = Past()
+        self._plan: Plan
         self.txs: list[Any] = []
         if engine.walks_are_told:  # other threads tell of theirs meanwhile
             for name in _TOLD:
                 setattr(self, name, self._recorder.walks.taking_turns(getattr(self, name)))
 
-    def attempt_begins(self) -> None:
+    def attempt_begins(self, plan: Plan) -> None:
+        self._past.begin(plan)
+        self._plan = plan
+        # What is repeated has been seen.
+        self._recorder.judge.passing = plan.fork is not None and not plan.fork.arrived
         self._attempt = self._recorder.begin_attempt(self.translation)
         self._guards.clear()
         self._nodes.clear()
@@ -83,14 +103,79 @@ class RecordingObserver(TranslationObserver):
         self._recorder.steps.top = self._frames[-1] if self._frames else None
 
     def step(self, tx: Any) -> None:
-        hook = self._recorder.step if self._recorder.everything else self._recorder.glance
+        recorder, past = self._recorder, self._past
+        breaks = past.next_due == past.steps and self._intervene(tx)
+        hook = recorder.step if recorder.everything else recorder.glance
         hook(tx, 0)
+        past.step_begun(recorder.moment)
+        if past.wanted is not None:
+            self.checkpoint()
+        if breaks:
+            raise asked_break()
+
+    def _intervene(self, tx: Any) -> bool:
+        """Do what is to be done at a fork before the instruction; whether the graph is broken."""
+        due, last = self._past.take()
+        text = str(due)
+        for slot, expression in due.values:
+            try:
+                names = ProgramNames({}, program_frame(self._engine.is_program))
+                bounded(partial(give_value, tx, slot, expression, names), SECONDS)
+            except Exception as error:
+                text = f"{slot} stays as it is: {describe_exception(error)}"
+        for guard in tx.output.guards.values():
+            if not self._plan.keeps(guard):
+                self.guard_withdrawn(guard)
+        judge = self._recorder.judge
+        if last and judge.passing:
+            judge.passing = False
+            judge.request_stop("fork", text)
+        return due.break_graph
+
+    def checkpoint(self) -> None:
+        fork, self._past.wanted = self._past.wanted, None
+        if fork is not None:
+            raise ForkAnalysis(fork, f"forked: {fork}")
+
+    def fork(self, request: ForkTranslation) -> str:
+        """See `Engine.fork`."""
+        unknown = [number for number in request.drop if number not in self._guard_names]
+        if unknown:
+            raise LookupError(f"guard {unknown[0]} is none of this translation; guards lists them")
+        for slot, expression in request.values:
+            try:
+                compile(expression, slot, "eval")
+            except (SyntaxError, ValueError) as error:
+                raise LookupError(f"{slot} = {expression}: {error}") from None
+        wish = Intervention(
+            0,
+            request.values,
+            frozenset(self._guard_names[number] for number in request.drop),
+            request.break_graph,
+        )
+        moment = self._recorder.moment
+        fork = self._past.fork(request.moment, moment, wish, keep=request.keep)
+        self._past.wanted = fork
+        if fork.sound:
+            return f"fork at moment {request.moment}: {wish}; its entry is kept"
+        if fork.kept:
+            return (
+                f"fork at moment {request.moment}: {wish}; its entry is kept, and it is unsound: "
+                "calls that it serves need not compute what the program does"
+            )
+        return (
+            f"fork at moment {request.moment}: {wish}; it is tried and set aside: the program goes "
+            "on with what it gets without it"
+        )
 
     def guard_installed(self, guard: Guard) -> None:
         source = guard.name if guard.origin is not None else ""
         self._guards[guard] = self._recorder.guard_now(
             self._attempt, guard, guard.kind, source, guard.source.value
         )
+        self._guard_names[self._guards[guard]] = guard.kind, guard.name
+        if not self._plan.keeps(guard) and self._past.next_due < 0:
+            self.guard_withdrawn(guard)
 
     def guard_withdrawn(self, guard: Guard) -> None:
         number = self._guards.pop(guard, None)
@@ -153,6 +238,7 @@ class RecordingObserver(TranslationObserver):
             self._attempt,
             trace.GraphBreak(id=0, attempt=0, moment=0, reason=reason, gb_type="Unsupported"),
         )
+        self.checkpoint()
 
     def compiled(self, tx: Any, entry: GuardedCode) -> None:
         self._recorder.settle()
@@ -163,6 +249,7 @@ class RecordingObserver(TranslationObserver):
         self._end(Outcome.SKIPPED, reason, None)
 
     def _end(self, outcome: Outcome, reason: str, code: Any) -> None:
+        self._recorder.judge.passing = False
         self._engine.translation_ends(self)
         self._recorder.end_translation(
             self.translation,

@@ -1,0 +1,277 @@
+"""Going back to an earlier moment of a translation that still goes on, and on from there.
+
+A fork is an attempt of its own. The translation begins again at its first instruction, with a graph
+and trackers of its own, and repeats what it did up to the moment that was asked for; there the
+interventions are made, and the program stands still. That repeats exactly: nothing of the program's
+own code runs while it is interpreted, and which instruction comes as the n-th depends on nothing
+else. The first attempt stays in the recording, beside it.
+
+The alternative is to keep states and put one back. Trackers never change, so the stack and the
+variables of a moment would cost next to nothing to keep. But what stands between them cannot be
+copied: the Python frames of the translators of inlined calls, which are in the midst of an
+instruction, the graph, fake tensors that operators have changed in place, the ShapeEnv. To put back
+only some of it would be a state that never was.
+
+What the program runs on with. A fork in which the graph is broken, or nothing is changed, computes
+what the program computes, and its entry is kept. One with another value or without a guard does
+not: it is carried on to where its code would be written, is set aside there, before the backend is
+asked, and the program goes on with another attempt, without interventions. Who wants the entry all
+the same says so (`keep`), and is told that it is unsound. A fork that fails is set aside, too.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from stepper.engines.native.exc import NativeError, RestartAnalysis, SkipFrame, unimplemented
+from stepper.engines.native.variables.base import VariableTracker
+from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
+from stepper.engines.native.variables.functions import CellVariable
+from stepper.model.trace import MomentId
+
+if TYPE_CHECKING:
+    from stepper.engines.native.guards import Guard
+
+GuardName = tuple[str, str]
+"""A guard's kind and expression: what is the same in every attempt."""
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """What is other than in the program, from one instruction on.
+
+    steps: how many instructions are interpreted before.
+    values: slots of the innermost frame, `x` or `stack[-1]`, and expressions of what they get.
+    drop: guards that are left out.
+    break_graph: the graph is broken before the instruction.
+    """
+
+    steps: int
+    values: tuple[tuple[str, str], ...] = ()
+    drop: frozenset[GuardName] = frozenset()
+    break_graph: bool = False
+
+    def __str__(self) -> str:
+        words = [f"{slot} = {expression}" for slot, expression in self.values]
+        words += [f"without {kind} {name}".rstrip() for kind, name in sorted(self.drop)]
+        words += ["a graph break"] if self.break_graph else []
+        return ", ".join(words) or "nothing changed"
+
+    @property
+    def sound(self) -> bool:
+        """Whether what comes of it computes what the program computes."""
+        return not self.values and not self.drop
+
+
+@dataclass(frozen=True)
+class Fork:
+    """An attempt that is to be other than the program has it.
+
+    interventions: in the order of instructions; at the last the program stands still.
+    break_at: as in `Plan`.
+    keep: its entry is wanted, sound or not.
+    arrived: the program has stood still there.
+    """
+
+    interventions: tuple[Intervention, ...]
+    break_at: dict[int, str]
+    keep: bool
+    arrived: bool = False
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.interventions))
+
+    @property
+    def sound(self) -> bool:
+        """Whether what comes of it computes what the program computes."""
+        return all(each.sound for each in self.interventions)
+
+    @property
+    def kept(self) -> bool:
+        """Whether its entry goes into the cache."""
+        return self.keep or self.sound
+
+    def again(self) -> Fork:
+        """The same once more: its breaks are in `break_at` by now."""
+        return replace(
+            self,
+            interventions=tuple(replace(each, break_graph=False) for each in self.interventions),
+            arrived=True,
+        )
+
+
+class ForkAnalysis(NativeError):
+    """Begin again; with the fork, or, None, as the program has it."""
+
+    def __init__(self, fork: Fork | None, reason: str) -> None:
+        super().__init__(reason)
+        self.fork = fork
+        self.msg = reason
+
+
+class Plan:
+    """How the attempts of a translation go.
+
+    fork: None: as the program has it.
+    """
+
+    def __init__(self) -> None:
+        self._own: dict[int, str] = {}
+        self.fork: Fork | None = None
+
+    @property
+    def break_at(self) -> dict[int, str]:
+        """Indices of instructions before which the graph must be broken, and why."""
+        return self._own if self.fork is None else self.fork.break_at
+
+    def after(self, error: Exception) -> str:
+        """An attempt has ended with an exception; why the next begins.
+
+        Raises:
+            SkipFrame: the frame cannot be captured.
+            Exception: the same exception; the translation is over.
+        """
+        if isinstance(error, ForkAnalysis):
+            self.fork = error.fork
+            return error.msg
+        if isinstance(error, RestartAnalysis) and error.index not in self.break_at:
+            self.break_at[error.index] = error.msg
+            self.fork = None if self.fork is None else self.fork.again()
+            return error.msg
+        if self.fork is not None:
+            reason = f"the fork ({self.fork}) is set aside: {type(error).__name__}: {error}"
+            self.fork = None
+            return reason
+        if isinstance(error, RestartAnalysis):
+            raise SkipFrame(error.msg) from None
+        if isinstance(error, RecursionError):
+            raise SkipFrame("too little room on the stack") from None
+        raise error
+
+    def settle(self) -> None:
+        """Before anything is made that lasts: what was only to be tried ends here.
+
+        Raises:
+            ForkAnalysis: so it is.
+        """
+        if self.fork is not None and not self.fork.kept:
+            raise ForkAnalysis(None, f"the fork ({self.fork}) is set aside: it was only tried")
+
+    def keeps(self, guard: Guard) -> bool:
+        """Whether a guard is to be checked."""
+        if self.fork is None:
+            return True
+        name = guard.kind, guard.name
+        return not any(name in each.drop for each in self.fork.interventions)
+
+
+@dataclass
+class _Past:
+    """An attempt, to be gone back to.
+
+    moments: the newest moment after each instruction that was begun.
+    """
+
+    break_at: Mapping[int, str]
+    interventions: tuple[Intervention, ...]
+    moments: array[int] = field(default_factory=lambda: array("q"))
+
+
+class Past:
+    """The attempts of one translation so far.
+
+    wanted: where the user wants to go; None: on.
+    """
+
+    def __init__(self) -> None:
+        self._attempts: list[_Past] = []
+        self._due: list[Intervention] = []
+        self.wanted: Fork | None = None
+        self.next_due = -1
+        """After how many instructions there is something to do; -1: never."""
+
+    def begin(self, plan: Plan) -> None:
+        """An attempt begins."""
+        made = () if plan.fork is None else plan.fork.interventions
+        self._attempts.append(_Past(dict(plan.break_at), made))
+        self.step_begun = self._attempts[-1].moments.append
+        """Called at each instruction with the newest moment."""
+        self.wanted = None
+        self._due = list(made)
+        self.next_due = self._due[0].steps if self._due else -1
+
+    @property
+    def steps(self) -> int:
+        """How many instructions of the attempt have been begun."""
+        return len(self._attempts[-1].moments)
+
+    def take(self) -> tuple[Intervention, bool]:
+        """What is to be done now, and whether it is the last."""
+        due = self._due.pop(0)
+        self.next_due = self._due[0].steps if self._due else -1
+        return due, not self._due
+
+    def fork(self, moment: MomentId, newest: MomentId, new: Intervention, *, keep: bool) -> Fork:
+        """The fork that begins at a moment, `newest`: at which the program stands now.
+
+        Raises:
+            LookupError: it is no moment of this translation.
+        """
+        for number, past in enumerate(reversed(self._attempts)):
+            moments = [*past.moments, *([newest] if not number else [])]
+            at = bisect_left(moments, moment)
+            if at < len(moments) and moments[at] == moment:
+                if moments.count(moment) > 1:
+                    break
+                before = tuple(each for each in past.interventions if each.steps < at)
+                made = (*before, replace(new, steps=at))
+                return Fork(made, dict(past.break_at), keep)
+        raise LookupError(
+            f"moment {moment} is none of the translation that is under way: only at such, and with "
+            "every instruction recorded, it can be gone back to"
+        )
+
+
+def give_value(tx: Any, slot: str, expression: str, names: dict[str, object]) -> None:
+    """Give a slot of a frame another value.
+
+    Args:
+        tx: the frame's translator.
+        slot: a local variable, or `stack[N]`.
+        expression: what it gets: a constant, tuples and lists of such, or a tracker of the frame.
+        names: what the expression can speak of, behind the frame's own names.
+
+    Raises:
+        Exception: whatever the expression raises; it is no such value; there is no such slot.
+    """
+    known = tx.symbolic_locals
+    values = {
+        name: value.value if isinstance(value, ConstantVariable) else value
+        for name, value in known.items()
+    }
+    names.update({"stack": list(tx.stack), "locals": dict(known), **values})
+    found = eval(expression, names)
+    tracker = found if isinstance(found, VariableTracker) else wrap_constant(found)
+    if slot.startswith("stack[") and slot.endswith("]"):
+        tx.stack[int(slot[6:-1])] = tracker
+    elif not slot.isidentifier() or slot not in tx.f_code.co_varnames + _cells(tx):
+        raise LookupError(f"{tx.f_code.co_name} has no variable {slot}")
+    elif isinstance(known.get(slot), CellVariable):
+        tx.output.side_effects.store_attr(known[slot], "cell_contents", tracker)
+    else:
+        # Another dictionary: whether this one has changed is looked at only after stores.
+        tx.symbolic_locals = {**known, slot: tracker}
+
+
+def _cells(tx: Any) -> tuple[str, ...]:
+    code = tx.f_code
+    return (*code.co_cellvars, *code.co_freevars)
+
+
+def asked_break() -> Exception:
+    """To be raised where a fork breaks the graph."""
+    return unimplemented("a break that was asked for at a fork")
