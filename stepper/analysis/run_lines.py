@@ -102,21 +102,21 @@ def _at(recording: Recording, moment: int | None) -> str:
     code = recording.code(recording.frame(found.frame).code)
     instruction = code.instructions[found.ip]
     text = source_line(code, instruction.line)
-    where = f"{short_name(code.label)}, line {instruction.line}" + (f": {text}" if text else "")
+    line = "" if instruction.line is None else f", line {instruction.line}"
+    where = f"{short_name(code.label)}{line}" + (f": {text}" if text else "")
     return f"is at moment {moment}: {instruction_text(instruction)} in {where}"
 
 
 def _columns(rows: Sequence[Row], width: int) -> Iterator[str]:
-    """Left and right with a sign between: `<` only left, `>` only right, `≠` different."""
+    """Left and right with a sign between: `<` only left, `>` only right, `≠` different. What is
+    longer than a column stands below each other, with the signs in front."""
     half = max(20, (width - 3) // 2)
     for left, right in rows[:_MOST_ROWS]:
         sign = "≠" if left is not None and right is not None else "<" if right is None else ">"
-        if sign == "≠" and max(len(left or ""), len(right or "")) > half:
-            yield f"< {left}"
-            yield f"> {right}"
+        if max(len(left or ""), len(right or "")) > half:
+            yield from (f"{side} {text}" for side, text in (("<", left), (">", right)) if text)
         else:
-            text = clip(left or "", half) if sign == "≠" else left or ""
-            yield f"{text:<{half}} {sign} {right or ''}".rstrip()
+            yield f"{left or '':<{half}} {sign} {right or ''}".rstrip()
     if len(rows) > _MOST_ROWS:
         yield f"… {plural(len(rows) - _MOST_ROWS, 'more difference')}"
 

@@ -35,7 +35,7 @@ class WhyScreen(ModalScreen[MomentId | None]):
     DEFAULT_CSS = """
     WhyScreen { align: center middle; }
     WhyScreen Vertical {
-        width: 98%; max-width: 150; height: 98%; border: round $primary; padding: 0 1;
+        width: 100%; max-width: 150; height: 98%; border: round $primary; padding: 0 1;
         background: $surface;
     }
     WhyScreen Lines { background: $surface; }
@@ -109,7 +109,7 @@ class WhyScreen(ModalScreen[MomentId | None]):
     @staticmethod
     def _columns(width: int) -> int:
         # The frame, its padding and the scroll bar are not for text.
-        return max(20, min(150, width * 98 // 100) - 6)
+        return max(20, min(150, width) - 6)
 
     def _answer(self, columns: int) -> list[Line]:
         found = self._answers.get(self._view)

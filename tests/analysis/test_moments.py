@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from stepper.analysis.moments import MomentsDiff, compare_moments
@@ -64,3 +66,30 @@ def test_a_moment_that_is_not_there_is_an_error(recorded: Recorded) -> None:
     recording = recorded(DEMO)
     with pytest.raises(RecordingError, match="has no moment"):
         compare_moments(recording, 1, recording, recording.newest + 1)
+
+
+CLOSURE = """
+import torch
+
+def make(by, a_rather_long_name):
+    @torch.compile(backend="eager")
+    def scaled(x):
+        return x * by + len(a_rather_long_name)
+    return scaled
+
+make(torch.ones(2), "abc")(torch.ones(2))
+"""
+
+
+def test_cells_are_told_by_what_they_hold(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(CLOSURE))
+    first, last = recording.oldest, recording.newest
+    lines = [line.text for line in moment_lines(recording, first, recording, last)]
+    # The first instruction, which makes the cells, has no line of the source.
+    assert lines[0] == "a is at moment 1: COPY_FREE_VARS 2 in make.<locals>.scaled"
+    assert any(line.startswith("  < by.cell_contents = Tensor") for line in lines)
+    assert any(line.startswith("  > by.cell_contents = f32[2]") for line in lines)
+    # What only one side has has its sign in front where it is longer than a column.
+    assert any(line.startswith("  > CONSTANT_MATCH L['a_rather_long_name'];") for line in lines)

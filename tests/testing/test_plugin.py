@@ -201,8 +201,8 @@ def test_the_debugger_opens_on_a_failing_test(
         f"{sys.executable} -m pytest -p no:cacheprovider --stepper-pm {path} -k 'not end'",
         expect_timeout=60.0,
     )
-    child.expect("test.stepper: ")
     child.expect_exact("::test_fails failed: ")
+    child.expect("test.stepper: ")
     child.expect_exact("(stepper) ")
     child.sendline("where")
     child.expect("in test_fails")

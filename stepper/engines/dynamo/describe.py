@@ -122,11 +122,10 @@ class Describer:
             and type(mutation).__name__ in _WITH_ATTRIBUTES
             and (attributes := self.attributes(tracker))
         ):
-            stored = _named(number, list(attributes.items())[:MAX_ITEMS])
-            if value.cls == "CellVariable":  # what was stored is what the cell holds
-                items = stored[-1:]
-            else:
-                items = value.items + tuple(Item(f".{each.label}", each.value) for each in stored)
+            named = ((f".{name}", held) for name, held in list(attributes.items())[:MAX_ITEMS])
+            stored = _named(number, named)
+            # What was stored in a cell is what it holds.
+            items = stored[-1:] if value.cls == "CellVariable" else value.items + stored
             value = msgspec.structs.replace(value, items=items)
         return self._told(value)
 
@@ -365,7 +364,7 @@ def _key_text(key: object) -> str:
 
 
 def _cell(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
-    items = _named(number, [("cell_contents", fields.get("pre_existing_contents"))])
+    items = _named(number, [(".cell_contents", fields.get("pre_existing_contents"))])
     name = fields.get("local_name")
     return _described(describer, kind, fields, text=name or "cell", items=items)
 
