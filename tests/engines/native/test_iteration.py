@@ -157,7 +157,7 @@ def captured_codes() -> list[Any]:
 
 def test_a_long_loop_makes_few_resume_functions() -> None:
     def f(x: Any, n: int) -> Any:
-        for i in range(n):
+        for _ in range(n):
             x = x + 1
             print(end="")
         return x
