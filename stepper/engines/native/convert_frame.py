@@ -106,7 +106,10 @@ def callback_for(
     def convert(
         code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]
     ) -> GuardedCode | None:
-        return convert_frame(code, function, f_locals, backend, nopython, dynamic)
+        try:
+            return convert_frame(code, function, f_locals, backend, nopython, dynamic)
+        except RecursionError:  # there may be room for the frame, if not for looking at it
+            return None
 
     return convert
 

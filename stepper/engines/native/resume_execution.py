@@ -56,6 +56,7 @@ from stepper.engines.native.pending_changes import (
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.source import LocalSource
 from stepper.engines.native.variables.base import NullVariable
+from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.functions import CellVariable
 
 if TYPE_CHECKING:
@@ -200,9 +201,9 @@ def _is_in_loop(code: CodeType, index: int) -> bool:
 
 
 def _needed_locals(codegen: PyCodegen, live: set[str]) -> list[str]:
-    """The variables to go on with: those that are read later, and those that keep something alive
-    of which the program, or somebody else, might know. (What the program's function was called with
-    its caller keeps alive.)"""
+    """The variables to go on with: those that are read later, those that keep something alive of
+    which the program, or somebody else, might know, and constants, which a traceback may show. (What
+    the program's function was called with its caller keeps alive.)"""
     tx = codegen.tx
     called = not info_of(tx.f_code).function
     variables = tx.symbolic_locals
@@ -218,9 +219,10 @@ def _needed_locals(codegen: PyCodegen, live: set[str]) -> list[str]:
     )
 
     def keeps(name: str) -> bool:
-        source = variables[name].source
-        held = source is not None and not (called and source == LocalSource(name))
-        return held or variables[name].identity in known
+        value = variables[name]
+        held = value.source is not None and not (called and value.source == LocalSource(name))
+        written = isinstance(value, ConstantVariable) and not value.guards
+        return held or written or value.identity in known
 
     return [name for name in plain if name in live or keeps(name)]
 

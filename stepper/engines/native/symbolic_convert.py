@@ -38,7 +38,11 @@ from stepper.engines.native.variables.base import (
 )
 from stepper.engines.native.variables.builder import VariableBuilder
 from stepper.engines.native.variables.constant import ConstantVariable
-from stepper.engines.native.variables.exceptions import ExceptionVariable, TracebackVariable
+from stepper.engines.native.variables.exceptions import (
+    ExceptionVariable,
+    TracebackVariable,
+    raised,
+)
 from stepper.engines.native.variables.functions import BaseUserFunctionVariable, CellVariable
 from stepper.engines.native.variables.generators import LocalGeneratorObjectVariable
 
@@ -412,6 +416,11 @@ class InliningInstructionTranslator(InstructionTranslatorBase):
         )
         self.function = fn
         self.f_builtins: dict[str, Any] = builtins_of(function)
+
+    def throw_in(self, value: ExceptionVariable) -> None:
+        """Have the instruction that gave a value raise an exception."""
+        inst = self.current_instruction = self.instructions[self.instruction_pointer - 1]
+        self._handle(inst, raised(value))
 
     def run_inlined(self) -> None:
         """Interpret until the function returns or yields."""

@@ -16,7 +16,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepper import _C
+from stepper.engines.native.class_dicts import MISSING, class_dict, lookup
 from stepper.engines.native.exc import ObservedException, Unsupported, unimplemented
+from stepper.engines.native.source import AttrSource, GetItemSource
 from stepper.engines.native.variables.base import AttributeMutationNew, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable, is_constant
 
@@ -28,6 +30,17 @@ _WITH_FIELDS = (
     ImportError, OSError, SyntaxError, UnicodeError, SystemExit, StopIteration, BaseExceptionGroup,
 )  # fmt: skip
 """Classes whose instances get more than `args` from their arguments."""
+
+PLAIN: tuple[Any, ...] = (
+    Exception, BaseException, ValueError, TypeError, RuntimeError, LookupError, KeyError,
+    IndexError, ArithmeticError, AssertionError,
+)  # fmt: skip
+"""Classes of which the instances have nothing but their `args`."""
+
+BEGINNINGS = [class_dict(each)["__init__"] for each in PLAIN if "__init__" in class_dict(each)]
+"""What their `__init__` is."""
+
+_SETATTR = BaseException.__dict__["__setattr__"]
 
 _KNOWN = frozenset(
     {
@@ -77,7 +90,7 @@ class ExceptionVariable(VariableTracker):
     """An exception that the frame made.
 
     cls: its class's tracker.
-    args: the arguments.
+    args: what its class was called with; an `__init__` of its own may have stored other `args`.
     """
 
     def __init__(
@@ -106,7 +119,8 @@ class ExceptionVariable(VariableTracker):
     def _arguments(self, tx: InstructionTranslatorBase) -> VariableTracker:
         from stepper.engines.native.variables.lists import TupleVariable
 
-        return TupleVariable(self.args, guards=self.guards)
+        stored = tx.output.side_effects.load_attr(self, "args")
+        return TupleVariable(self.args, guards=self.guards) if stored is None else stored
 
     def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
         stored = tx.output.side_effects.load_attr(self, name)
@@ -121,16 +135,52 @@ class ExceptionVariable(VariableTracker):
                 return ConstantVariable(False)
             case "__class__":
                 return self.cls
-        raise self.refuse(f"attribute {name}")
+        return self.attribute_of_class(tx, name, self.python_type().__mro__)
+
+    def attribute_of_class(
+        self, tx: InstructionTranslatorBase, name: str, mro: tuple[type, ...]
+    ) -> VariableTracker:
+        """What the first of these classes that has the name gives for this exception: a method of
+        the program's, or the beginning that all exceptions have."""
+        from stepper.engines.native.variables.functions import (
+            UserFunctionVariable,
+            UserMethodVariable,
+        )
+
+        found = lookup(mro, name)
+        if name == "__init__" and found in BEGINNINGS:
+            return ExceptionInitVariable(self, guards=self.guards)
+        if type(found) is not types.FunctionType or self.cls.source is None:
+            raise self.refuse(f"attribute {name}")
+        order = self.python_type().__mro__
+        index = next(i for i, cls in enumerate(order) if class_dict(cls).get(name) is found)
+        first = lookup(order, name) is found
+        cls = self.cls.source
+        owner = cls if first else GetItemSource(AttrSource(cls, "__mro__"), index)
+        function = tx.build(AttrSource(owner, name), found)
+        if not isinstance(function, UserFunctionVariable):
+            raise self.refuse(f"method {name}")
+        return UserMethodVariable(function, self, **self.propagate(self, function))
+
+    def var_setattr(self, tx: InstructionTranslatorBase, name: str, value: VariableTracker) -> None:
+        mro = self.python_type().__mro__
+        if name == "__traceback__" and isinstance(value, TracebackVariable):
+            pass
+        elif lookup(mro, name) is not MISSING or lookup(mro, "__setattr__") is not _SETATTR:
+            raise self.refuse(f"assignment to attribute {name}")
+        tx.output.side_effects.store_attr(self, name, value)
 
     def text(self, tx: InstructionTranslatorBase) -> VariableTracker:
         """`str(exception)`."""
         from stepper.engines.native.variables.builtin import fold
 
         kind: Any = self.python_type()
+        if type(kind.__str__) is types.FunctionType:
+            method = self.attribute_of_class(tx, "__str__", kind.__mro__)
+            return method.call_function(tx, [], {})
         if kind.__str__ not in (BaseException.__str__, KeyError.__str__):
             raise self.refuse("the text")
-        arguments = [tx.realize(arg) for arg in self.args]
+        arguments = self._arguments(tx).unpack(tx)
         if len(arguments) == 1 and isinstance(arguments[0], ConstantVariable):
             return fold(repr if kind.__str__ is KeyError.__str__ else str, arguments, {})
         return ConstantVariable("") if not arguments else fold(str, [self._arguments(tx)], {})
@@ -142,6 +192,34 @@ class ExceptionVariable(VariableTracker):
         codegen(self.cls)
         codegen.foreach(self.args)
         codegen.call(1 + len(self.args))
+
+
+class ExceptionInitVariable(VariableTracker):
+    """`BaseException.__init__` of an exception: it takes its arguments.
+
+    obj: the exception.
+    """
+
+    def __init__(self, obj: ExceptionVariable, **options: Any) -> None:
+        super().__init__(**options)
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return types.MethodWrapperType
+
+    def call_function(
+        self,
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        from stepper.engines.native.variables.lists import TupleVariable
+
+        if kwargs:
+            raise self.refuse("a call with keyword arguments")
+        arguments = TupleVariable(args, **self.propagate(args))
+        tx.output.side_effects.store_attr(self.obj, "args", arguments)
+        return ConstantVariable(None)
 
 
 class TracebackVariable(VariableTracker):

@@ -13,7 +13,9 @@ from stepper.engines.native.exc import ObservedException, unimplemented
 from stepper.engines.native.opcodes import handler_of, listing
 from stepper.engines.native.variables.base import ValueMutationNew, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.exceptions import ExceptionVariable, observed
 from stepper.engines.native.variables.iter import IteratorVariable
+from stepper.engines.native.variables.lists import bound_method
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import (
@@ -54,10 +56,37 @@ class LocalGeneratorObjectVariable(IteratorVariable):
         return types.GeneratorType
 
     def next_variable(self, tx: InstructionTranslatorBase) -> VariableTracker | None:
+        return None if self.state is None else self._go_on(tx, None)
+
+    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        return bound_method(self, name)
+
+    def call_method(
+        self,
+        tx: InstructionTranslatorBase,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        thrown = args[1] if len(args) == 3 else args[0] if len(args) == 1 else None
+        begun = self.state is not None and self.state[1] > _beginning(self.code)
+        if name != "throw" or not isinstance(thrown, ExceptionVariable) or kwargs or not begun:
+            raise self.refuse(f"method {name}")
+        found = self._go_on(tx, thrown)
+        if found is not None:
+            return found
+        newest = tx.output.side_effects.latest(self)
+        assert isinstance(newest, LocalGeneratorObjectVariable)
+        if not newest.ends_with_none(tx):
+            raise self.refuse("what is returned at the end")
+        raise observed(StopIteration)
+
+    def _go_on(
+        self, tx: InstructionTranslatorBase, thrown: ExceptionVariable | None
+    ) -> VariableTracker | None:
+        """Run on to the next value, None: there is none; with an exception, raise that first."""
         from stepper.engines.native.symbolic_convert import InliningInstructionTranslator
 
-        if self.state is None:
-            return None
         made, at, stack, symbolic_locals, blocks = self.state
         running = object.__new__(InliningInstructionTranslator)
         running.__dict__.update(made.__dict__)
@@ -67,6 +96,8 @@ class LocalGeneratorObjectVariable(IteratorVariable):
         running.symbolic_locals = dict(symbolic_locals)
         running.handled = []
         try:
+            if thrown is not None:
+                running.throw_in(thrown)
             running.run_inlined()
         except ObservedException as error:
             if error.value.python_type() is StopIteration:
@@ -107,6 +138,12 @@ class LocalGeneratorObjectVariable(IteratorVariable):
             return False
         first = listing(self.code).instructions[entry.target]
         return first.opname != "CALL_INTRINSIC_1"  # the generator's own, which only passes on
+
+
+def _beginning(code: types.CodeType) -> int:
+    """The index of the instruction with which the generator begins when it is first asked."""
+    instructions = listing(code).instructions
+    return next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
 
 
 def _snapshot(tx: InliningInstructionTranslator) -> Any:

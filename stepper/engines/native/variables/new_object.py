@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.engines.native.class_dicts import lookup
+from stepper.engines.native.class_dicts import MISSING, class_dict, lookup
 from stepper.engines.native.source import Source
 from stepper.engines.native.variables.base import AttributeMutationNew, VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
-from stepper.engines.native.variables.exceptions import ExceptionVariable
+from stepper.engines.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
 from stepper.engines.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -85,7 +85,7 @@ def make_new(
     mro = kind.__mro__
     begin = lookup(mro, "__init__")
     if issubclass(kind, BaseException):
-        return _make_exception(cls, begin, args, kwargs)
+        return _make_exception(tx, cls, args, kwargs)
     plain = type(kind) is type or (type(kind) is abc.ABCMeta and not kind.__abstractmethods__)
     plain = plain and not issubclass(kind, torch.Tensor | torch.nn.Module)
     made_by_object = lookup(mro, "__new__") is object.__dict__["__new__"]
@@ -99,25 +99,37 @@ def make_new(
         object.__new__(kind), cls, mutation_type=AttributeMutationNew(), **options
     )
     if not by_object:
-        method = made.attribute_of_class(tx, "__init__", mro)
-        result = method.call_function(tx, args, kwargs)
-        if not isinstance(result, ConstantVariable) or result.value is not None:
-            raise cls.refuse("an instance whose __init__ returns something, making")
+        _call_init(tx, made, args, kwargs)
     return made
 
 
+def _call_init(
+    tx: InstructionTranslatorBase,
+    made: NewObjectVariable | ExceptionVariable,
+    args: list[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+) -> None:
+    method = made.attribute_of_class(tx, "__init__", made.python_type().__mro__)
+    result = method.call_function(tx, args, kwargs)
+    if not isinstance(result, ConstantVariable) or result.value is not None:
+        raise made.cls.refuse("an instance whose __init__ returns something, making")
+
+
 def _make_exception(
+    tx: InstructionTranslatorBase,
     cls: UserDefinedClassVariable,
-    begin: Any,
     args: list[VariableTracker],
     kwargs: dict[str, VariableTracker],
 ) -> VariableTracker:
     kind = cls.value
-    makes = lookup(kind.__mro__, "__new__")
-    plain = (Exception, BaseException, ValueError, TypeError, RuntimeError, LookupError,
-             KeyError, IndexError, ArithmeticError, AssertionError)  # fmt: skip
-    if kwargs or makes not in [each.__dict__.get("__new__") for each in plain]:
+    makes, begin = lookup(kind.__mro__, "__new__"), lookup(kind.__mro__, "__init__")
+    if makes not in [class_dict(each).get("__new__") for each in PLAIN]:
         raise cls.refuse("an instance")
-    if begin not in [each.__dict__.get("__init__") for each in plain]:
+    made = ExceptionVariable(cls, args, **VariableTracker.propagate(cls, args))
+    if begin in BEGINNINGS and not kwargs:
+        return made
+    has_own = type(begin) is types.FunctionType and type(kind) is type
+    if not has_own or lookup(kind.__mro__, "__del__") is not MISSING:
         raise cls.refuse("an instance")
-    return ExceptionVariable(cls, args, **VariableTracker.propagate(cls, args))
+    _call_init(tx, made, args, kwargs)
+    return made
