@@ -79,8 +79,8 @@ class Describer:
     alike = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format})
 
     def __init__(self) -> None:
-        self.realized: dict[int, tuple[Any, tuple[str, str | None]]] = {}
-        """By id: caches that the current instruction has realized, and what they said before."""
+        self.realized: dict[int, tuple[Any, object]] = {}
+        """By id: caches that the current instruction has realized, and their values before."""
         self._shown_before: list[object] = []
         self._special: dict[type, Special] = {}
         self.attributes: Callable[[object], dict[str, object] | None] = lambda tracker: None
@@ -109,7 +109,7 @@ class Describer:
         if (cache := fields.get("_cache")) is not None:
             if (before := self.realized.get(id(cache))) is not None:
                 self._shown_before.append(tracker)
-                return self._told(_described(self, kind, fields, **_lazy_facts(*before[1])))
+                return self._told(_described(self, kind, fields, **_lazy_facts(before[1])))
             if cache.vt is not None:
                 return self.facts.describe(cache.vt, number)
             self.facts.lazies[id(cache)] = weakref.ref(tracker)
@@ -203,7 +203,7 @@ class Describer:
     def realizing(self, cache: Any) -> None:
         """A lazy tracker's cache is about to be realized. With detail `stops`: should the current
         instruction be the one to stop at, it is shown as it was before."""
-        self.realized[id(cache)] = (cache, _lazy_words(cache))
+        self.realized[id(cache)] = (cache, cache.value)
 
     def begin_instruction(self) -> None:
         """What was realized was realized by an instruction before."""
@@ -370,19 +370,15 @@ def _cell(describer: Describer, kind: type, fields: dict[str, Any], number: Numb
 
 
 def _lazy(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
-    return _described(describer, kind, fields, **_lazy_facts(*_lazy_words(fields["_cache"])))
+    return _described(describer, kind, fields, **_lazy_facts(fields["_cache"].value))
 
 
-def _lazy_words(cache: Any) -> tuple[str, str | None]:
+def _lazy_facts(value: object) -> dict[str, Any]:
     """The type of a lazy tracker's value, and the value when it is a constant: Dynamo has that at
     hand, too, and only its guard is put off."""
-    kind = type(cache.value)
-    return class_name(kind), plain_text(cache.value) if is_plain(kind) else None
-
-
-def _lazy_facts(type_name: str, text: str | None) -> dict[str, Any]:
-    text = f"{type_name} (not realized)" if text is None else text
-    return {"type_name": type_name, "text": text, "lazy": True}
+    name = class_name(type(value))
+    text = plain_text(value) if is_plain(type(value)) else f"{name} (not realized)"
+    return {"type_name": name, "text": text, "lazy": True}
 
 
 def is_tracker(value: object) -> bool:
