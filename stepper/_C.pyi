@@ -104,8 +104,19 @@ class Hook:
 
 # --- names (csrc/names.c) ---
 
-def names_in(values: list[Any], longest: int, /) -> list[Any]:
-    """The same list with None for each that is no identifier of at most `longest` characters."""
+def plain_arguments(
+    values: list[Any],
+    arguments: list[int | None],
+    targets: list[int | None],
+    opnames: list[str],
+    worded: frozenset[str],
+    longest: int,
+    /,
+) -> list[Any]:
+    """The texts of instructions' arguments as far as they are plain: a jump (which has a target)
+    and an instruction without one have the empty text, an identifier of at most `longest`
+    characters is its own, and so is a number, unless the instruction is one of `worded`; None for
+    the others."""
 
 # --- events (csrc/event_run.c) ---
 

@@ -255,14 +255,33 @@ def test_nodes_of_our_graphs_are_noted() -> None:
         steps.graph = "text"  # type: ignore[assignment]
 
 
-# Names
+# Arguments of instructions
 
 
-def test_names_are_told_from_everything_else() -> None:
+def test_names_and_numbers_are_their_own_text() -> None:
     class Text(str):
         __slots__ = ()
 
-    values = ["x", "été", "a b", "", "1a", "class", None, 5, b"x", Text("x"), "n" * 9, "n" * 8]
-    assert _C.names_in(values, 8) == ["x", "été"] + [None] * 3 + ["class"] + [None] * 5 + ["n" * 8]
+    cases = [
+        ("x", 1, None, "LOAD", "x"),
+        ("été", None, None, "LOAD", "été"),
+        *[(value, 1, None, "LOAD", None) for value in ("a b", "", "1a", "n" * 9, b"x", Text("x"))],
+        ("n" * 8, 1, None, "LOAD", "n" * 8),
+        ("class", 1, None, "LOAD", "class"),
+        (7, 7, 3, "JUMP", ""),
+        (None, None, None, "POP", ""),
+        (None, 0, None, "LOAD", None),
+        (5, 5, None, "SWAP", "5"),
+        (-1, 5, None, "LOAD", "-1"),
+        (5, None, None, "LOAD", None),
+        (5, 5, None, "OPERATOR", None),
+        (True, 5, None, "LOAD", None),
+        (2**70, 5, None, "LOAD", None),
+    ]
+    *columns, wanted = map(list, zip(*cases, strict=True))
+    worded = frozenset({"OPERATOR"})
+    assert _C.plain_arguments(*columns, worded, 8) == wanted  # type: ignore[call-arg, arg-type]
     with pytest.raises(TypeError):
-        _C.names_in(("x",), 8)  # type: ignore[arg-type]
+        _C.plain_arguments(("x",), [1], [None], ["LOAD"], worded, 8)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="length"):
+        _C.plain_arguments(["x"], [1], [], ["LOAD"], worded, 8)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any
 
-from stepper._C import names_in
+from stepper._C import plain_arguments
 from stepper.engines.common.words import plain_text
 from stepper.model.program import Code, Instruction
 
@@ -24,6 +24,8 @@ _opname_of, _arg_of, _argval_of, _offset_of, _positions_of = map(
     ("opname", "arg", "argval", "offset", "positions"),
 )
 _line_of = operator.itemgetter(2)
+_WORDED = frozenset({"BINARY_OP", "FORMAT_VALUE", "KW_NAMES"})
+"""Whose argument is a number that means something else."""
 MAX_ARGUMENT = 120
 """Characters of an instruction's argument in words."""
 
@@ -69,16 +71,14 @@ def instructions(
 def argument_texts(code: CodeType, listed: Sequence[Any], targets: list[int | None]) -> list[str]:
     """The arguments in words; a jump's is its target, and has none."""
     values = list(map(_argval_of, listed))
-    # A name, or a constant that is a string; Dynamo writes names into instructions of its own
-    # without a number for them.
-    texts = names_in(values, MAX_ARGUMENT)
+    # A name can also be a constant; Dynamo writes names into instructions of its own without a
+    # number for them.
+    texts = plain_arguments(
+        values, list(map(_arg_of, listed)), targets, list(map(_opname_of, listed)), _WORDED,
+        MAX_ARGUMENT,
+    )  # fmt: skip
     for index in itertools.compress(itertools.count(), map(operator.is_, texts, _NONE)):
-        value, instruction = values[index], listed[index]
-        texts[index] = (
-            ""
-            if targets[index] is not None or (value is None and instruction.arg is None)
-            else _argument(code, instruction, value)
-        )
+        texts[index] = _argument(code, listed[index], values[index])
     return texts
 
 
