@@ -639,3 +639,26 @@ class Steps(Generic[_M]):
 
     def guards_seen(self, contents: dict[Any, None], /) -> None:
         """All guards in this dictionary have been reported; nothing is lost any more."""
+
+# --- leaf checks of guards (csrc/leaf_checks.c) ---
+
+def check_obj_id(object: object, id: int, /) -> bool:
+    """Whether it is the object of this id."""
+
+def check_type_id(object: object, id: int, /) -> bool:
+    """Whether its class is the one of this id."""
+
+def check_nn_module(module: object, training: bool, /) -> bool:
+    """Whether a module, known by its identity, is in this mode and calling it is calling its
+    `forward`.
+
+    Raises:
+        AttributeError: it has no attributes of its own.
+    """
+
+def instance_dict(object: object, /) -> dict[str, Any]:
+    """An object's own attributes, without running code of its class.
+
+    Raises:
+        AttributeError: it has none.
+    """

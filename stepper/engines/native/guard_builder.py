@@ -15,14 +15,12 @@ from typing import Any
 import torch
 from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP
 
+from stepper._C import instance_dict
 from stepper.engines.native.guards import SCOPE, GlobalState, Guard, has_hooks, is_immortal
-from stepper.engines.native.source import instance_dict
 from stepper.engines.native.symbolic_shapes import Dims
 
-
-def float_bits(value: float) -> bytes:
-    """What makes two floats the same."""
-    return struct.pack("<d", value)
+float_bits = struct.Struct("<d").pack
+"""What makes two floats the same."""
 
 
 def complex_bits(value: complex) -> bytes:
@@ -180,7 +178,7 @@ class GuardBuilder:
         """`guard.value` is (name, whether): its own dictionary has an entry of that name."""
         name, present = guard.value
         self.scope["___instance_dict"] = instance_dict
-        self.add(f"({name!r} in ___instance_dict({guard.name})) == {present}")
+        self.add(f"{name!r} {'' if present else 'not '}in ___instance_dict({guard.name})")
 
     def EXPRESSION(self, guard: Guard) -> None:
         """The name of the guard is the condition itself."""

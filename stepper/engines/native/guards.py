@@ -6,8 +6,9 @@ that depend on them, and are all installed: what travels says which of them a va
 
 `CheckFunctionManager` turns them into Python source, one condition per line and in the order in
 which the guards came, so that a type is checked before an attribute of it is read; tensors are
-checked last and together. The same conditions, one function each, go into the cache entry: from
-these the cache says which guard failed, and why.
+checked last and together. (In a long check arguments come first: see `guard_order`.) The same
+conditions, one function each, go into the cache entry: from these the cache says which guard
+failed, and why.
 
 A guard that raises has failed; that is no error, since a value of another type may have no such
 attribute. So the check catches what its conditions raise.
@@ -26,10 +27,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import torch
 import torch.utils._device
-from torch._C._dynamo.guards import GlobalStateGuard, TensorGuards, check_obj_id, check_type_id
+from torch._C._dynamo.guards import GlobalStateGuard, TensorGuards
 
+from stepper._C import check_nn_module, check_obj_id, check_type_id
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.words import class_name, object_text
+from stepper.engines.native.guard_order import in_order
 from stepper.engines.native.guard_sharing import share
 from stepper.engines.native.source import GuardSource, Source
 from stepper.model.value import TensorMeta
@@ -119,19 +122,6 @@ _HOOKS = (
 )  # fmt: skip
 
 
-def check_nn_module(module: Any, training: bool) -> bool:
-    """Whether a module, known by its identity, is in this mode and calling it is calling its
-    `forward`."""
-    fields = module.__dict__
-    return fields["training"] is training and not (
-        fields["_forward_hooks"]
-        or fields["_forward_pre_hooks"]
-        or fields["_backward_hooks"]
-        or fields["_backward_pre_hooks"]
-        or "forward" in fields
-    )
-
-
 def has_hooks(module: Any) -> bool:
     """Whether calling a module does more than calling its `forward`."""
     fields = module.__dict__
@@ -159,6 +149,16 @@ def _tensor_guards(tensors: list[torch.Tensor], dims: list[Dims | None]) -> Any:
         dynamic_dims_sizes=[list(d.sizes if d else t.size()) for t, d in pairs],
         dynamic_dims_strides=[list(d.strides if d else t.stride()) for t, d in pairs],
     )
+
+
+def _tensors_checked(builder: GuardBuilder, name: str) -> list[str]:
+    """The condition about all tensors of which guards have been written, under this name."""
+    names = builder.tensor_names
+    if not names:
+        return []
+    dims = [builder.dims.get(each) for each in names]
+    builder.scope[name] = _tensor_guards(builder.tensors, dims).check
+    return [f"{name}({', '.join(names)})"]
 
 
 class PartCheck:
@@ -203,33 +203,39 @@ class CheckFunctionManager:
         from stepper.engines.native.guard_builder import GuardBuilder
 
         builder = GuardBuilder(state, dims)
-        ordered = list(guards)
-        for guard in ordered:
-            if guard.origin is not None:
-                builder.scope.update(guard.origin.scope())
-            del guard.code_list[:]
-            builder.guard = guard
-            guard.create(builder)
+        order = in_order(guards)
+        conditions = self._write(builder, order.first)
+        if order.rest:
+            conditions += _tensors_checked(builder, "___check_argument_tensors")
+            conditions += self._write(builder, order.rest)
+        # All together once more: no two of them may be the same.
+        conditions += _tensors_checked(builder, "___check_tensors")
+        conditions += builder.shapes
         self.weak: list[tuple[Any, str]] = builder.weak
         self.lifelines: list[tuple[weakref.ref[Any], str]] = []
         for value, guarded in builder.weak:
             with contextlib.suppress(TypeError):  # then there is going to be no entry
                 self.lifelines.append((weakref.ref(value), guarded))
         self.parts: list[tuple[GuardPart, Check]] = []
-        later = set(builder.shapes)
-        conditions = [condition for _, condition in builder.code if condition not in later]
-        names = builder.tensor_names
-        if names:
-            tensors = _tensor_guards(builder.tensors, [dims.get(each) for each in names])
-            builder.scope["___check_tensors"] = tensors.check
-            conditions.append(f"___check_tensors({', '.join(names)})")
-        conditions += builder.shapes
         conditions = list(dict.fromkeys(conditions)) or ["True"]
         self.source = _function(name, conditions)
         self._scope = builder.scope
         exec(compile(_function(name, share(conditions)), f"<{name}>", "exec"), self._scope)
         self.check_fn: Check = self._scope.pop(name)
-        self._write_parts(ordered, builder)
+        self._write_parts([*order.first, *order.rest], builder)
+
+    @staticmethod
+    def _write(builder: GuardBuilder, guards: list[Guard]) -> list[str]:
+        """Write the conditions of guards, but for those that are checked last."""
+        written = len(builder.code)
+        for guard in guards:
+            if guard.origin is not None:
+                builder.scope.update(guard.origin.scope())
+            del guard.code_list[:]
+            builder.guard = guard
+            guard.create(builder)
+        later = set(builder.shapes)
+        return [text for _, text in builder.code[written:] if text not in later]
 
     def _write_parts(self, guards: list[Guard], builder: GuardBuilder) -> None:
         written: dict[str, Check] = {}

@@ -33,9 +33,21 @@ class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]
         self.draws = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if torch.Tag.nondeterministic_seeded in func.tags:
+        if torch.Tag.nondeterministic_seeded in func.tags and not _drops_nothing(
+            func, args, kwargs or {}
+        ):
             self.draws += 1
         return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def _drops_nothing(func: Any, args: Any, kwargs: Any) -> bool:
+    """Whether an operator that draws for its dropout is told to drop nothing, as attention is in
+    evaluation mode: then it does not draw."""
+    for index, argument in enumerate(func._schema.arguments):
+        if argument.name == "dropout_p":
+            given = args[index] if index < len(args) else argument.default_value
+            return bool(kwargs.get("dropout_p", given) == 0.0)
+    return False
 
 
 def generator_states() -> list[torch.Tensor]:

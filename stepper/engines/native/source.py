@@ -14,6 +14,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from stepper._C import instance_dict
+
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
 
@@ -180,12 +182,6 @@ class AttrSource(ChainedSource):
     def reconstruct(self, codegen: PyCodegen) -> None:
         codegen(self.base)
         codegen.load_attr(self.member)
-
-
-def instance_dict(value: Any) -> dict[str, Any]:
-    """An object's own attributes, without running code of its class."""
-    found: dict[str, Any] = object.__getattribute__(value, "__dict__")
-    return found
 
 
 @dataclass(frozen=True)

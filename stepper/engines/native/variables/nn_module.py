@@ -90,7 +90,10 @@ class NNModuleVariable(UserDefinedObjectVariable):
                 source = GetItemSource(AttrSource(self._source(), where), name)
                 return tx.build(source, fields[where][name])
         if self.source is not None:
-            condition = f"not hasattr({self.source.name()}, {name!r})"
+            own = self.source.name()
+            # To ask the module itself would make it raise an error, at every call.
+            places = [f"{name!r} not in {own}.{place}" for place in ("__dict__", *_REGISTRIES)]
+            condition = " and ".join([f"not hasattr(type({own}), {name!r})", *places])
             install = tx.output.install_guard
             tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
         raise AttributeMissing(

@@ -1,0 +1,126 @@
+/* The leaf checks of the native engine's guards.
+
+   A model has some hundreds of guards, of which most compare an address or look into an object's
+   own attributes. Done in Python, or through the functions that torch exports for them, the call is
+   most of the cost; so they are done here, to the same effect. */
+
+#include "module.h"
+
+static PyObject *str_dict, *str_training, *str_forward;
+static PyObject *hooks[4];
+
+static int
+has_address(PyObject *object, PyObject *address)
+{
+    void *expected = PyLong_AsVoidPtr(address);
+    if (expected == NULL && PyErr_Occurred()) {
+        return -1;
+    }
+    return object == expected;
+}
+
+static PyObject *
+as_bool(int truth)
+{
+    return truth < 0 ? NULL : PyBool_FromLong(truth);
+}
+
+static int
+wants(Py_ssize_t count, const char *what)
+{
+    if (count != 2) {
+        PyErr_Format(PyExc_TypeError, "an object and %s are wanted", what);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *
+check_obj_id(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    return wants(count, "an id") < 0 ? NULL : as_bool(has_address(args[0], args[1]));
+}
+
+static PyObject *
+check_type_id(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    return wants(count, "the id of a class") < 0
+               ? NULL
+               : as_bool(has_address((PyObject *)Py_TYPE(args[0]), args[1]));
+}
+
+static PyObject *
+instance_dict(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    return PyObject_GenericGetAttr(object, str_dict);
+}
+
+/* 1: an nn.Module's own attributes say that it is in this mode and that calling it is calling its
+   forward. */
+static int
+calls_forward(PyObject *fields, PyObject *training)
+{
+    if (!PyDict_Check(fields) || PyDict_GetItemWithError(fields, str_training) != training) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+        PyObject *registered = PyDict_GetItemWithError(fields, hooks[i]);
+        int some = registered == NULL ? 1 : PyObject_IsTrue(registered);
+        if (some != 0) {
+            return some < 0 || PyErr_Occurred() ? -1 : 0;
+        }
+    }
+    int own = PyDict_Contains(fields, str_forward);
+    return own < 0 ? -1 : !own;
+}
+
+static PyObject *
+check_nn_module(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    if (wants(count, "its mode") < 0) {
+        return NULL;
+    }
+    PyObject *fields = PyObject_GenericGetAttr(args[0], str_dict);
+    if (fields == NULL) {
+        return NULL;
+    }
+    int passed = calls_forward(fields, args[1]);
+    Py_DECREF(fields);
+    return as_bool(passed);
+}
+
+#define FAST(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL
+
+static PyMethodDef functions[] = {
+    {"check_obj_id", FAST(check_obj_id), PyDoc_STR("Whether it is the object of this id.")},
+    {"check_type_id", FAST(check_type_id), PyDoc_STR("Whether its class is that of this id.")},
+    {"check_nn_module", FAST(check_nn_module),
+     PyDoc_STR("Whether a module is in this mode, and calling it is calling its forward.")},
+    {"instance_dict", instance_dict, METH_O,
+     PyDoc_STR("An object's own attributes, without running code of its class.")},
+    {NULL},
+};
+
+int
+stepper_add_leaf_checks(PyObject *module)
+{
+    static const struct {
+        PyObject **place;
+        const char *text;
+    } texts[] = {
+        {&str_dict, "__dict__"},
+        {&str_training, "training"},
+        {&str_forward, "forward"},
+        {&hooks[0], "_forward_hooks"},
+        {&hooks[1], "_forward_pre_hooks"},
+        {&hooks[2], "_backward_hooks"},
+        {&hooks[3], "_backward_pre_hooks"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (*texts[i].place == NULL
+            && (*texts[i].place = PyUnicode_InternFromString(texts[i].text)) == NULL) {
+            return -1;
+        }
+    }
+    return PyModule_AddFunctions(module, functions);
+}
