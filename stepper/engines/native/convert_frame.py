@@ -12,6 +12,7 @@ reported.
 from __future__ import annotations
 
 import builtins
+import gc
 import itertools
 import logging
 import os
@@ -291,6 +292,9 @@ class Translation:
         self.graph_code = ""
         self.plan = Plan()
         self.observer: TranslationObserver = OBSERVERS.begin(self)
+        self.collects = gc.isenabled()
+        """Whether the program has its garbage collected. While a frame is interpreted nothing is:
+        so what the program does then, in callbacks and destructors, it does not do more often."""
 
     def run(self) -> GuardedCode:
         """Translate, and again where that has to be.
@@ -300,6 +304,7 @@ class Translation:
         """
         plan = self.plan
         rng = random.getstate(), torch.get_rng_state()
+        gc.disable()
         try:
             while True:
                 self.observer.attempt_begins(plan)
@@ -318,11 +323,16 @@ class Translation:
                     self.observer.leave(tx)
                     tx.cleanup()
         finally:
+            self._collect_again()
             random.setstate(rng[0])
             torch.set_rng_state(rng[1])
             torch._C._set_grad_enabled(self.state.grad_enabled)
         assert self.entry is not None
         return self.entry
+
+    def _collect_again(self) -> None:
+        if self.collects:
+            gc.enable()
 
     def cleanup(self) -> None:
         """Let go of the program's objects."""
@@ -379,12 +389,14 @@ class Translation:
         self.graph_code = gm.code
         OBSERVERS.note_graph(self.code, gm)
         torch._C._set_grad_enabled(self.state.grad_enabled)
+        self._collect_again()
         if output.shapes.inputs:  # symbols are known by the fake tensors only
             fakes = [node.meta["example_value"] for node in output.graphargs]
             with torch._guards.tracing(torch._guards.TracingContext(output.fake_mode)):
                 compiled = self.backend(gm, fakes)
         else:
             compiled = self.backend(gm, [arg.example for arg in output.graphargs.values()])
+        gc.disable()
         if not callable(compiled):
             raise TypeError(f"the backend returned a {type(compiled).__name__}, not a callable")
         return named(compiled, name)

@@ -179,6 +179,24 @@ def test_a_frame_object_keeps_nothing_of_a_frame_that_went_on() -> None:
     assert [captured(torch.ones(2))[1] for _ in range(3)] == [True] * 3
 
 
+def test_no_garbage_is_collected_while_a_frame_is_looked_at() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x) + 1
+
+    asked = []
+    captured = native.optimize(run_graph)(f)
+    before = gc.get_threshold()
+    gc.callbacks.append(lambda phase, info: asked.append(phase))
+    gc.set_threshold(5, 1, 1)
+    try:
+        captured(torch.ones(2))
+    finally:
+        gc.callbacks.pop()
+        gc.set_threshold(*before)
+    assert len(asked) < 100
+    assert gc.isenabled()
+
+
 def test_callable() -> None:
     def f(x: torch.Tensor) -> Any:
         return x + 1, [callable(each) for each in (None, 1, "a", len, Token, Token(), f, [])]
