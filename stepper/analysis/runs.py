@@ -16,7 +16,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import zip_longest
 from typing import NamedTuple
 
 import msgspec
@@ -403,10 +402,12 @@ def side_by_side(left: Sequence[Named], right: Sequence[Named]) -> Iterator[Row]
         return
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     for kind, a1, a2, b1, b2 in matcher.get_opcodes():
-        for own, others in zip_longest(left[a1:a2], right[b1:b2]):
-            if kind == "equal" and own.plain == others.plain:
-                continue
-            yield own and own.text, others and others.text
+        if kind == "equal":
+            pairs = zip(left[a1:a2], right[b1:b2], strict=True)
+            yield from ((own.text, its.text) for own, its in pairs if own.plain != its.plain)
+        else:
+            yield from ((line.text, None) for line in left[a1:a2])
+            yield from ((None, line.text) for line in right[b1:b2])
 
 
 def _alike(left: Sequence[Named], right: Sequence[Named]) -> int:

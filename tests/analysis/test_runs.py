@@ -150,7 +150,7 @@ def lines(*words: str) -> list[Named]:
         ("a c", "a b c", [(None, "b")]),
         ("a x=1 c", "a x=2 c", [("x=1", "x=2")]),
         ("a x=1 c", "x=2 c", [("a", None), ("x=1", "x=2")]),
-        ("a", "b", [("a", "b")]),
+        ("a", "b", [("a", None), (None, "b")]),
         ("a x=0x7f01 b", "a x=0x7f02 b", []),
     ],
 )
