@@ -24,7 +24,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from stepper.debuggee.walks import Described, Known
+from stepper.debuggee.in_view import Described, Known
 from stepper.model.trace import Block
 
 LOAD, CONST, NULL, COPY, SWAP, POP, STORE, DELETE, TOPS, TOPS_IF, MAKE = range(11)

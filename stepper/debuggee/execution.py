@@ -49,8 +49,9 @@ from stepper.debuggee.effects import (
     Plan,
     no_code_runs,
 )
+from stepper.debuggee.in_view import Described, Known
 from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.walks import Described, Known, Walk, WalkFrame
+from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import Block, Outcome, Phase
 from stepper.model.value import Value, ValueId
@@ -386,7 +387,7 @@ class Executions:
                 stack.append(known)
                 taken.append(known)
             elif operation == CONST:
-                known = execution.walk.know(argument)
+                known = execution.walk.values.know(argument)
                 stack.append(known)
                 taken.append(known)
             elif operation == STORE:
@@ -417,7 +418,7 @@ class Executions:
                 dropped.append(locals.pop(argument))
                 changes = {argument: 0}
             elif operation == NULL:
-                known = execution.walk.know(_NULL)
+                known = execution.walk.values.know(_NULL)
                 stack.append(known)
                 taken.append(known)
             else:
@@ -433,7 +434,9 @@ class Executions:
                 del stack[base:]
                 describe = self._knowledge.describe
                 for value in values[base:]:
-                    known = execution.walk.know(_NULL if value is NO_VALUE else describe(value))
+                    known = execution.walk.values.know(
+                        _NULL if value is NO_VALUE else describe(value)
+                    )
                     stack.append(known)
                     taken.append(known)
                 keep = base

@@ -29,6 +29,9 @@ from stepper.model.cache import CacheError
 
 T = TypeVar("T")
 
+_monitoring: Any = getattr(sys, "monitoring", None)
+"""None before 3.12."""
+
 
 class Follower(Protocol):
     """Who is told; see `stepper.debuggee.execution.Executions`."""
@@ -84,10 +87,9 @@ def rival(ours: object) -> str:
     profile = sys.getprofile()
     if profile is not None:
         return f"{_owner(profile)} (sys.setprofile)"
-    monitoring = getattr(sys, "monitoring", None)
-    if monitoring is not None:
+    if _monitoring is not None:
         for tool in range(6):
-            name = monitoring.get_tool(tool)
+            name = _monitoring.get_tool(tool)
             if name is not None and name != TOOL:
                 return f"{name} (sys.monitoring)"
     return ""
@@ -115,12 +117,10 @@ class Monitoring:
         """See `Events.watch`."""
         if self._stopped or not self._start():
             return
-        events = sys.monitoring.events  # type: ignore[attr-defined]
+        events = _monitoring.events
         kind = events.LINE if lines else events.INSTRUCTION
         self._watched.append(code)
-        sys.monitoring.set_local_events(  # type: ignore[attr-defined]
-            self._tool, code, kind | events.PY_RETURN
-        )
+        _monitoring.set_local_events(self._tool, code, kind | events.PY_RETURN)
 
     def about_to_run(self, code: CodeType) -> None:
         """See `Events.about_to_run`."""
@@ -144,7 +144,7 @@ class Monitoring:
         tool, self._tool = self._tool, None
         if tool is None:
             return
-        monitoring = sys.monitoring  # type: ignore[attr-defined]
+        monitoring = _monitoring
         for code in self._watched:
             monitoring.set_local_events(tool, code, 0)
         self._watched.clear()
@@ -156,7 +156,7 @@ class Monitoring:
     def _start(self) -> bool:
         if self._tool is not None:
             return True
-        monitoring = sys.monitoring  # type: ignore[attr-defined]
+        monitoring = _monitoring
         events = monitoring.events
         found = rival(None)
         free = next((tool for tool in (4, 3) if monitoring.get_tool(tool) is None), None)
@@ -384,5 +384,5 @@ _NOT_BY_HAND = "its code cannot be followed here: see the note before this"
 
 def make_events(follower: Follower, hide: Hide, notice: Callable[[str], None]) -> Events:
     """The events of this Python."""
-    kind = Monitoring if hasattr(sys, "monitoring") else Tracing
+    kind = Tracing if _monitoring is None else Monitoring
     return kind(follower, hide, notice)

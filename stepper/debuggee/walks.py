@@ -11,10 +11,7 @@ keyframes), and whoever reads a recording steps them in both directions without 
     walk.leave(frame)
     walk.end(Outcome.HIT)
 
-Values. A walk sees values only as descriptions (`Described`), made by its caller, and holds no
-object. The `key` says which descriptions are of one object: as long as a key is in view (on the
-stack or among the locals of a frame that was not left, or inside of something there) it keeps its
-number; afterwards it is forgotten, since an `id` may be used again.
+Values. A walk sees values only as descriptions, made by its caller: see `in_view`.
 
 Order. Walks nest (a call in transformed code leads to a lookup, a compilation, an execution), lie
 inside of translations (a backend calls a compiled function) and interleave (threads). All moments
@@ -35,17 +32,18 @@ from __future__ import annotations
 
 import _thread
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from stepper.debuggee.engine import Subject
+from stepper.debuggee.in_view import Described, InView, Known
 from stepper.model import trace
 from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Place
 from stepper.model.trace import Block, EventKind, MomentId, Outcome, Phase
-from stepper.model.value import Item, Value, ValueId
+from stepper.model.value import Value, ValueId
 from stepper.recording.packing import pack
 
 if TYPE_CHECKING:
@@ -62,35 +60,6 @@ _EVENTS = {Phase.LOOKUP: EventKind.LOOKUP, Phase.EXECUTE: EventKind.EXECUTE}
 
 Names = Callable[[int | None], dict[str, object]]
 """What an expression can speak of at a stop: asked with the id of a frame, or None."""
-
-
-class Described(NamedTuple):
-    """A value without the value: see the essay on `key`.
-
-    When the very same `Described` is handed in again, it is taken to mean that nothing changed.
-    """
-
-    key: Hashable
-    value: Value
-    """Its `items` are filled in from `children`."""
-    children: tuple[tuple[str, Described], ...] = ()
-    """What it holds, with labels like `[0]` or `.attr`; without cycles."""
-    kind: type | None = None
-    """Its exact type, when that is builtin or torch's own."""
-
-
-class Known:
-    """A value that is in view."""
-
-    __slots__ = ("body", "children", "described", "number", "users")
-
-    def __init__(self, number: ValueId) -> None:
-        self.number = number
-        self.described: Described | None = None
-        self.body = 0
-        self.children: tuple[Known, ...] = ()
-        self.users = 0
-        """In how many places it stands."""
 
 
 class WalkFrame:
@@ -265,14 +234,9 @@ class Walk:
         self._subject = Subject(name=code.qualname or code.name)
         self._began = time.monotonic()
         self._stood_before = recorder.judge.stood
-        self._known: dict[Hashable, Known] = {}
-        self._count = 0
+        self.values = InView(lambda value: self._walks.body(value, recorder.store_value))
         self.keyframe_due = 0
         self._last = 0
-        self.fresh: list[tuple[ValueId, int]] = []
-        """Descriptions to go into the next delta: (value, body)."""
-        self._left: list[Known] = []
-        """Values that have been taken out of others."""
         self._frame: WalkFrame | None = None
         """Of its newest moment."""
         self._pending: (
@@ -339,7 +303,7 @@ class Walk:
     def leave(self, frame: WalkFrame) -> None:
         """The frame ends, by return or by exception."""
         with self._walks.telling:
-            self.drop([*frame.stack, *frame.locals.values()])
+            self.values.drop([*frame.stack, *frame.locals.values()])
             frame.stack, frame.locals = [], {}
             if frame.id and not self.muted:
                 self._recorder.store_frame_end(frame.id, frame.last_moment)
@@ -371,7 +335,7 @@ class Walk:
             self._walks.ends(self)
             recorder = self._recorder
             self._frame = None
-            self._known.clear()
+            self.values.forget()
             if not self.record.id:
                 if not recorder.everything:
                     return
@@ -433,14 +397,15 @@ class Walk:
         """Write a moment: what changed in the frame since its newest one."""
         if not frame.id:
             self.begin_frame(frame)
-        known_stack = [self.know(each) for each in stack]
-        known_locals = {name: self.know(each) for name, each in locals.items()}
-        self.take([*known_stack, *known_locals.values()])
-        self.drop([*frame.stack, *frame.locals.values(), *self._left])
-        self._left.clear()
+        values = self.values
+        known_stack = [values.know(each) for each in stack]
+        known_locals = {name: values.know(each) for name, each in locals.items()}
+        values.exchange(
+            [*known_stack, *known_locals.values()], [*frame.stack, *frame.locals.values()]
+        )
 
         keep = 0
-        for new, old in zip(known_stack, frame.stack):  # noqa: B905 - the common prefix
+        for new, old in zip(known_stack, frame.stack, strict=False):
             if new is not old:
                 break
             keep += 1
@@ -461,9 +426,9 @@ class Walk:
         frame.blocks = blocks
         delta: bytes | None = None
         if rows is not None:
-            delta = _encode((keep, self._numbers(frame, keep), changes, self.fresh, rows))
-        elif changed or changes or self.fresh:
-            delta = _encode((keep, self._numbers(frame, keep), changes, self.fresh))
+            delta = _encode((keep, self._numbers(frame, keep), changes, values.fresh, rows))
+        elif changed or changes or values.fresh:
+            delta = _encode((keep, self._numbers(frame, keep), changes, values.fresh))
         self.tell(frame, delta)
 
     def shift(
@@ -480,15 +445,11 @@ class Walk:
         """The same for somebody who knows what has changed: `keep` values of the stack, from the
         bottom, are as they were, these locals have changed (0: deleted), these values stand in one
         place more or less."""
-        for known in taken:
-            known.users += 1
-        if dropped or self._left:
-            self.drop([*dropped, *self._left])
-            self._left.clear()
+        self.values.exchange(taken, dropped)
         push = [known.number for known in stack[keep:]]
         moved = push or keep != len(frame.stack)
         frame.stack, frame.locals = stack, locals
-        fresh = self.fresh
+        fresh = self.values.fresh
         delta: bytes | None
         if blocks is not frame.blocks:
             frame.blocks = blocks
@@ -521,8 +482,8 @@ class Walk:
 
     def tell(self, frame: WalkFrame, delta: bytes | None) -> None:
         """A moment of a frame that is up to date: `delta` is what has just changed in it, with all
-        that is `fresh`."""
-        self.fresh.clear()
+        that is fresh."""
+        self.values.fresh.clear()
         recorder = self._recorder
         number = recorder.moment + 1
         keyframe = None
@@ -556,46 +517,3 @@ class Walk:
             current = current.parent
         frames.reverse()
         return _encode((frames, values))
-
-    # Which values are in view
-
-    def know(self, described: Described) -> Known:
-        """The value of a description, which is told when it is new."""
-        known = self._known.get(described.key)
-        if known is None:
-            self._count += 1
-            known = self._known[described.key] = Known(self._count)
-        elif known.described is described:
-            return known
-        before, known.described = known.described, described
-        value = described.value
-        if described.children or known.children:
-            children = tuple(self.know(child) for _, child in described.children)
-            self.take(children)
-            self._left += known.children
-            known.children = children
-            items = tuple(
-                Item(label, child.number)
-                for (label, _), child in zip(described.children, children, strict=True)
-            )
-            value = msgspec.structs.replace(value, items=items)
-        elif before is not None and before.value == value:
-            return known
-        body = self._walks.body(value, self._recorder.store_value)
-        if before is None or body != known.body:
-            known.body = body
-            self.fresh.append((known.number, body))
-        return known
-
-    def take(self, values: Sequence[Known]) -> None:
-        """These values stand in one place more."""
-        for known in values:
-            known.users += 1
-
-    def drop(self, values: Sequence[Known]) -> None:
-        """These values stand in one place less; forget those that now stand nowhere."""
-        for known in values:
-            known.users -= 1
-            if known.users == 0 and known.described is not None:
-                self._known.pop(known.described.key, None)
-                self.drop(known.children)

@@ -12,8 +12,9 @@ import pytest
 
 from stepper.debuggee import walks
 from stepper.debuggee.controller import Controller
+from stepper.debuggee.in_view import Described
 from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.walks import Described, Walk, WalkFrame
+from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.dynamo.describe import Describer
 from stepper.model.program import Code
 from stepper.model.stepping import Motion

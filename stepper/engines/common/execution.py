@@ -24,9 +24,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from torch.fx import GraphModule
 
 from stepper.debuggee.execution import Executions, Graph, Program
+from stepper.debuggee.in_view import Described
 from stepper.debuggee.instruction_events import Events, make_events
 from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.walks import Described
 from stepper.engines.common import values
 from stepper.engines.common.words import plain_text
 from stepper.model.program import Code, Instruction, PythonFrame

@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from stepper.debuggee.engine import Subject
-from stepper.debuggee.walks import Described, Walk, WalkFrame
+from stepper.debuggee.in_view import Described
+from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.common.lookup_words import MAX_TEXT, entry_told
 from stepper.model.program import Code, Instruction
 from stepper.model.trace import EventKind, Outcome

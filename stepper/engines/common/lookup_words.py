@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stepper.debuggee.walks import Described
+from stepper.debuggee.in_view import Described
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.words import class_name
 from stepper.model.cache import GuardRow, Verdict

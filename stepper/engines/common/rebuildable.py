@@ -24,7 +24,7 @@ import msgspec
 import torch
 
 from stepper._C import fields as fields_of
-from stepper.debuggee.walks import Described
+from stepper.debuggee.in_view import Described
 from stepper.engines.common.values import FROZEN, MAX_ITEMS, describe
 from stepper.engines.common.words import class_name, plain_text
 from stepper.model.value import CLASS_FACT, MEMBER_FACT, Value

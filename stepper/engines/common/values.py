@@ -3,7 +3,7 @@
 The rules are those of `describe` (exact types only, no property, method or `__repr__` of a user's
 object), with one thing more: real values are the program's own, so nothing here holds one. A
 description is data, and says by its `key` (the object's address) which values are the same object;
-that is true only as long as the object lives, see `stepper.debuggee.walks`.
+that is true only as long as the object lives, see `stepper.debuggee.in_view`.
 
 Containers show what they hold, two levels deep; of anything else the type is all that can be said
 without asking it. `frozen` marks what can neither change nor hold anything: one look is enough.
@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from stepper.debuggee.walks import Described
+from stepper.debuggee.in_view import Described
 from stepper.engines.common.tensors import tensor_meta
 from stepper.engines.common.words import callable_name, class_name, is_subclass, plain_text
 from stepper.model.value import TensorMeta, Value

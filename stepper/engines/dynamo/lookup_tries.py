@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stepper.debuggee.walks import Described
+from stepper.debuggee.in_view import Described
 from stepper.engines.common.lookup_walk import DIED
 from stepper.engines.common.lookup_words import Difference, also_told, entry_told, time_text
 from stepper.engines.dynamo.lookup_programs import Candidate, region_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepper.debuggee.walks import Described
+from stepper.debuggee.in_view import Described
 from stepper.engines.common.lookup_words import (
     Difference,
     actual_tensor,

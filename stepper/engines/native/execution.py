@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, MethodType
 
 from stepper import _C
-from stepper.debuggee.walks import Described
+from stepper.debuggee.in_view import Described
 from stepper.engines.common import execution
 from stepper.engines.common.execution import RunGraph
 from stepper.engines.native.cache import BOOK, graphs_of
