@@ -14,7 +14,7 @@ from bytecode import Instr
 from bytecode.instr import CellVar, FreeVar
 
 from stepper.engines.native import opcodes
-from stepper.engines.native.source import AttrSource, ClosureSource, Source
+from stepper.engines.native.source import AttrSource, ChainedSource, ClosureSource, Source
 from stepper.engines.native.variables.base import (
     NullVariable,
     VariableTracker,
@@ -55,6 +55,7 @@ class PyCodegen:
         self._uses: dict[object, int] = {}
         self.cells: list[tuple[CellVariable, str]] = []
         self.own_cells: set[str] = set()
+        self._shared: dict[str, str] = {}
 
     # --- single instructions
 
@@ -209,12 +210,37 @@ class PyCodegen:
         for value in values:
             self(value)
 
+    def load_arguments(self, sources: list[Source]) -> None:
+        """Push what is at these sources; what several are reached through is looked up once."""
+        seen: set[str] = set()
+        for source in sources:
+            self._note_bases(source, seen)
+        for source in sources:
+            self(source)
+        for variable in filter(None, self._shared.values()):
+            self.emit("DELETE_FAST", variable)
+        self.kept.clear()
+
+    def _note_bases(self, source: Source, seen: set[str]) -> None:
+        while isinstance(source, ChainedSource) and isinstance(source.base, ChainedSource):
+            source = source.base
+            name = source.name()
+            if name in seen:
+                self._shared.setdefault(name, "")
+                return
+            seen.add(name)
+
     def _load_source(self, source: Source) -> None:
-        kept = self.kept.get(source.name())
+        name = source.name()
+        kept = self.kept.get(name)
         if kept is not None:
             self.emit("LOAD_FAST", kept)
-        else:
-            source.reconstruct(self)
+            return
+        source.reconstruct(self)
+        if name in self._shared:
+            variable = self._shared[name] = self.kept[name] = self.temporary()
+            self.dup()
+            self.store(variable)
 
     def _make_once(self, tracker: VariableTracker) -> None:
         key = tracker.identity

@@ -69,8 +69,7 @@ def finish(codegen: PyCodegen, enter_at: tuple[Label, int] | None) -> None:
         compiled = output.translation.compile_graph(nodes)
         arguments = [arg.source for arg in output.graphargs.values()]
         own.load_callable(compiled)
-        for source in arguments:
-            source.reconstruct(own)
+        own.load_arguments(arguments)
         own.call(len(arguments))
         own.store("___graph_out")
         if output.mutates_inputs:
