@@ -25,6 +25,7 @@ from stepper._C import fields as fields_of
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, names_at
 from stepper.debuggee.recorder import Recorder
+from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK
@@ -38,14 +39,14 @@ from stepper.engines.dynamo.guards_set import look_at_guards, tell_guards
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.probes import Probe
-from stepper.engines.dynamo.underway import Compiling, underway
+from stepper.engines.dynamo.underway import Compiling, enclosing_calls, underway
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.cache import CacheError
 from stepper.model.control import ForkTranslation
-from stepper.model.program import Code, PythonFrame
+from stepper.model.program import Code
 from stepper.model.trace import EventKind, Outcome
 
-MAX_PYTHON_FRAMES = 50
+_program_stack = program_stack(bytecode.is_torch_internal)
 
 
 class _Context:
@@ -307,7 +308,7 @@ class DynamoEngine:
 
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
         self._entries.tell()
-        self._end_left(_enclosing_calls(caller), "an exception left it")
+        self._end_left(enclosing_calls(caller), "an exception left it")
         self._failed = None
         translation = self._recorder.begin_translation(
             compile_id=str(compile_id),
@@ -340,7 +341,7 @@ class DynamoEngine:
         # This hook, the context manager's `__exit__`, then who leaves it.
         caller = sys._getframe(2)
         if versions.is_compile(caller.f_code):
-            self._end_left(_enclosing_calls(caller), f"{exc_type.__name__} left it")
+            self._end_left(enclosing_calls(caller), f"{exc_type.__name__} left it")
 
     def _on_attempt_begins(self, f_code: CodeType) -> None:
         now = self._now
@@ -643,37 +644,6 @@ class DynamoEngine:
         """A defect of ours: watch no more."""
         self.uninstall()
         self._recorder.broke_down(error)
-
-
-def _enclosing_calls(frame: FrameType | None) -> int:
-    """How many translations are still running around the one that begins in `frame`, a frame of
-    `_compile`.
-
-    One that was left by a KeyboardInterrupt told nobody; it is missing from the Python stack.
-    """
-    count = -1
-    if frame is None:
-        return 0
-    code = frame.f_code
-    while frame is not None:
-        # Not by identity: a call that began before the probes were there runs without them.
-        count += frame.f_code.co_name == code.co_name and (
-            frame.f_code.co_filename == code.co_filename
-        )
-        frame = frame.f_back
-    return count
-
-
-def _program_stack(frame: FrameType | None) -> tuple[PythonFrame, ...]:
-    """The program's own frames at this call, outermost first, without torch's machinery."""
-    frames: list[PythonFrame] = []
-    while frame is not None and len(frames) < MAX_PYTHON_FRAMES:
-        code = frame.f_code
-        if not bytecode.is_torch_internal(code.co_filename):
-            frames.append(PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
-        frame = frame.f_back
-    frames.reverse()
-    return tuple(frames)
 
 
 def _message(error: BaseException) -> str:

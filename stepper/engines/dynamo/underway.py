@@ -41,3 +41,22 @@ def underway(
             found.append(Interpreting(frame.f_locals["self"]))
         frame = frame.f_back
     yield from reversed(found)
+
+
+def enclosing_calls(frame: FrameType | None) -> int:
+    """How many translations are still running around the one that begins in `frame`, a frame of
+    `_compile`.
+
+    One that was left by a KeyboardInterrupt told nobody; it is missing from the Python stack.
+    """
+    count = -1
+    if frame is None:
+        return 0
+    code = frame.f_code
+    while frame is not None:
+        # Not by identity: a call that began before the probes were there runs without them.
+        count += frame.f_code.co_name == code.co_name and (
+            frame.f_code.co_filename == code.co_filename
+        )
+        frame = frame.f_back
+    return count

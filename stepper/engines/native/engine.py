@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from types import CodeType, FrameType
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from stepper import _C
 from stepper.debuggee.controller import thread_name
 from stepper.debuggee.mirror import names_at
+from stepper.engines.common.python_stack import program_stack
 from stepper.engines.native.cache_face import NativeCache
 from stepper.engines.native.cache_watch import CacheWatcher
 from stepper.engines.native.code_book import CodeBook
@@ -22,7 +23,6 @@ from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.recording import RecordingObserver
 from stepper.engines.native.resume_execution import info_of
 from stepper.model.control import ForkTranslation
-from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stepper.engines.native.variables.base import Guards
     from stepper.model.ranges import Ranges
 
-MAX_PYTHON_FRAMES = 50
+_program_stack = program_stack(is_library)
 
 
 class NativeEngine:
@@ -212,18 +212,6 @@ class NativeEngine:
     def cache_limit(self, code: CodeType, text: str) -> None:
         """A code is given up."""
         self.recorder.occurred(EventKind.CACHE_LIMIT, text, None)
-
-
-def _program_stack(frame: FrameType | None) -> tuple[PythonFrame, ...]:
-    """The program's own frames at this call, outermost first."""
-    frames: list[PythonFrame] = []
-    while frame is not None and len(frames) < MAX_PYTHON_FRAMES:
-        code = frame.f_code
-        if not is_library(code.co_filename):
-            frames.append(PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
-        frame = frame.f_back
-    frames.reverse()
-    return tuple(frames)
 
 
 def create() -> NativeEngine:

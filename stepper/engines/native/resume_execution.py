@@ -202,8 +202,8 @@ def _is_in_loop(code: CodeType, index: int) -> bool:
 
 def _needed_locals(codegen: PyCodegen, live: set[str]) -> list[str]:
     """The variables to go on with: those that are read later, those that keep something alive of
-    which the program, or somebody else, might know, and constants, which a traceback may show. (What
-    the program's function was called with its caller keeps alive.)"""
+    which the program, or somebody else, might know, and constants, which a traceback may show.
+    (What the program's function was called with its caller keeps alive.)"""
     tx = codegen.tx
     called = not info_of(tx.f_code).function
     variables = tx.symbolic_locals

@@ -1,0 +1,29 @@
+"""The program's own part of the Python stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+
+from stepper.model.program import PythonFrame
+
+MAX_PYTHON_FRAMES = 50
+
+ProgramStack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
+"""Gives the program's own frames at a call, outermost first."""
+
+
+def program_stack(is_machinery: Callable[[str], bool]) -> ProgramStack:
+    """The frames whose files are none of the compiler's machinery; at most the innermost 50."""
+
+    def frames_at(frame: FrameType | None) -> tuple[PythonFrame, ...]:
+        frames: list[PythonFrame] = []
+        while frame is not None and len(frames) < MAX_PYTHON_FRAMES:
+            code = frame.f_code
+            if not is_machinery(code.co_filename):
+                frames.append(PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
+            frame = frame.f_back
+        frames.reverse()
+        return tuple(frames)
+
+    return frames_at
