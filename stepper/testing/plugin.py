@@ -156,7 +156,9 @@ def pytest_exception_interact(
         capture.suspend_global_capture(in_=True)
     error = call.excinfo.exconly(tryshort=True).splitlines() if call.excinfo is not None else []
     try:
-        show(test.path, ": ".join([f"{node.nodeid} failed", *error[:1]]))
+        # The second line of a compiler's error is what the backend raised.
+        why = " ".join(" ".join(error[:2]).split())
+        show(test.path, ": ".join(filter(None, (f"{node.nodeid} failed", why))))
     finally:
         if capture is not None:
             capture.resume_global_capture()
