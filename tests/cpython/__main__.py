@@ -8,11 +8,9 @@ from tests.cpython.table import MODULES, PAGE, Comparison, compare, page
 
 
 def main() -> None:
-    """Run the modules, tell of each as it comes, and write the page."""
+    """Run the modules, tell of each as it comes, and write their rows of the page."""
     parser = argparse.ArgumentParser(prog="python -m tests.cpython", description=__doc__)
-    parser.add_argument(
-        "modules", nargs="*", help="modules of CPython's tests; none: all, and the page"
-    )
+    parser.add_argument("modules", nargs="*", help="modules of CPython's tests; none: all")
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS", help="of each run"
     )
@@ -23,8 +21,7 @@ def main() -> None:
         print(found[-1].row, flush=True)
         for line in found[-1].changes:
             print(f"  {line}", flush=True)
-    if not options.modules:
-        PAGE.write_text(page(found))
+    PAGE.write_text(page(found, PAGE.read_text()))
 
 
 if __name__ == "__main__":

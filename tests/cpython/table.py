@@ -28,6 +28,29 @@ MODULES = (
 )  # fmt: skip
 
 
+REASONS = {
+    "test.test_compile.TestSpecifics.test_lineno_after_implicit_return":
+        "it keeps a frame, which is not the one that goes on after a break",
+    "test.test_compile.TestSpecifics.test_merge_constants":
+        "it asks whether tuples in two constants are one object; the engine makes its own",
+    "test.test_descr.ClassPropertiesAndMethods.test_slots":
+        "it counts all objects of the process, and the engine's are among them",
+    "test.test_exceptions.NameErrorTests.test_name_error_suggestions":
+        "variables have another order in the frame's code, and so have equally good suggestions",
+    "test.test_traceback.TestStack.test_extract_stackup_deferred_lookup_lines":
+        "torch reads its own lines into `linecache` as it traces",
+    "test.test_traceback.TestStack.test_format_locals":
+        "arguments that are not read any more are not in the frame that goes on after a break",
+    "test.test_traceback.TestTracebackException.test_lookup_lines":
+        "torch reads its own lines into `linecache` as it traces",
+    "test.test_traceback.TracebackFormatTests.test_recursive_traceback_cpython_internal":
+        "what runs in a deep recursion, a call less or more, is left to what room there is",
+    "test.test_traceback.TracebackFormatTests.test_recursive_traceback_python":
+        "what runs in a deep recursion, a call less or more, is left to what room there is",
+}  # fmt: skip
+"""Why tests come out otherwise that do."""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What one module gave, without and with the engine; None: not run to its end."""
@@ -97,8 +120,8 @@ Every function that CPython's own tests call goes through the frame hook of the
 [native engine](guides/native.md), tensors or not: captured where it can be, broken where it must
 be. No test may change its outcome. `python -m tests.cpython` runs the modules below twice, in
 processes of their own, with the hook alone and with the engine, compares test by test, and writes
-this page; given names of modules, it runs these and writes nothing. A few that are quick are among
-stepper's own tests.
+this page; given names of modules, it runs these and writes only their rows. A few that are quick
+are among stepper's own tests.
 
 With Python {python}:
 
@@ -107,12 +130,25 @@ With Python {python}:
 """
 
 
-def page(found: Iterable[Comparison]) -> str:
-    """The page."""
-    found = list(found)
-    rows = "\n".join(each.row for each in found)
-    text = _HEAD.format(python=platform.python_version()) + rows + "\n"
-    changes = [f"- `{change}`" for each in found for change in each.changes]
-    if changes:
-        text += "\nWhat changed:\n\n" + "\n".join(changes) + "\n"
-    return text
+def page(found: Iterable[Comparison], written: str = "") -> str:
+    """The page.
+
+    written: the page as it was: what is not among `found` stays as it is there.
+    """
+    compared = {each.module: each for each in found}
+    lines = written.splitlines()
+    rows, changes = [], []
+    for module in MODULES:
+        if module in compared:
+            rows.append(compared[module].row)
+            changes += map(_told, compared[module].changes)
+        else:
+            rows += [line for line in lines if line.startswith(f"| `{module}` |")]
+            changes += [line for line in lines if line.startswith(f"- `test.{module}.")]
+    text = _HEAD.format(python=platform.python_version()) + "\n".join(rows) + "\n"
+    return text + ("\nWhat changed:\n\n" + "\n".join(changes) + "\n" if changes else "")
+
+
+def _told(change: str) -> str:
+    test, _, became = change.partition(": ")
+    return f"- `{test}`: {REASONS.get(test, became)}"
