@@ -14,8 +14,8 @@
 `f` is a function, a method, a module, or what `torch.compile` made of one. No debugger has to be
 there; in a session, entries have the numbers that the debugger shows.
 
-Entries of `stepper.compile` are listed, checked, run and removed like the others; copies of them
-cannot be made yet.
+Entries of `stepper.compile` are treated like the others. Any of them can be removed, and a copy of
+one is tried first until another entry has served a call.
 
 To look changes nothing: no entry moves, nothing is counted or compiled. To register an entry can
 make a program wrong: what a change gives up is said in `Entry.warnings`; nobody checks the rest.
@@ -37,11 +37,10 @@ from stepper.engines.dynamo import cache_check, graphs
 from stepper.engines.dynamo.cache import BOOK, CacheBook, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.native import cache_check as native_check
+from stepper.engines.native import toolkit as native_toolkit
 from stepper.engines.native.cache import BOOK as NATIVE
 from stepper.engines.native.cache import CacheBook as NativeBook
 from stepper.engines.native.cache import graph_of as graph_of_native
-from stepper.engines.native.cache import remove as remove_native
-from stepper.engines.native.cache_face import NO_COPIES
 from stepper.model.cache import (
     CacheCheck,
     CacheEntry,
@@ -239,11 +238,11 @@ def clone(
     Raises:
         CacheError: there is no such guard, or an expression is none.
     """
-    number = _to_copy(entry)
+    number = _number(entry)
     rows = Entry(number).guards
     dropped = [index for item in _several(drop) for index in _rows(rows, item)]
     added = (add,) if isinstance(add, str) else tuple(add)
-    return Entry(TOOLKIT.clone(number, tuple(dropped), added).id)
+    return Entry(_toolkit(number).clone(number, tuple(dropped), added).id)
 
 
 def edit(entry: Entry | int, text: str | Callable[[str], str]) -> Entry:
@@ -256,10 +255,10 @@ def edit(entry: Entry | int, text: str | Callable[[str], str]) -> Entry:
     Raises:
         CacheError: the text cannot be made into code that is safe to run.
     """
-    number = _to_copy(entry)
+    number = _number(entry)
     if not isinstance(text, str):
         text = text(Entry(number).bytecode)
-    return Entry(TOOLKIT.edit(number, text).id)
+    return Entry(_toolkit(number).edit(number, text).id)
 
 
 def run(entry: Entry | int, /, *args: Any, **kwargs: Any) -> Any:
@@ -287,13 +286,14 @@ def compare(entry: Entry | int, /, *args: Any, **kwargs: Any) -> Comparison:
 
 
 def register(entry: Entry | int) -> Entry:
-    """Put a copy into Dynamo's cache. It is tried before all compiled entries, by calls of every
+    """Put a copy into the cache. Dynamo tries it before all compiled entries, by calls of every
     backend; `Entry.warnings` says which other entries it hides.
 
     Raises:
         CacheError: it is no copy, is registered already, or an object that it depends on has died.
     """
-    return Entry(TOOLKIT.register(_to_copy(entry)).id)
+    number = _number(entry)
+    return Entry(_toolkit(number).register(number).id)
 
 
 def remove(entry: Entry | int) -> None:
@@ -305,10 +305,7 @@ def remove(entry: Entry | int) -> None:
         CacheError: it is no copy; or it is the native engine's, and not in the cache.
     """
     number = _number(entry)
-    if number in NATIVE.entries:
-        remove_native(number)
-    else:
-        TOOLKIT.remove(number)
+    _toolkit(number).remove(number)
 
 
 # -- small things --------------------------------------------------------------------------------
@@ -322,11 +319,9 @@ def _book(number: int) -> CacheBook | NativeBook:
     return NATIVE if number in NATIVE.entries else BOOK
 
 
-def _to_copy(entry: Entry | int) -> int:
-    number = _number(entry)
-    if number in NATIVE.entries:
-        raise CacheError(NO_COPIES)
-    return number
+def _toolkit(number: int) -> Any:
+    """Who makes, registers and removes entries of its engine."""
+    return native_toolkit if number in NATIVE.entries else TOOLKIT
 
 
 def _execute(

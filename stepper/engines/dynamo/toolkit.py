@@ -18,7 +18,6 @@ them.
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Callable
 from types import CodeType
@@ -31,6 +30,17 @@ from torch._dynamo import convert_frame
 from torch._dynamo.guards import GuardManagerWrapper
 
 from stepper.engines.common import assembler, graphs
+from stepper.engines.common.edits import (
+    EDITED,
+    UNCHECKED,
+    compile_guard,
+    exclusive,
+    implied,
+    lost,
+    named,
+    short,
+    unique,
+)
 from stepper.engines.dynamo.cache import CacheBook, KnownEntry, entries_of, locked
 from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
 from stepper.model.cache import (
@@ -170,8 +180,8 @@ class Toolkit:
                 raise CacheError(f"{entry.label} is registered: remove it first, or edit a copy")
             entry.draft.code = code
             entry.change(
-                edits=_unique(entry.facts.edits, "bytecode edited"),
-                warnings=_unique(entry.facts.warnings, _UNCHECKED),
+                edits=unique(entry.facts.edits, EDITED),
+                warnings=unique(entry.facts.warnings, UNCHECKED),
                 code_bytes=graphs.code_bytes(code),
             )
             return entry
@@ -272,13 +282,13 @@ class Toolkit:
         # A code object of its own: what runs says by it which entry it is.
         draft = Draft(code or transformed.replace(), base, tree, scope, kept, (*added, *add))
         warnings = [*entry.facts.warnings] if old is not None else []
-        warnings += [_lost(rows[index]) for index in drop]
+        warnings += [lost(rows[index]) for index in drop]
         edits = [*entry.facts.edits] if old is not None else []
-        edits += [f"without {_short(rows[index])}" for index in drop]
+        edits += [f"without {short(rows[index])}" for index in drop]
         edits += [f"with {text}" for text in add]
         if code is not None:
-            edits.append("bytecode edited")
-            warnings.append(_UNCHECKED)
+            edits.append(EDITED)
+            warnings.append(UNCHECKED)
         made = self._book.add(
             entry.code,
             CacheEntry(
@@ -348,7 +358,7 @@ class Toolkit:
     def warn(self, entry: KnownEntry, about: tuple[str, ...]) -> None:
         """Say at an entry that is put into the cache what is to be minded, and which others it
         hides."""
-        entry.change(warnings=_unique(entry.facts.warnings, *about, *self._shadows(entry)))
+        entry.change(warnings=unique(entry.facts.warnings, *about, *self._shadows(entry)))
 
     def _goes_first(self, entry: KnownEntry) -> str:
         text = "it is tried before compiled entries, for calls of every backend and region"
@@ -367,90 +377,16 @@ class Toolkit:
             if other.draft is not None and not other.draft.registered:
                 continue
             theirs = other.draft.rows if other.draft is not None else self._book.tree(other).rows
-            if _implied(mine, theirs):
+            if implied(mine, theirs):
                 hidden.append(other.id)
-            elif not _exclusive(mine, theirs):
+            elif not exclusive(mine, theirs):
                 maybe.append(other.id)
         if hidden:
-            found.append(f"shadowed, they never run while it is registered: {_entries(hidden)}")
+            found.append(f"shadowed, they never run while it is registered: {named(hidden)}")
         if maybe:
-            found.append(f"may be shadowed for some calls: {_entries(maybe)}")
+            found.append(f"may be shadowed for some calls: {named(maybe)}")
         return found
-
-
-_UNCHECKED = "nobody checks that the edited bytecode computes what the original does"
-
-
-def compile_guard(text: str) -> CodeType:
-    """An expression over `L` and `G`, compiled.
-
-    Raises:
-        CacheError: it is none.
-    """
-    try:
-        return compile(text.strip(), "<guard>", "eval")
-    except (SyntaxError, ValueError) as error:
-        raise CacheError(f"{text!r} is no expression: {error}") from None
 
 
 def _why(entry: KnownEntry) -> str:
     return entry.facts.reason or "its code or its guards are gone"
-
-
-def _unique(texts: tuple[str, ...], *more: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*texts, *more)))
-
-
-def _short(row: GuardRow) -> str:
-    return f"{row.kind} {row.source}".strip() if not row.made else row.code[0]
-
-
-def _lost(row: GuardRow) -> str:
-    wanted = f" as {row.expected}" if row.expected else ""
-    text = f"{_short(row)} is no longer checked: the code was made for {row.source or 'it'}{wanted}"
-    if row.kind == "TENSOR_MATCH":
-        text += ", and compiled kernels may read beyond a tensor of another size"
-    return text
-
-
-def _entries(numbers: list[int]) -> str:
-    return ", ".join(f"entry {number}" for number in numbers)
-
-
-def _key(row: GuardRow) -> tuple[str, str, tuple[str, ...]]:
-    return row.kind, row.source, row.code
-
-
-def _implied(mine: tuple[GuardRow, ...], theirs: tuple[GuardRow, ...]) -> bool:
-    """Whether all that I check is checked there as well: whatever passes there, passes here."""
-    return {_key(row) for row in mine} <= {_key(row) for row in theirs}
-
-
-_ONE_VALUE = frozenset({"EQUALS_MATCH", "ID_MATCH", "TYPE_MATCH", "LENGTH_CHECK", "DICT_LENGTH"})
-
-
-def _exclusive(mine: tuple[GuardRow, ...], theirs: tuple[GuardRow, ...]) -> bool:
-    """Whether nothing can pass both."""
-    wanted = {(row.kind, row.source): row for row in theirs}
-    for row in mine:
-        other = wanted.get((row.kind, row.source))
-        if other is None or other.code == row.code:
-            continue
-        if row.kind in _ONE_VALUE or (row.kind == "TENSOR_MATCH" and _other_tensor(row, other)):
-            return True
-    return False
-
-
-_SIZES = re.compile(r"^(?P<kind>.*)\[(?P<sizes>.*)\]")
-
-
-def _other_tensor(one: GuardRow, other: GuardRow) -> bool:
-    first, second = _SIZES.match(one.expected), _SIZES.match(other.expected)
-    if first is None or second is None:
-        return False
-    if first["kind"] != second["kind"]:
-        return True
-    sizes = [each["sizes"].split(", ") for each in (first, second)]
-    return len(sizes[0]) != len(sizes[1]) or any(
-        a != b and "?" not in (a, b) for a, b in zip(*sizes, strict=True)
-    )

@@ -54,6 +54,8 @@ class KnownEntry(common.KnownEntry):
     def __init__(self, code: KnownCode, facts: CacheEntry, entry: GuardedCode) -> None:
         super().__init__(code, facts)
         self.ref = weakref.ref(entry)
+        self.draft: GuardedCode | None = None
+        """The entry itself, while it is a copy that is not in the cache: nobody else holds it."""
 
 
 KnownCode = common.KnownCode[KnownEntry]
@@ -238,23 +240,6 @@ _STRATEGIES = {"capture": "run only", "frame": "skip", "recursive": "skip"}
 
 BOOK = CacheBook()
 """The one of this process: numbers mean the same with and without a session."""
-
-
-def remove(number: int) -> KnownEntry:
-    """Take an entry out of the cache: the next call that it would have served is captured anew.
-
-    Raises:
-        CacheError: there is none of that number, or it is not in the cache.
-    """
-    entry = BOOK.entry(number)
-    found, original = BOOK.parts(entry)
-    cache = _C.code_cache(original)
-    if found not in cache.entries:
-        raise CacheError(f"{entry.label} is {entry.facts.state}: it is not in the cache")
-    if entry.facts.state is EntryState.VALID:
-        BOOK.ended(entry, EntryState.EVICTED, "it was taken out by hand")
-    cache.remove(found)
-    return entry
 
 
 def graph_of(entry: GuardedCode) -> Any:

@@ -13,11 +13,20 @@ from typing import Any
 
 from stepper import _C
 from stepper.debuggee.evaluator import describe_exception
-from stepper.engines.common import arguments
+from stepper.engines.common import arguments, witnesses
 from stepper.engines.common.words import object_text
 from stepper.engines.native.cache import BOOK, KnownEntry, globals_of
 from stepper.engines.native.entry_guards import ask, guard_rows
-from stepper.model.cache import CacheCheck, EntryCheck, EntryState, GuardRow, RunResult
+from stepper.model.cache import (
+    CacheCheck,
+    Comparison,
+    EntryCheck,
+    EntryState,
+    GuardRow,
+    RunResult,
+    Verdict,
+    WitnessSearch,
+)
 
 
 def check(
@@ -113,6 +122,33 @@ def execute(
         return run_entry(f_locals), None, None
     except Exception as error:
         return None, error, None
+
+
+def find_witness(entry: KnownEntry, number: int, f_locals: dict[str, Any]) -> WitnessSearch:
+    """Try inputs that a guard of an entry refuses.
+
+    Args:
+        entry: the entry.
+        number: the guard's row.
+        f_locals: the call to begin from.
+
+    Raises:
+        CacheError: there is no such guard, its code is gone, or the process cannot be copied.
+    """
+    found, original = BOOK.parts(entry)
+    rows, f_globals = guard_rows(found), globals_of(original)
+
+    def refused(local: dict[str, Any]) -> list[GuardRow]:
+        with uncaptured():
+            checks = ask(found, local, f_globals)
+        return [rows[each.guard] for each in checks if each.verdict is not Verdict.PASS]
+
+    def compared(local: dict[str, Any]) -> Comparison:
+        comparison: Comparison = execute(entry, local, compare=True)[2]
+        return comparison
+
+    tried = witnesses.Tried(entry.id, entry.label, rows, f_globals, refused, compared)
+    return witnesses.find_witness(tried, number, f_locals)
 
 
 @contextlib.contextmanager

@@ -12,8 +12,8 @@ from stepper.engines.common import portable_code
 from stepper.engines.common.arguments import call, copies, same_random_numbers
 from stepper.engines.common.asked_call import locals_of_call
 from stepper.engines.common.words import object_text
-from stepper.engines.native import cache_check
-from stepper.engines.native.cache import BOOK, globals_of, remove
+from stepper.engines.native import cache_check, toolkit
+from stepper.engines.native.cache import BOOK, globals_of
 from stepper.engines.native.cache_check import uncaptured
 from stepper.engines.native.convert_frame import is_library
 from stepper.model.cache import (
@@ -21,6 +21,7 @@ from stepper.model.cache import (
     CacheError,
     CacheListing,
     EntryCode,
+    EntryState,
     EntryView,
     RunResult,
     WitnessSearch,
@@ -86,24 +87,32 @@ class NativeCache:
 
     def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
         """See `Cache.clone`."""
-        _refuse(NO_COPIES)
+        return BOOK.view(toolkit.clone(entry, drop, add).id)
 
     def edit(self, entry: int, bytecode: str) -> EntryView:
         """See `Cache.edit`."""
-        _refuse(NO_COPIES)
+        return BOOK.view(toolkit.edit(entry, bytecode).id)
 
     def register(self, entry: int) -> EntryView:
         """See `Cache.register`."""
-        _refuse(NO_COPIES)
+        return BOOK.view(toolkit.register(entry).id)
 
     def remove(self, entry: int) -> str:
         """See `Cache.remove`."""
-        known = remove(entry)
-        return f"{known.label} is out of the cache: the next call is captured anew"
+        known = toolkit.remove(entry)
+        match known.facts.state:
+            case EntryState.DRAFT:
+                return f"{known.label} is out of the cache; it is a draft again"
+            case EntryState.EVICTED if known.facts.copied_from is not None:
+                return f"{known.label} is thrown away"
+            case _:
+                return f"{known.label} is out of the cache: the next call is captured anew"
 
     def find_witness(self, entry: int, guard: int, arguments: str) -> WitnessSearch:
         """See `Cache.find_witness`."""
-        _refuse("guards of the native engine are not taken away: its check is one function")
+        known = BOOK.entry(entry)
+        _, original = BOOK.parts(known)
+        return cache_check.find_witness(known, guard, self._locals(original, arguments))
 
     def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
         """See `Cache.mark_dynamic`."""
@@ -120,8 +129,6 @@ class NativeCache:
     def _locals(self, code: CodeType, text: str) -> dict[str, Any]:
         return locals_of_call(code, text, self._standing(code), _is_program)
 
-
-NO_COPIES = "entries of the native engine cannot be copied or edited yet: remove one instead"
 
 _NO_CHOICE = "the native engine does not stop in lookups: there is nothing to choose there"
 

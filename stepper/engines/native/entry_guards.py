@@ -12,7 +12,7 @@ from typing import Any
 
 from stepper.engines.common.words import class_name, object_text
 from stepper.engines.native.convert_frame import GuardedCode
-from stepper.engines.native.guards import GuardPart
+from stepper.engines.native.guards import ADDED, GuardPart
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
 
 _STEP = re.compile(r"\[[^\]]*\]|\.\w+")
@@ -34,6 +34,7 @@ def _row(index: int, part: GuardPart) -> GuardRow:
         expected=part.expected,
         depth=0 if relational else len(_STEP.findall(part.name)),
         relational=relational,
+        made=part.kind == ADDED,
     )
 
 

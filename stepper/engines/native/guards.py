@@ -97,6 +97,10 @@ class GuardPart:
         return " and ".join(self.code) or f"{self.kind} {self.name}"
 
 
+ADDED = "ADDED"
+"""The kind of a guard that somebody has written by hand."""
+
+
 class GlobalState:
     """The state of torch that code can depend on, as it is when this is made."""
 
@@ -170,6 +174,9 @@ class PartCheck:
         self._text = text
         self._scope = scope
         self._check: Check | None = None
+
+    def __str__(self) -> str:
+        return self._text
 
     def __call__(self, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> object:
         if self._check is None:
@@ -281,6 +288,40 @@ class CheckFunctionManager:
     def bind(self, entry: Any) -> None:
         """Tell the check whose it is, for `___guarded_code.valid`."""
         self._scope["___guarded_code"] = weakref.proxy(entry)
+
+
+class CopiedGuards(CheckFunctionManager):
+    """The check of a copy: some guards of another check, and conditions besides."""
+
+    def __init__(
+        self, of: CheckFunctionManager, kept: Iterable[int], added: Iterable[str], name: str
+    ) -> None:
+        """
+        Args:
+            of: the other check.
+            kept: which of its parts are checked here, too.
+            added: expressions over `L` and `G` that must be true besides.
+            name: of the function that is made.
+        """
+        self._scope = dict(of._scope)
+        self.parts = [of.parts[index] for index in kept]
+        for text in added:
+            part = GuardPart(ADDED, "", "", (text,), expected="True")
+            self.parts.append((part, PartCheck(f"({text})", self._scope)))
+        self.weak = []
+        self.lifelines = [
+            (reference, guarded)
+            for reference, guarded in of.lifelines
+            if any(
+                f"_id({guarded}, {id(reference())})" in code
+                for part, _ in self.parts
+                for code in part.code
+            )
+        ]
+        texts = [str(check) for _, check in self.parts] or ["True"]
+        self.source = _function(name, texts)
+        exec(compile(self.source, f"<{name}>", "exec"), self._scope)
+        self.check_fn = self._scope.pop(name)
 
 
 def _function(name: str, conditions: list[str]) -> str:
