@@ -14,6 +14,8 @@ it in C++, is faster still, and no longer a function that can be read.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -28,13 +30,17 @@ _ASIDE = re.compile(r"\b(?:or|if|for|lambda)\b")
 def share(conditions: Iterable[str]) -> list[str]:
     """The conditions of a check, in order, to the same effect."""
     written = list(conditions)
-    shared = _shared(chain for text in written for chain in _chains(text))
+    found = [list(_chains(text)) for text in written]
+    shared = _shared(itertools.chain.from_iterable(found))
     names: dict[str, str] = {}
 
     def rewrite(match: re.Match[str]) -> str:
         return _named(match["chain"], shared, names) if match["chain"] else match.group()
 
-    return [text if _ASIDE.search(text) else _CHAIN.sub(rewrite, text) for text in written]
+    return [
+        _CHAIN.sub(rewrite, text) if chains else text
+        for text, chains in zip(written, found, strict=True)
+    ]
 
 
 def _chains(text: str) -> Iterator[str]:
@@ -44,18 +50,26 @@ def _chains(text: str) -> Iterator[str]:
                 yield match["chain"]
 
 
-def _prefixes(chain: str) -> Iterator[tuple[str, str]]:
+@functools.lru_cache(maxsize=4096)
+def _prefixes(chain: str) -> list[tuple[str, str]]:
     """Each lookup of a chain, the first alone first, and the step that follows it."""
     ends = [match.end() for match in _STEP.finditer(chain)]
-    for end, following in zip(ends, [*ends[1:], ends[-1]], strict=True):
-        yield chain[:end], chain[end:following]
+    return [
+        (chain[:end], chain[end:following])
+        for end, following in zip(ends, [*ends[1:], ends[-1]], strict=True)
+    ]
 
 
 def _shared(chains: Iterable[str]) -> set[str]:
     """The lookups that lead to several others, or are themselves needed more than once."""
     seen: dict[str, set[str]] = {}
     shared = set()
+    whole: set[str] = set()
     for chain in chains:
+        if chain in whole:
+            shared.add(chain)
+            continue
+        whole.add(chain)
         for prefix, step in _prefixes(chain):
             steps = seen.setdefault(prefix, set())
             if steps and (step not in steps or not step):
