@@ -130,7 +130,10 @@ class NativeCache:
         return locals_of_call(code, text, self._standing(code), _is_program)
 
 
-_NO_CHOICE = "the native engine does not stop in lookups: there is nothing to choose there"
+_NO_CHOICE = (
+    "what becomes of a call of the native engine cannot be chosen at a miss yet: a copy of an entry "
+    "serves later calls (clone, register)"
+)
 
 
 def _is_program(filename: str) -> bool:
