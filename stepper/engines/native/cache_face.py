@@ -131,8 +131,8 @@ class NativeCache:
 
 
 _NO_CHOICE = (
-    "what becomes of a call of the native engine cannot be chosen at a miss yet: a copy of an entry "
-    "serves later calls (clone, register)"
+    "what becomes of a call of the native engine cannot be chosen at a miss yet: a copy of an "
+    "entry serves later calls (clone, register)"
 )
 
 
