@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -38,6 +36,7 @@ from stepper.debuggee.channel import Channel
 from stepper.debuggee.engine import Cache, Engine, Subject
 from stepper.debuggee.evaluator import describe_exception, evaluate, shorten
 from stepper.debuggee.program_names import ProgramNames, program_frame
+from stepper.debuggee.threads import interrupt_program, main_thread, thread_name
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.cache import CacheError
 from stepper.model.control import (
@@ -408,7 +407,7 @@ class Controller:
     @staticmethod
     def _end_program() -> bool:
         """As Ctrl-C would, wherever the program stands; never true."""
-        if _thread.get_ident() == _main_thread():
+        if _thread.get_ident() == main_thread():
             raise KeyboardInterrupt
         interrupt_program()
         return False
@@ -573,25 +572,3 @@ class Controller:
             or self._breakpoints.on_instructions
             or unread
         )
-
-
-def _main_thread() -> int | None:
-    threading = sys.modules.get("threading")
-    return threading.main_thread().ident if threading is not None else None
-
-
-def thread_name() -> str:
-    # Not `threading.current_thread()`: it would make a thread known that the program has not.
-    threading = sys.modules.get("threading")
-    ident = _thread.get_ident()
-    threads = threading.enumerate() if threading is not None else ()
-    return next((thread.name for thread in threads if thread.ident == ident), f"thread {ident}")
-
-
-def interrupt_program() -> None:
-    """What Ctrl-C does; also when the main thread waits in a system call."""
-    main = _main_thread()
-    if main is None:
-        os.kill(os.getpid(), signal.SIGINT)
-    else:
-        signal.pthread_kill(main, signal.SIGINT)

@@ -33,7 +33,6 @@ import msgspec
 from stepper import _C
 from stepper._C import NULL as NO_VALUE
 from stepper._C import frame_locals, value_stack
-from stepper.debuggee.controller import thread_name
 from stepper.debuggee.effects import (
     CONST,
     COPY,
@@ -51,6 +50,7 @@ from stepper.debuggee.effects import (
 )
 from stepper.debuggee.in_view import Described, Known
 from stepper.debuggee.recorder import Recorder
+from stepper.debuggee.threads import thread_name
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import Block, Outcome, Phase

@@ -19,10 +19,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NamedTuple
 
-from stepper.debuggee.controller import interrupt_program
 from stepper.debuggee.engine import Subject
 from stepper.debuggee.program_names import program_frame
 from stepper.debuggee.recorder import Recorder
+from stepper.debuggee.threads import interrupt_program
 from stepper.model.trace import EventKind, MomentId
 
 _OURS = "stepper."

@@ -22,9 +22,9 @@ from typing import Any
 
 from stepper._C import Hook, Steps
 from stepper._C import fields as fields_of
-from stepper.debuggee.controller import thread_name
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, names_at
 from stepper.debuggee.recorder import Recorder
+from stepper.debuggee.threads import thread_name
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode, versions

@@ -31,9 +31,9 @@ from torch._dynamo import convert_frame
 from torch._dynamo.eval_frame import innermost_backend
 
 from stepper import _C
-from stepper.debuggee.controller import thread_name
 from stepper.debuggee.engine import Subject
 from stepper.debuggee.recorder import Recorder
+from stepper.debuggee.threads import thread_name
 from stepper.engines.common.lookup_walk import (
     BACKEND,
     INVALID,

@@ -8,8 +8,8 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from stepper import _C
-from stepper.debuggee.controller import thread_name
 from stepper.debuggee.mirror import names_at
+from stepper.debuggee.threads import thread_name
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.native.cache_face import NativeCache
 from stepper.engines.native.cache_watch import CacheWatcher

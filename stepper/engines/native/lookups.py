@@ -19,8 +19,8 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from stepper import _C
-from stepper.debuggee.controller import thread_name
 from stepper.debuggee.recorder import Recorder
+from stepper.debuggee.threads import thread_name
 from stepper.engines.common.lookup_walk import (
     BACKEND,
     DIED,
