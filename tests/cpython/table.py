@@ -137,7 +137,8 @@ def page(found: Iterable[Comparison], written: str = "") -> str:
     """
     compared = {each.module: each for each in found}
     lines = written.splitlines()
-    rows, changes = [], []
+    rows: list[str] = []
+    changes: list[str] = []
     for module in MODULES:
         if module in compared:
             rows.append(compared[module].row)
