@@ -40,7 +40,7 @@ PLAIN: tuple[Any, ...] = (
 BEGINNINGS = [class_dict(each)["__init__"] for each in PLAIN if "__init__" in class_dict(each)]
 """What their `__init__` is."""
 
-_SETATTR = BaseException.__dict__["__setattr__"]
+_SETATTR = BaseException.__setattr__
 
 _KNOWN = frozenset(
     {
