@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -22,7 +23,14 @@ def scaled(x: torch.Tensor, n: int) -> torch.Tensor:
     return x * n + 1
 
 
-captured = stepper.native.optimize("eager")(scaled)
+@functools.cache
+def _captured() -> Callable[[torch.Tensor, int], torch.Tensor]:
+    return stepper.native.optimize("eager")(scaled)
+
+
+def captured(x: torch.Tensor, n: int) -> torch.Tensor:
+    """`scaled`, captured. Not when this module is imported: others need the evaluator out."""
+    return _captured()(x, n)
 
 
 @pytest.fixture
@@ -96,9 +104,13 @@ def test_what_was_not_made_by_hand_is_not_registered(entry: stepper.cache.Entry)
 
 def test_a_copy_dies_with_what_it_still_knows_by_identity() -> None:
     module = torch.nn.Linear(2, 2)
-    call = stepper.native.optimize("eager")(lambda held, x: held(x))
-    call(module, torch.ones(2))
-    original = next(each for each in stepper.cache.list() if each.facts.lifelines)
+
+    def calls(held: torch.nn.Module, x: torch.Tensor) -> object:
+        return held(x)
+
+    stepper.native.optimize("eager")(calls)(module, torch.ones(2))
+    [original] = stepper.cache.list(calls)
+    assert original.facts.lifelines
     copy = stepper.cache.clone(original)
     assert copy.facts.lifelines
     stepper.cache.register(copy)
