@@ -242,7 +242,7 @@ class StepperApp(PromptKeys[int]):
         found = recording.graph_break_at(moment) if recording is not None and moment else None
         if found is not None:
             kind = found.gb_type or found.reason.partition("\n")[0]
-            self.say(f"graph break: {kind}. 8 shows Dynamo's reason and hints", "warning")
+            self.say(f"graph break: {kind}. 8 shows the reason and hints", "warning")
 
     def _set_timer(self) -> None:
         """Look for newer moments as long as there can be any."""
