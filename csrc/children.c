@@ -194,7 +194,7 @@ pack_children(Buffer *out, Children *children)
 static PyObject *
 key_label(Facts *self, PyObject *key)
 {
-    PyObject *tracker = PyObject_GenericGetAttr(key, str_vt), *label = NULL;
+    PyObject *tracker = stepper_plain_attribute(key, str_vt), *label = NULL;
     if (tracker == NULL) {
         PyErr_Clear();
     }

@@ -110,7 +110,7 @@ may_be_constant(PyObject *value)
 int
 describe_lazy(Facts *self, PyObject *tracker, PyObject *kind, PyObject *cache, uint32_t *id)
 {
-    PyObject *value = PyObject_GenericGetAttr(cache, str_value), *text = NULL;
+    PyObject *value = stepper_plain_attribute(cache, str_value), *text = NULL;
     if (value == NULL) {
         PyErr_Clear();
         return 0;

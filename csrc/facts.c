@@ -62,7 +62,7 @@ describe_held(Facts *self, PyObject *tracker, Numbering numbering, void *context
     int done = 0;
     if (recipe == LAZY && PyDict_GET_SIZE(self->realized) == 0) {
         PyObject *cache = Py_XNewRef(field(tracker, str_cache));
-        PyObject *inner = cache == NULL ? NULL : PyObject_GenericGetAttr(cache, str_vt);
+        PyObject *inner = cache == NULL ? NULL : stepper_plain_attribute(cache, str_vt);
         if (inner == Py_None) {
             done = describe_lazy(self, tracker, kind, cache, &id);
         }

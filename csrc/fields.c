@@ -99,6 +99,13 @@ stepper_field(PyObject *object, PyObject *name)
     return NULL;
 }
 
+PyObject *
+stepper_plain_attribute(PyObject *object, PyObject *name)
+{
+    PyObject *found = stepper_field(object, name);
+    return found != NULL ? Py_NewRef(found) : PyObject_GenericGetAttr(object, name);
+}
+
 int
 stepper_next_field(PyObject *object, Py_ssize_t *position, PyObject **name, PyObject **value)
 {

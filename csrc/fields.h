@@ -12,6 +12,10 @@ PyObject *stepper_fields(PyObject *object);
    nothing. */
 PyObject *stepper_field(PyObject *object, PyObject *name);
 
+/* What `object.name` is, without asking `__getattribute__` or `__getattr__`: a new reference, or NULL
+   with an exception. Most attributes are the object's own, found without a look at its class. */
+PyObject *stepper_plain_attribute(PyObject *object, PyObject *name);
+
 /* One of its attributes after the other, borrowed, as PyDict_Next gives them. */
 int stepper_next_field(PyObject *object, Py_ssize_t *position, PyObject **name, PyObject **value);
 

@@ -16,6 +16,7 @@
 
 #include "api.h"
 #include "facts.h"
+#include "fields.h"
 #include "grow.h"
 #include "known.h"
 
@@ -179,7 +180,7 @@ plain_constants(Trackers *self, PyObject *value)
 static int
 has_none(PyObject *tracker, PyObject *name)
 {
-    PyObject *value = PyObject_GenericGetAttr(tracker, name);
+    PyObject *value = stepper_plain_attribute(tracker, name);
     if (value == NULL) {
         PyErr_Clear();
         return 0;
@@ -212,7 +213,7 @@ tracker_describe(Trackers *self, PyObject *tracker)
 static uint32_t
 constant_number(Trackers *self, PyObject *tracker)
 {
-    PyObject *value = PyObject_GenericGetAttr(tracker, str_value);
+    PyObject *value = stepper_plain_attribute(tracker, str_value);
     PyObject *known = NULL;
     uint32_t number = 0;
     if (value == NULL) {
@@ -261,8 +262,8 @@ done:
 PyObject *
 tracker_inner(PyObject *tracker)
 {
-    PyObject *cache = PyObject_GenericGetAttr(tracker, str_cache);
-    PyObject *inner = cache == NULL ? NULL : PyObject_GenericGetAttr(cache, str_vt);
+    PyObject *cache = stepper_plain_attribute(tracker, str_cache);
+    PyObject *inner = cache == NULL ? NULL : stepper_plain_attribute(cache, str_vt);
     Py_XDECREF(cache);
     PyErr_Clear();
     if (inner == Py_None) {
