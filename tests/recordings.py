@@ -217,9 +217,7 @@ def sample_recording(path: str, *, remember: bool = False) -> Tape:
             tape.writer.node_erased(erased, tape.moment)
             tape.node("output", "output", "output", args="((x,),)", inputs=("x",))
             tape.end_attempt()
-    assert tape.translation is not None
-    checks = {guard: (f"___check_{guard}(L['x'])",) for guard in range(1, 4)}
-    tape.writer.guard_codes(tape.translation.id, checks)
+    tape.guard_codes({guard: (f"___check_{guard}(L['x'])",) for guard in range(1, 4)})
     transformed = tape.code(compiled_forward)
     tape.end(
         transformed_code=transformed,

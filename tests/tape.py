@@ -317,14 +317,19 @@ class Tape:
             guard.id, guard.attempt, guard.moment, kind, source, guard.scope, guard.user_line
         )
         if guard.code:
-            codes = self._codes.setdefault(self.attempt.translation, {})
-            codes[guard.id] = guard.code
-            self.writer.guard_codes(self.attempt.translation, codes)
+            self.guard_codes({guard.id: guard.code})
         if guard.withdrawn is not None:
             self.writer.guard_withdrawn(guard.id, guard.withdrawn)
         self.event(EventKind.GUARD, f"{kind} {source}", ref=guard.id)
         self._count("guards")
         return guard.id
+
+    def guard_codes(self, codes: dict[int, tuple[str, ...]]) -> None:
+        """These guards of the current translation check this."""
+        assert self.translation is not None
+        known = self._codes.setdefault(self.translation.id, {})
+        known.update(codes)
+        self.writer.guard_codes(self.translation.id, known)
 
     def node(self, name: str, op: str, target: str, **facts: object) -> int:
         """The current step makes an FX node."""
