@@ -133,8 +133,8 @@ class SuperVariable(VariableTracker):
         return found.with_guards(self.guards)
 
 
-class GenericSetattrVariable(VariableTracker):
-    """`object.__setattr__` of an object, or `nn.Module.__setattr__` of a module.
+class GenericAccessVariable(VariableTracker):
+    """What stores or finds an attribute when nobody in between does it otherwise.
 
     obj: the object.
     """
@@ -145,6 +145,10 @@ class GenericSetattrVariable(VariableTracker):
 
     def python_type(self) -> type:
         return type(object().__str__)
+
+
+class GenericSetattrVariable(GenericAccessVariable):
+    """`object.__setattr__` of an object, or `nn.Module.__setattr__` of a module."""
 
     def call_function(
         self,
@@ -159,18 +163,8 @@ class GenericSetattrVariable(VariableTracker):
         return ConstantVariable(None)
 
 
-class GenericGetattrVariable(VariableTracker):
-    """`object.__getattribute__` of an object.
-
-    obj: the object.
-    """
-
-    def __init__(self, obj: VariableTracker, **options: Any) -> None:
-        super().__init__(**options)
-        self.obj = obj
-
-    def python_type(self) -> type:
-        return type(object().__str__)
+class GenericGetattrVariable(GenericAccessVariable):
+    """`object.__getattribute__` of an object."""
 
     def call_function(
         self,
