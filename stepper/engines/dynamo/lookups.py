@@ -47,7 +47,7 @@ from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, locked
 from stepper.engines.dynamo.changes import MARKS
-from stepper.engines.dynamo.choices import CHOICES, Choice
+from stepper.engines.dynamo.choices import CHOICES, Choice, chosen
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
 from stepper.engines.dynamo.lookup_tries import Tried, reason, region_told, tried_told, try_entry
@@ -99,8 +99,8 @@ class LookupWatcher:
         self._recorder = recorder
         for meaning, point in versions.lookup_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
-            answer = CHOICES.answer if meaning == "missed" else None
-            self._probes.append(Probe(versions.resolve(point), point.parameters, hook, answer))
+            in_place = chosen if meaning == "missed" else None
+            self._probes.append(Probe(versions.resolve(point), point.parameters, hook, in_place))
         self._hits = listen(safely(self._on_hit), safely(self._on_unserved), self._wanted)
 
     def uninstall(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, NoReturn
+from typing import Any
 
 from stepper import _C
 from stepper.engines.common import portable_code
@@ -15,10 +15,10 @@ from stepper.engines.common.words import object_text
 from stepper.engines.native import cache_check, toolkit
 from stepper.engines.native.cache import BOOK, globals_of
 from stepper.engines.native.cache_check import uncaptured
+from stepper.engines.native.choices import CHOICES
 from stepper.engines.native.convert_frame import is_library
 from stepper.model.cache import (
     CacheCheck,
-    CacheError,
     CacheListing,
     EntryCode,
     EntryState,
@@ -116,29 +116,19 @@ class NativeCache:
 
     def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
         """See `Cache.mark_dynamic`."""
-        _refuse(_NO_CHOICE)
+        return CHOICES.here().mark_dynamic(source, dim, strict)
 
     def relax(self, entry: int | None, drop: tuple[int, ...]) -> str:
         """See `Cache.relax`."""
-        _refuse(_NO_CHOICE)
+        return CHOICES.here().relax(entry, drop)
 
     def skip(self) -> str:
         """See `Cache.skip`."""
-        _refuse(_NO_CHOICE)
+        return CHOICES.here().skip()
 
     def _locals(self, code: CodeType, text: str) -> dict[str, Any]:
         return locals_of_call(code, text, self._standing(code), _is_program)
 
 
-_NO_CHOICE = (
-    "what becomes of a call of the native engine cannot be chosen at a miss yet: a copy of an "
-    "entry serves later calls (clone, register)"
-)
-
-
 def _is_program(filename: str) -> bool:
     return not is_library(filename)
-
-
-def _refuse(why: str) -> NoReturn:
-    raise CacheError(why)

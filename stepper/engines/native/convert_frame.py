@@ -128,6 +128,8 @@ def convert_frame(
     Raises:
         Unsupported: with `nopython`, when the graph breaks.
     """
+    if (decision := OBSERVERS.decided(code)) is not None:
+        return decision.entry
     reason, always = why_skip(code, function, f_locals)
     if reason:
         if always:

@@ -13,12 +13,13 @@ from stepper.debuggee.threads import thread_name
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.native.cache_face import NativeCache
 from stepper.engines.native.cache_watch import CacheWatcher
+from stepper.engines.native.choices import decided
 from stepper.engines.native.code_book import CodeBook
 from stepper.engines.native.convert_frame import is_library
 from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.execution import ExecutionWatcher
 from stepper.engines.native.lookups import LookupWatcher
-from stepper.engines.native.observer import OBSERVERS, TranslationObserver
+from stepper.engines.native.observer import OBSERVERS, Decision, TranslationObserver
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.recording import RecordingObserver
 from stepper.engines.native.resume_execution import info_of
@@ -208,6 +209,10 @@ class NativeEngine:
             if not part.passed and part.guard is not None
         ]
         return "\n".join(reasons)
+
+    def decided(self, code: CodeType) -> Decision | None:
+        """What the user has decided at the miss that was told last."""
+        return decided(code)
 
     def cache_limit(self, code: CodeType, text: str) -> None:
         """A code is given up."""

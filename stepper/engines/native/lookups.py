@@ -45,10 +45,11 @@ from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.native import config
 from stepper.engines.native.backends import backend_name
 from stepper.engines.native.cache import BOOK
+from stepper.engines.native.choices import CHOICES, Choice, Refused
 from stepper.engines.native.code_book import CodeBook
 from stepper.engines.native.convert_frame import GuardedCode, why_given_up
 from stepper.engines.native.entry_guards import ask, guard_rows
-from stepper.engines.native.guard_words import Said, expected_text, in_words, told
+from stepper.engines.native.guard_words import Said, differences, expected_text, in_words, told
 from stepper.engines.native.guards import GuardPart
 from stepper.engines.native.resume_execution import info_of
 from stepper.model.cache import GuardRow, Verdict
@@ -67,6 +68,8 @@ class _Call(NamedTuple):
     backend: Any
     """None: any."""
     found: GuardedCode | None
+    choice: Choice | None
+    """What becomes of it, while that can be chosen."""
 
 
 class LookupWatcher:
@@ -102,7 +105,9 @@ class LookupWatcher:
         """A call is going to be captured whose code has no entries. Blocks while the program stands
         still."""
         if self.wanted:
-            self._tell(_Call(code, f_locals, f_globals, backend, None), ())
+            choice = Choice(code, f_locals, f_globals, first=True)
+            with CHOICES.open(choice):
+                self._tell(_Call(code, f_locals, f_globals, backend, None, choice), ())
 
     @property
     def wanted(self) -> bool:
@@ -126,7 +131,12 @@ class LookupWatcher:
             return
         entries = [each for each in tried if isinstance(each, GuardedCode)]
         unserved = "" if found is not None or may_capture else _why_unserved(code)
-        self._tell(_Call(code, f_locals, f_globals, backend, found), entries, unserved)
+        if found is not None or unserved:
+            self._tell(_Call(code, f_locals, f_globals, backend, found, None), entries, unserved)
+            return
+        choice = Choice(code, f_locals, f_globals, first=False)
+        with CHOICES.open(choice):
+            self._tell(_Call(code, f_locals, f_globals, backend, None, choice), entries)
 
     def _tell(self, call: _Call, entries: Sequence[GuardedCode], unserved: str = "") -> None:
         labels = [_label(call.code, each) for each in entries]
@@ -174,6 +184,8 @@ class LookupWatcher:
         reason = "" if entry is call.found else _UNKNOWN
         spent = 0
         reports = report.guards if report.backend_matched else ()
+        if call.choice is not None and not report.backend_matched:
+            call.choice.refused(Refused(entry, None, "", (), _OTHER_BACKEND))
         for index, found in enumerate(reports):
             part, said = found.guard, _said(entry, found, call)
             spent += said.nanoseconds
@@ -181,6 +193,9 @@ class LookupWatcher:
             if not said.passed:
                 failed = Failed(part.kind, listed[index].source, in_words(part, said))
                 reason = f"{part.kind} {part.name}".rstrip() + f": {failed.text}"
+                if call.choice is not None:
+                    differs = differences(part, said)
+                    call.choice.refused(Refused(entry, index, part.name, differs, reason))
             asked_rows.append(Asked(1 + index, told(part, said), failed))
         if not report.backend_matched:
             reason = _OTHER_BACKEND

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import torch.fx
@@ -122,6 +122,12 @@ class Explanation:
         return "\n".join(lines)
 
 
+class Decision(NamedTuple):
+    """What becomes of a call instead of a translation; no entry: it runs as it is."""
+
+    entry: GuardedCode | None
+
+
 class Observers:
     """Whom translations tell."""
 
@@ -135,6 +141,13 @@ class Observers:
             return TranslationObserver()
         observer: TranslationObserver = self.engine.translation_begins(translation)
         return observer
+
+    def decided(self, code: types.CodeType) -> Decision | None:
+        """What the user has decided about a call of the code; None: to translate it."""
+        if self.engine is None:
+            return None
+        decision: Decision | None = self.engine.decided(code)
+        return decision
 
     def cache_limit(self, code: types.CodeType, text: str) -> None:
         """A code is given up, because it was captured too often."""
