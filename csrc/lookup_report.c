@@ -143,19 +143,36 @@ report_entry(CacheEntry *entry, PyObject *locals, PyObject *globals, PyObject *b
     return report;
 }
 
+typedef struct {
+    PyObject *locals, *globals, *backend; /* backend: NULL: any */
+    int all_guards;
+} Question;
+
+static int
+parse_question(Question *asked, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"locals", "globals", "backend", "all_guards", NULL};
+    *asked = (Question){.backend = Py_None};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$p:explain", names, &asked->locals,
+                                     &asked->globals, &asked->backend, &asked->all_guards)) {
+        return -1;
+    }
+    if (asked->backend == Py_None) {
+        asked->backend = NULL;
+    }
+    return 0;
+}
+
 PyObject *
 entry_explain(CacheEntry *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"locals", "globals", "backend", "all_guards", NULL};
-    PyObject *locals, *globals, *backend = Py_None;
-    int all = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$p:explain", names, &locals, &globals,
-                                     &backend, &all)) {
+    Question asked;
+    if (parse_question(&asked, args, kwargs) < 0) {
         return NULL;
     }
     PyObject *paused = capture_pause();
     PyObject *report =
-        report_entry(self, locals, globals, backend == Py_None ? NULL : backend, all);
+        report_entry(self, asked.locals, asked.globals, asked.backend, asked.all_guards);
     capture_resume(paused);
     return report;
 }
@@ -163,11 +180,8 @@ entry_explain(CacheEntry *self, PyObject *args, PyObject *kwargs)
 PyObject *
 code_cache_explain(CodeCache *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"locals", "globals", "backend", "all_guards", NULL};
-    PyObject *locals, *globals, *backend = Py_None;
-    int all = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$p:explain", names, &locals, &globals,
-                                     &backend, &all)) {
+    Question asked;
+    if (parse_question(&asked, args, kwargs) < 0) {
         return NULL;
     }
     PyObject *entries = PyList_AsTuple(self->entries);
@@ -175,8 +189,8 @@ code_cache_explain(CodeCache *self, PyObject *args, PyObject *kwargs)
     PyObject *paused = capture_pause();
     for (Py_ssize_t i = 0; entries != NULL && reports != NULL && i < PyTuple_GET_SIZE(entries);
          i++) {
-        PyObject *report = report_entry((CacheEntry *)PyTuple_GET_ITEM(entries, i), locals, globals,
-                                        backend == Py_None ? NULL : backend, all);
+        PyObject *report = report_entry((CacheEntry *)PyTuple_GET_ITEM(entries, i), asked.locals,
+                                        asked.globals, asked.backend, asked.all_guards);
         if (report == NULL || PyList_Append(reports, report) < 0) {
             Py_CLEAR(reports);
         }

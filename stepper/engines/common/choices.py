@@ -18,7 +18,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
@@ -43,6 +43,25 @@ class Refusal(NamedTuple):
     source: str
     differences: Sequence[Difference]
     text: str
+
+
+def would_not_match(
+    label: str, number: int, others: Iterable[str], indices: Iterable[int]
+) -> CacheError:
+    """An entry would be refused by `others`, too, without the guard that refused it; `indices`: all
+    that would have to be left out."""
+    numbers = " ".join(map(str, sorted(indices)))
+    return CacheError(
+        f"{label} would not match yet: {', '.join(others)} fails, too. To leave that out as well: "
+        f"relax-guard {number} drop {numbers}"
+    )
+
+
+def not_tried(number: int | None) -> CacheError:
+    """There is nothing to relax: no entry, or not this one, has been refused so far."""
+    if number is None:
+        return CacheError("no entry has been tried yet, so there is no guard to relax")
+    return CacheError(f"entry {number} has not been tried in this lookup, as far as it has come")
 
 
 class CallChoice:

@@ -19,7 +19,13 @@ from typing import Any
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy
 from torch._dynamo.types import ConvertFrameReturn, GuardedCode, wrap_guarded_code
 
-from stepper.engines.common.choices import CallChoice, Choices, Refusal
+from stepper.engines.common.choices import (
+    CallChoice,
+    Choices,
+    Refusal,
+    not_tried,
+    would_not_match,
+)
 from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.lookup_programs import key_of
@@ -67,12 +73,9 @@ class Choice(CallChoice):
             ]
             if failing:
                 TOOLKIT.remove(draft.id)
-                numbers = " ".join(map(str, sorted({*drop, *_indices(rows, failing)})))
-                others = ", ".join(f"{row.kind} {row.source}".strip() for row in failing)
-                raise CacheError(
-                    f"{entry.label} would not match yet: {others} fails, too. To leave that out as "
-                    f"well: relax-guard {entry.id} drop {numbers}"
-                )
+                others = [f"{row.kind} {row.source}".strip() for row in failing]
+                indices = {*drop, *_indices(rows, failing)}
+                raise would_not_match(entry.label, entry.id, others, indices)
             TOOLKIT.warn(draft, ())
         copy = f"a copy of entry {entry.id} {', '.join(draft.facts.edits)}"
         text = f"entry {draft.id}, {copy}, serves this call as {self._compile_id}"
@@ -118,9 +121,7 @@ class Choice(CallChoice):
             entry = BOOK.by_wrapper(tried.candidate.wrapper)
             if entry is not None and number in (None, entry.id):
                 return entry, tried
-        if number is None:
-            raise CacheError("no entry has been tried yet, so there is no guard to relax")
-        raise CacheError(f"entry {number} has not been tried in this lookup, as far as it has come")
+        raise not_tried(number)
 
     @staticmethod
     def _row(rows: tuple[GuardRow, ...], tried: Tried, entry: KnownEntry) -> int:

@@ -29,12 +29,11 @@ def tell_guards(recorder: Recorder) -> None:
             return
         told = attempt.translation.guards
         count = len(told)
-        tell, line_of = recorder.guard, recorder.user_line
         for guard, moment, frame, code, ip in marked:
             if len(told) != count:
                 return  # a stop at an earlier one has reported the rest
-            line = "" if code is None else line_of(code, ip)
-            tell(attempt, guard, *_in_words(guard), moment, frame or None, line)
+            line = "" if code is None else recorder.user_line(code, ip)
+            recorder.guard(attempt, guard, *_in_words(guard), moment, frame or None, line)
             count += 1
     except (RecursionError, MemoryError):
         steps.guards_lost = True  # the look at the whole set finds what was not told

@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
-from stepper.engines.common.choices import NOWHERE, CallChoice, Choices, Refusal
+from stepper.engines.common.choices import (
+    NOWHERE,
+    CallChoice,
+    Choices,
+    Refusal,
+    not_tried,
+    would_not_match,
+)
 from stepper.engines.common.lookup_words import Difference
 from stepper.engines.native import toolkit
 from stepper.engines.native.cache import BOOK, KnownEntry
@@ -100,12 +107,8 @@ class Choice(CallChoice):
         failing = [kept[check.guard] for check in checks if check.verdict is not Verdict.PASS]
         if failing:
             toolkit.remove(draft.id)
-            others = ", ".join(f"{rows[at].kind} {rows[at].source}".strip() for at in failing)
-            numbers = " ".join(map(str, sorted({*drop, *failing})))
-            raise CacheError(
-                f"{entry.label} would not match yet: {others} fails, too. To leave that out as "
-                f"well: relax-guard {entry.id} drop {numbers}"
-            )
+            others = [f"{rows[at].kind} {rows[at].source}".strip() for at in failing]
+            raise would_not_match(entry.label, entry.id, others, {*drop, *failing})
         copy = f"a copy of entry {entry.id} {', '.join(draft.facts.edits)}"
         text = f"entry {draft.id}, {copy}, serves this call"
         self.choose(text)
@@ -135,9 +138,7 @@ class Choice(CallChoice):
             entry = BOOK.recognize(BOOK.know(self.code), refused.entry)
             if number in (None, entry.id):
                 return entry, refused
-        if number is None:
-            raise CacheError("no entry has been tried yet, so there is no guard to relax")
-        raise CacheError(f"entry {number} has not been tried in this lookup, as far as it has come")
+        raise not_tried(number)
 
 
 CHOICES: Choices[Choice] = Choices()

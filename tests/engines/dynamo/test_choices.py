@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from stepper.model.trace import EventKind
-from stepper.recording.reader import Recording
-from tests.console.test_programs import commands, console
+from tests.engines import choosing
+from tests.engines.choosing import interventions
 
 PROGRAM = """
 import torch
@@ -43,19 +43,7 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def said(tmp_path: Path, program: Path, breakpoint: str, *texts: str) -> str:
-    """What the console says, and the program, when it stops there for these commands."""
-    file = tmp_path / "out.stepper"
-    file.unlink(missing_ok=True)
-    return console(tmp_path, "-b", breakpoint, "-o", file, *commands(*texts, "q"), program)
-
-
-def interventions(tmp_path: Path) -> list[str]:
-    recording = Recording.open(str(tmp_path / "out.stepper"))
-    try:
-        return [event.text for event in recording.events(kinds=(EventKind.INTERVENTION,))]
-    finally:
-        recording.close()
+said = partial(choosing.said, engine="dynamo")
 
 
 def test_a_size_is_marked_dynamic_before_it_is_compiled(tmp_path: Path, program: Path) -> None:

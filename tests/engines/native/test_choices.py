@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from stepper.model.trace import EventKind
-from stepper.recording.reader import Recording
-from tests.console.test_programs import commands, console
+from tests.engines import choosing
+from tests.engines.choosing import interventions
 
 PROGRAM = """
 import torch
@@ -38,19 +38,7 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def said(tmp_path: Path, program: Path, breakpoint: str, *texts: str) -> str:
-    """What the console says, and the program, when it stops there for these commands."""
-    file = tmp_path / "out.stepper"
-    options = ("--engine", "native", "-b", breakpoint, "-o", file)
-    return console(tmp_path, *options, *commands(*texts, "q"), program)
-
-
-def interventions(tmp_path: Path) -> list[str]:
-    recording = Recording.open(str(tmp_path / "out.stepper"))
-    try:
-        return [event.text for event in recording.events(kinds=(EventKind.INTERVENTION,))]
-    finally:
-        recording.close()
+said = partial(choosing.said, engine="native")
 
 
 def test_a_size_is_marked_dynamic_before_it_is_captured(tmp_path: Path, program: Path) -> None:
@@ -79,7 +67,6 @@ def test_an_entry_that_other_guards_refuse_is_not_relaxed(tmp_path: Path, progra
     again = re.search(r"relax-guard 1 drop \d+ \d+", text)
     assert again is not None
     assert "draft" not in text, "nothing is left of the attempt"
-    (tmp_path / "out.stepper").unlink()
     text = said(tmp_path, program, "miss:scale, once", again[0], "c")
     assert f"size 5 {[6.0] * 5} 1" in text
 
