@@ -1,6 +1,9 @@
 """Puts code together: a part before the program's own instructions, which stay as they are.
 
 The `bytecode` package reads and writes codes; what it gets wrong about handlers is set right here.
+So are instructions that take two variables (`opcodes.PAIRS`): they cannot take those beyond the
+first 16, which a variable may be in the new code though it was not in the program's; the package
+takes one apart for some of these and names a wrong variable for others. So each is copied as two.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ def assemble(
     """The original code with other instructions at its beginning.
 
     again: the label of the handler that goes on with the program's code, and what it does before.
-    enter_at: a label that the body jumps to, and the index of the program's instruction there.
+    enter_at: a label that the body jumps to, and the rank of the program's instruction there.
 
     The program's code stays behind them where one of the two leads to it.
     """
@@ -61,8 +64,8 @@ def assemble(
                 ]
             )
         if enter_at is not None:
-            label, index = enter_at
-            rest.insert(places[index], label)
+            label, rank = enter_at
+            rest.insert(places[rank], label)
         made.extend(rest)
     code = made.to_code()
     return repair_handlers(code, original) if needs_rest else code
@@ -81,12 +84,12 @@ def copy_facts(source: Bytecode, target: Bytecode) -> None:
 
 
 def split(listed: Bytecode) -> tuple[list[Any], list[Any], dict[int, int]]:
-    """A code's prologue (up to RESUME), the rest, and where in the rest the instruction of an index
-    stands."""
+    """A code's prologue (up to RESUME), the rest with each pair taken apart, and where in the rest
+    the instruction of a rank stands."""
     prologue: list[Any] = []
     rest: list[Any] = []
     places: dict[int, int] = {}
-    index = 0
+    rank = 0
     in_prologue = True
     for item in listed:
         if in_prologue:
@@ -94,21 +97,39 @@ def split(listed: Bytecode) -> tuple[list[Any], list[Any], dict[int, int]]:
             if isinstance(item, Instr) and item.name == "RESUME":
                 in_prologue = False
             continue
-        if isinstance(item, Instr):
-            places[index] = len(rest)
-            index += 1
-        rest.append(item)
+        for each in _apart(item):
+            if isinstance(each, Instr):
+                places[rank] = len(rest)
+                rank += 1
+            rest.append(each)
     return prologue, rest, places
 
 
+def _apart(item: Any) -> list[Any]:
+    """The item of a listing as it is copied."""
+    if not isinstance(item, Instr) or item.name not in opcodes.PAIRS:
+        return [item]
+    variables: Any = item.arg
+    return [
+        Instr(name, variable, location=item.location)
+        for name, variable in zip(opcodes.PAIRS[item.name], variables, strict=True)
+    ]
+
+
+def copied_as(instruction: dis.Instruction | opcodes.Instruction) -> int:
+    """How many instructions a copy has in this one's place."""
+    if instruction.opname == "EXTENDED_ARG":
+        return 0  # the package writes its own
+    return 2 if instruction.opname in opcodes.PAIRS else 1
+
+
 def rank_of(code: CodeType, index: int) -> int:
-    """The index of an instruction among those after RESUME, EXTENDED_ARG left out: what `split`
-    calls its index."""
+    """How many instructions a copy has between RESUME and the one of this index."""
     instructions = listing(code).instructions
     resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
     while instructions[index].opname == "EXTENDED_ARG":
         index += 1
-    return sum(each.opname != "EXTENDED_ARG" for each in instructions[resume + 1 : index])
+    return sum(map(copied_as, instructions[resume + 1 : index]))
 
 
 def repair_handlers(code: CodeType, original: CodeType) -> CodeType:
@@ -118,8 +139,8 @@ def repair_handlers(code: CodeType, original: CodeType) -> CodeType:
     program's code is the end of the new code, so each handler is found in the original by counting
     from behind.
     """
-    new = [each for each in dis.get_instructions(code) if each.opname != "EXTENDED_ARG"]
-    old = [each for each in dis.get_instructions(original) if each.opname != "EXTENDED_ARG"]
+    new = [each for each in dis.get_instructions(code) if copied_as(each)]
+    old = [each for each in dis.get_instructions(original) for _ in range(copied_as(each))]
     shift = len(new) - len(old)
     index_of = {each.offset: index for index, each in enumerate(new)}
     # A range can begin at an EXTENDED_ARG: take the instruction that follows.

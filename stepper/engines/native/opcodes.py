@@ -48,6 +48,13 @@ FUNCTION_ATTRIBUTES_APART = PYTHON >= (3, 13)
 LOAD_CLOSURE = "LOAD_FAST" if PYTHON >= (3, 13) else "LOAD_CLOSURE"
 """Which instruction pushes a cell."""
 
+PAIRS = {
+    "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+    "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
+    "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
+}
+"""Instructions that are two (3.13). They have four bits for the number of a variable."""
+
 _BINARY: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "@": operator.matmul,

@@ -38,6 +38,7 @@ from stepper import _C
 from stepper.engines.native import opcodes
 from stepper.engines.native.bytecode_analysis import live_locals
 from stepper.engines.native.bytecode_transformation import (
+    copied_as,
     copy_facts,
     rank_of,
     repair_handlers,
@@ -66,7 +67,8 @@ _numbers = itertools.count(1)
 
 _ENTERED = frozenset(
     {"RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "JUMP_IF_TRUE_OR_POP",
-     "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "SEND", "END_FOR", "LOAD_FAST_AND_CLEAR"}
+     "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "SEND", "END_FOR", "LOAD_FAST_AND_CLEAR",
+     *opcodes.PAIRS}
 )  # fmt: skip
 """Instructions that are done in the program's own code: what they leave cannot be passed on."""
 
@@ -75,7 +77,8 @@ _ENTERED = frozenset(
 class ResumeInfo:
     """What is known of a code's place in its program.
 
-    offsets: for each instruction after RESUME, its offset in the function as it was written.
+    offsets: for each instruction that a copy has after RESUME, its offset in the function as it was
+        written.
     function: the name of the function as it was written; empty for that itself.
     written: the code of that function; None for that itself.
     own_cells: its free variables that are the function's own, as it was written.
@@ -106,7 +109,7 @@ def info_of(code: CodeType) -> ResumeInfo:
         return known
     instructions = opcodes.listing(code).instructions
     resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
-    offsets = [each.offset for each in instructions[resume + 1 :] if each.opname != "EXTENDED_ARG"]
+    offsets = [each.offset for each in instructions[resume + 1 :] for _ in range(copied_as(each))]
     return _infos.set(code, ResumeInfo(offsets))
 
 
@@ -400,7 +403,9 @@ def _write_resume(
     """Have the function called that goes on at an instruction, and its result returned."""
     tx = codegen.tx
     code = tx.f_code
-    passed = [*names, *_stored_by(tx, index, live_locals(code, index), names)]
+    passed = list(names)
+    if inst.opname == "STORE_FAST" and inst.argval not in names:
+        passed.append(inst.argval)  # the instruction itself has set it
     resume = resume_code(code, index, tuple(passed), tuple(kinds))
     codegen.line = opcodes.listing(code).instructions[index].starts_line or codegen.line
     codegen.load_callable(_C.resume)
@@ -423,16 +428,6 @@ def _write_resume(
         codegen.emit("DELETE_FAST", name)  # whoever has a frame object of this frame keeps nothing
     codegen.call(1 + sum(kinds) + len(passed))
     codegen.emit("RETURN_VALUE")
-
-
-def _stored_by(
-    tx: InstructionTranslator, index: int, live: set[str], names: list[str]
-) -> list[str]:
-    """Variables that the instruction itself has set."""
-    before = opcodes.listing(tx.f_code).instructions[index - 1]
-    if before.opname in ("STORE_FAST",) and before.argval in live and before.argval not in names:
-        return [before.argval]
-    return []
 
 
 def resume_code(
@@ -479,8 +474,8 @@ def resume_code(
     made.append(Instr("JUMP_FORWARD", label, lineno=line))
     rest.insert(places[rank], label)
     for item in rest:
-        if isinstance(item, Instr) and isinstance(item.arg, CellVar):
-            item.arg = FreeVar(item.arg.name)
+        if isinstance(item, Instr) and (cell := _cell_of(item, listed.cellvars)) is not None:
+            item.arg = FreeVar(cell)
     made.extend(rest)
     try:
         result = repair_handlers(made.to_code(), code)
@@ -493,3 +488,12 @@ def resume_code(
     _infos.set(result, ResumeInfo(offsets, info.function or code.co_name, written, own_cells))
     shared.made[key] = result
     return result
+
+
+def _cell_of(item: Instr, cells: list[str]) -> str | None:
+    """The name of the function's own cell that an instruction takes."""
+    argument: Any = item.arg
+    if isinstance(argument, CellVar):
+        return argument.name
+    # The cell of a parameter is among the locals; from 3.13 on it is loaded like one of them.
+    return argument if item.opcode in dis.haslocal and argument in cells else None

@@ -7,6 +7,8 @@ The tests say which are to be one graph.
 # mypy: ignore-errors
 from __future__ import annotations
 
+import enum
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -396,3 +398,79 @@ def cell_on_the_stack(x):
     y = scaled(x)
     n = 3
     return y, scaled(x)
+
+
+@prog(T(2))
+def many_variables(x):
+    a = b = c = d = e = f = g = h = 1
+    i, j = (2, 3)
+    k, l = (j, i)
+    print(end="")
+    m, n = (x + k, x * l)
+    total = 0
+    for o, p in zip([m, n], [n, m]):
+        print(end="")
+        q, r = (o, p)
+        s, t = (r + q, q - r)
+        total = total + s * t
+    return total, a + b + c + d + e + f + g + h, (i, j, k, l)
+
+
+@prog(T(2))
+def parameter_in_a_cell(x):
+    print(end="")
+    y = x + 1
+
+    class Kept:
+        value = x
+
+    return y + Kept.value, (lambda: x * 2)()
+
+
+@prog(-T(2))
+def set_in_one_branch(x):
+    for turn in range(2):
+        if x.sum() > 0:
+            seen = turn
+        x = x + 2
+    try:
+        return x, seen
+    except UnboundLocalError:
+        return x
+
+
+def no_arguments():
+    return super()
+
+
+@prog(T(2))
+def super_without_arguments(x):
+    try:
+        no_arguments()
+    except RuntimeError as error:
+        return x + 1, str(error)
+
+
+@prog(T(2))
+def class_without_order(x):
+    class Meta(type):
+        def mro(cls):
+            cls.found = cls.missing if hasattr(cls, "missing") else 2
+            return type.mro(cls)
+
+    class Made(metaclass=Meta):
+        missing = 1
+
+    return x + Made.found
+
+
+@prog(T(2))
+def member_being_made(x):
+    class Level(enum.Enum):
+        LOW = 1
+        HIGH = 2
+
+        def __init__(self, number):
+            self.weight = number + 1
+
+    return x * Level.HIGH.weight, Level.LOW.name

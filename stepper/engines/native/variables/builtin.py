@@ -542,6 +542,8 @@ def _super(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker
     from stepper.engines.native.variables.misc import SuperVariable
 
     if not args:
+        if not tx.f_code.co_argcount:
+            return None  # an error
         cell = tx.symbolic_locals.get("__class__")
         owner = tx.symbolic_locals.get(tx.f_code.co_varnames[0])
         if not isinstance(cell, CellVariable) or owner is None:

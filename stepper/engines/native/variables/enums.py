@@ -28,7 +28,8 @@ class EnumVariable(UserDefinedObjectVariable):
     """A member."""
 
     def describe(self) -> str:
-        return f"{type(self.value).__name__}.{self.value._name_}"
+        name = self.instance_dict().get("_name_")  # it gets it while its class is made
+        return super().describe() if name is None else f"{type(self.value).__name__}.{name}"
 
     def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
         if name not in ("name", "value"):

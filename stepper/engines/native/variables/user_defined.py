@@ -81,6 +81,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
             return tx.build(AttrSource(self.source, name), getattr(self.value, name))
         if "__getattribute__" in class_dict(type(self.value)) and type(self.value) is not type:
             raise self.refuse(f"attribute {name}")
+        if type.__dict__["__mro__"].__get__(self.value) is None:
+            raise self.refuse(f"attribute {name}, while its bases are put in order,")
         found = inspect.getattr_static(self.value, name, MISSING)
         if type(found) is staticmethod:
             found = found.__func__
