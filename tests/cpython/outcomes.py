@@ -72,6 +72,7 @@ class Result(unittest.TestResult):
 def run(module: str, captured: bool) -> Report:
     """Run the module's tests here."""
     from stepper import _C, native
+    from tests.engines.native.sound_code import prove
 
     loaded = importlib.import_module(f"test.{module}")
     suite = unittest.defaultTestLoader.loadTestsFromModule(loaded)
@@ -86,6 +87,7 @@ def run(module: str, captured: bool) -> Report:
     _C.install_hook()
     if captured:
         native.config.capture_everything = True
+        native.register_bytecode_hook(prove)
         with native.optimize("eager"):
             suite.run(result)
     else:

@@ -6,8 +6,10 @@ from types import CodeType
 
 from stepper.engines.native.opcodes import Instruction, listing
 
-_END = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
-_ALWAYS_JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
+END = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
+"""Instructions that no other follows."""
+ALWAYS_JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
+"""Instructions that only that at their target follows."""
 
 
 def _uses(inst: Instruction) -> tuple[set[str], set[str]]:
@@ -37,7 +39,7 @@ def live_locals(code: CodeType, index: int) -> set[str]:
         for at in range(len(instructions) - 1, -1, -1):
             inst = instructions[at]
             after: set[str] = set()
-            if inst.opname not in _END and inst.opname not in _ALWAYS_JUMPS:
+            if inst.opname not in END and inst.opname not in ALWAYS_JUMPS:
                 after |= live[at + 1] if at + 1 < len(live) else set()
             for target in (inst.target, inst.handler):
                 if target is not None:

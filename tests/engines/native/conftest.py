@@ -1,14 +1,16 @@
-"""The hook in, defects of the translator told, and nothing captured left behind."""
+"""The hook in, defects of the translator told, made codes proved, nothing captured left behind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import CodeType
 
 import pytest
 
 from stepper import _C
 from stepper.engines.native import config
-from stepper.engines.native.convert_frame import reset
+from stepper.engines.native.convert_frame import register_bytecode_hook, reset
+from tests.engines.native.sound_code import prove
 
 
 @pytest.fixture(autouse=True)
@@ -20,3 +22,21 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     reset()
     _C.set_frame_callback(None)
     _C.remove_hook()
+
+
+@pytest.fixture(autouse=True)
+def sound_code() -> Iterator[None]:
+    """What the interpreter relies on every made code keeps; one that does not is never run."""
+    broken: list[AssertionError] = []
+
+    def look(old: CodeType, new: CodeType) -> None:
+        try:
+            prove(old, new)
+        except AssertionError as error:
+            broken.append(error)  # the program may catch it
+            raise
+
+    remove = register_bytecode_hook(look)
+    yield
+    remove()
+    assert broken == []
