@@ -47,9 +47,9 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     found: list[Advice] = []
     wanted = [
         (each.translation.compile_id, wanted_by(recording, each.translation))
-        for each in reversed(history.recompilations)
+        for each in history.recompilations
         if each.translation.outcome is Outcome.COMPILED
-    ]
+    ][::-1]
     for series in history.series:
         found += _on(history, wanted, series)
     limit = history.limit

@@ -16,6 +16,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -24,7 +26,7 @@ from stepper.analysis.guard_uses import checked
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import wanted_by
 from stepper.client.text import node_line, one_line, short_name
-from stepper.model.trace import Attempt, MomentId, Node, Translation
+from stepper.model.trace import Attempt, Guard, MomentId, Node, Translation
 from stepper.recording.reader import Recording
 
 _ADDRESS = re.compile(r"0x[0-9a-f]+|\d{9,}")
@@ -153,6 +155,14 @@ def _plain(text: str) -> str:
     return _ADDRESS.sub("", one_line(text))
 
 
+_plain_argument = lru_cache(maxsize=4096)(_plain)
+"""The same of what is short, and is there again and again."""
+
+
+Column = tuple[list[int], int, int]
+"""What the instructions of a frame are called, its depth, its attempt."""
+
+
 class Words:
     """Numbers for instructions, the same for those that belong together in both recordings.
 
@@ -164,14 +174,21 @@ class Words:
         self._count = 0
         self._codes: dict[tuple[str, int], list[int]] = {}
         self._known: dict[tuple[str, str], list[_Numbered]] = {}
+        self._columns: dict[tuple[int, int, int], Column] = {}
 
-    def of_code(self, recording: Recording, id: int) -> list[int]:
+    def column(self, recording: Recording, code: int, depth: int, attempt: int) -> Column:
+        """What a frame is compared by. Frames of the same numbers have the same object, so that
+        comparing many costs little."""
+        numbers = self._of_code(recording, code)
+        return self._columns.setdefault((id(numbers), depth, attempt), (numbers, depth, attempt))
+
+    def _of_code(self, recording: Recording, id: int) -> list[int]:
         """The number of each instruction of a code object."""
         found = self._codes.get((recording.path, id))
         if found is None:
             code = recording.code(id)
             body = tuple(
-                f"{row.opname} {'' if row.target is not None else _plain(row.argrepr)}"
+                f"{row.opname} {'' if row.target is not None else _plain_argument(row.argrepr)}"
                 for row in code.instructions
             )
             name = (_plain(code.label), os.path.basename(code.filename))
@@ -228,19 +245,31 @@ class _Side(NamedTuple):
     translation: Translation
     attempts: list[Attempt]
 
-    @property
-    def last(self) -> int | None:
-        """The attempt that counts; None: it was given up before the first."""
-        return self.attempts[-1].id if self.attempts else None
+    def found_as(self, other: _Side) -> bool:
+        """Whether guards and graph are the same as on the other side, as far as the file shows it
+        at once."""
+        if not self.attempts or not other.attempts:
+            return False
+        mine, its = self.attempts[-1].id, other.attempts[-1].id
+        return self.recording.same_findings(mine, other.recording, its)
+
+    def guards(self) -> list[Guard]:
+        """Those at the end of the attempt that counts; none when it was given up before."""
+        return self.recording.guards(None, attempt=self.attempts[-1].id) if self.attempts else []
+
+    def nodes(self) -> list[Node]:
+        """The graph at its end."""
+        return self.recording.nodes(None, attempt=self.attempts[-1].id) if self.attempts else []
 
 
 def _compared(
     left: _Side, right: _Side, facts: tuple[tuple[str, str, str], ...], words: Words
 ) -> FrameDiff:
     common, at_a, at_b = _parting(_Steps(left, words), _Steps(right, words))
+    same = left.found_as(right)
+    guards, graphs = (() if same else tuple(each(left, right)) for each in (_guards, _graphs))
     return FrameDiff(
-        left.translation, right.translation, facts, common, at_a, at_b,
-        tuple(_guards(left, right)), tuple(_graphs(left, right)),
+        left.translation, right.translation, facts, common, at_a, at_b, guards, graphs
     )  # fmt: skip
 
 
@@ -263,31 +292,27 @@ def _first_line(item: Translation) -> str:
 # Instructions
 
 
-_Column = tuple[list[int], int, int]
-"""What the instructions of a frame are called, its depth, its attempt."""
-
-
 class _Steps:
     """The instructions that a compilation interpreted, all attempts: for each its frame and its
     index, and its moment."""
 
     def __init__(self, side: _Side, words: Words) -> None:
         recording = side.recording
-        self.columns: dict[int, _Column] = {}
+        self.columns: dict[int, Column] = {}
         self.moments: list[int] = []
         self.frames: list[int] = []
         self.ips: list[int] = []
         for number, attempt in enumerate(side.attempts):
             last = recording.newest if attempt.last_moment is None else attempt.last_moment
             own = {
-                frame.id: (words.of_code(recording, frame.code), frame.depth, number)
+                frame.id: words.column(recording, frame.code, frame.depth, number)
                 for frame in recording.frames(attempt.id)
             }
             self.columns.update(own)
             for run in recording.runs(attempt.first_moment, last):
                 self._add(run.first, run.frames, run.ips, own)
 
-    def _add(self, first: int, frames: list[int], ips: list[int], own: dict[int, _Column]) -> None:
+    def _add(self, first: int, frames: list[int], ips: list[int], own: dict[int, Column]) -> None:
         moments: Sequence[int] = range(first, first + len(frames))
         if not own.keys() >= set(frames):  # another thread's, or another walk's, are in between
             kept = [at for at, frame in enumerate(frames) if frame in own]
@@ -296,6 +321,10 @@ class _Steps:
         self.moments.extend(moments)
         self.frames.extend(frames)
         self.ips.extend(ips)
+
+    def whose(self, start: int, end: int) -> list[Column]:
+        """The columns that a part of them is in."""
+        return [*map(self.columns.__getitem__, self.frames[start:end])]
 
     def numbers(self, start: int, end: int) -> list[tuple[int, int, int]]:
         """What a part of them is, so that it can be compared: number, depth, attempt."""
@@ -311,12 +340,10 @@ def _parting(a: _Steps, b: _Steps) -> tuple[int, MomentId | None, MomentId | Non
     """How many instructions are alike, and the first moments that are not."""
     shorter = min(len(a.moments), len(b.moments))
     common = shorter
-    # Mostly frames have the same numbers in both, and their columns need no second look.
-    same = {frame for frame, column in a.columns.items() if b.columns.get(frame) == column}
     for start in range(0, shorter, _TOGETHER):
         end = min(start + _TOGETHER, shorter)
-        frames, ips = a.frames[start:end], a.ips[start:end]
-        if frames == b.frames[start:end] and ips == b.ips[start:end] and same.issuperset(frames):
+        # Mostly they are at the same indices of the same columns, and need no second look.
+        if a.ips[start:end] == b.ips[start:end] and a.whose(start, end) == b.whose(start, end):
             continue
         left, right = a.numbers(start, end), b.numbers(start, end)
         if left != right:
@@ -331,8 +358,15 @@ def _parting(a: _Steps, b: _Steps) -> tuple[int, MomentId | None, MomentId | Non
 # Guards and graphs
 
 
+_what_is_guarded = attrgetter("kind", "source", "code")
+_what_is_entered = attrgetter("source", "meta")
+_what_is_computed = attrgetter(
+    "graph", "op", "name", "target", "args", "meta", "meta_text", "source"
+)
+
+
 def _guards(left: _Side, right: _Side) -> Iterator[Row]:
-    if _same(_all_guards(left), _all_guards(right)):
+    if _all_guards(left) == _all_guards(right) or _same(*map(_guards_text, (left, right))):
         return
     one, other = _by_key(left), _by_key(right)
     for key in dict.fromkeys((*one, *other)):
@@ -343,29 +377,27 @@ def _guards(left: _Side, right: _Side) -> Iterator[Row]:
             yield mine, theirs
 
 
-def _all_guards(side: _Side) -> str:
-    """All guards as one text, with the tensors that they are on: a quick first look."""
-    recording, last = side.recording, side.last
-    if last is None:
-        return ""
-    inputs = (
-        f"{node.source} {node.meta}"
-        for node in recording.nodes(None, attempt=last)
-        if node.op == "placeholder"
-    )
-    guards = (
-        f"{guard.kind} {guard.source} {guard.code}"
-        for guard in recording.guards(None, attempt=last)
-    )
-    return "\n".join((*guards, *inputs))
+_Guards = tuple[list[object], list[object]]
+
+
+def _all_guards(side: _Side) -> _Guards:
+    """All guards, and the tensors that they are on: a quick first look."""
+    guards = map(_what_is_guarded, side.guards())
+    tensors = (node for node in side.nodes() if node.op == "placeholder")
+    return [*guards], [*map(_what_is_entered, tensors)]
+
+
+def _guards_text(side: _Side) -> str:
+    """The same as one text: a second look."""
+    guards, tensors = _all_guards(side)
+    return "\n".join(map(str, (*guards, *tensors)))
 
 
 def _by_key(side: _Side) -> dict[tuple[str, str, int], str]:
     found: dict[tuple[str, str, int], str] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    recording, last = side.recording, side.last
-    wants = wanted_by(recording, side.translation)
-    for guard in recording.guards(None, attempt=last) if last is not None else ():
+    wants = wanted_by(side.recording, side.translation)
+    for guard in side.guards():
         key = (guard.kind, _plain(guard.source))
         checks = "; ".join(checked(guard, wants))
         text = one_line(short_name(f"{guard.kind} {guard.source}  {checks}"))
@@ -375,10 +407,9 @@ def _by_key(side: _Side) -> dict[tuple[str, str, int], str]:
 
 
 def _graphs(left: _Side, right: _Side) -> Iterator[Row]:
-    one, other = (
-        side.recording.nodes(None, attempt=side.last) if side.last is not None else []
-        for side in (left, right)
-    )
+    one, other = left.nodes(), right.nodes()
+    if [*map(_what_is_computed, one)] == [*map(_what_is_computed, other)]:
+        return iter(())
     texts = ("\n".join(map(node_line, nodes)) for nodes in (one, other))
     return iter(()) if _same(*texts) else side_by_side(node_lines(one), node_lines(other))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Instruction(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+class Instruction(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, array_like=True):
     """One bytecode instruction, as the interpreter that is stepped has it."""
 
     index: int

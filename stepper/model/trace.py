@@ -174,7 +174,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     """The moment in the parent whose instruction made the call."""
 
 
-class Moment(msgspec.Struct, frozen=True):
+class Moment(msgspec.Struct, frozen=True, gc=False):
     """The instant before one instruction."""
 
     id: MomentId
@@ -225,7 +225,7 @@ class State(msgspec.Struct, frozen=True):
         return self.frames[-1]
 
 
-class Guard(msgspec.Struct, frozen=True, omit_defaults=True):
+class Guard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A guard that Dynamo installed while tracing."""
 
     id: int
@@ -245,7 +245,7 @@ class Guard(msgspec.Struct, frozen=True, omit_defaults=True):
     """The moment whose instruction made Dynamo take it back; None: it holds."""
 
 
-class Node(msgspec.Struct, frozen=True, omit_defaults=True):
+class Node(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A node of the FX graph."""
 
     id: int
@@ -277,7 +277,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     engine."""
 
 
-class SideEffect(msgspec.Struct, frozen=True, omit_defaults=True):
+class SideEffect(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A mutation that Dynamo buffers, to replay after the graph."""
 
     id: int
@@ -348,7 +348,7 @@ class EventKind(StrEnum):
     """Something the debugger itself has to say, e.g. that it lost detail and why."""
 
 
-class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Something that happened, at a moment."""
 
     id: int

@@ -14,7 +14,7 @@ from stepper.model.ranges import Ranges
 ValueId = int
 
 
-class TensorMeta(msgspec.Struct, frozen=True, array_like=True):
+class TensorMeta(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The properties of a tensor that Dynamo tracks. Sizes are text, since they may be symbols
     (`s0`)."""
 
@@ -43,7 +43,7 @@ SHORT_DTYPES = {
 }  # fmt: skip
 
 
-class Item(msgspec.Struct, frozen=True, array_like=True):
+class Item(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A child of a container: an element, an entry, an attribute, a cell's content."""
 
     label: str
@@ -56,7 +56,7 @@ CLASS_FACT, MEMBER_FACT = "importable as", "member"
 enumeration, the member's name."""
 
 
-class Value(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class Value(msgspec.Struct, frozen=True, gc=False, array_like=True, omit_defaults=True):
     """The description of a VariableTracker. (csrc/facts.c packs the fields in this order.)"""
 
     cls: str

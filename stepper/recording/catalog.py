@@ -8,8 +8,7 @@ the id.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -18,11 +17,7 @@ from stepper.model.program import Code
 from stepper.model.trace import Attempt, Frame, Outcome, Translation
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
-
-_FRAME_COLUMNS = "id, attempt, parent, depth, code, first_moment, last_moment, call_moment"
-
-_ROWS_TOGETHER = 128
-"""Rows that are read at once where a search ends."""
+from stepper.recording.rows import RowFinder, Stretch
 
 Record = TypeVar("Record")
 
@@ -47,80 +42,7 @@ class _FrameRow(NamedTuple):
     call_moment: int | None
 
 
-class _Known:
-    """What has been seen of a table: places that were found, and the rows that were read last."""
-
-    def __init__(self) -> None:
-        self.bounds: list[int] = []
-        self.ids: list[int] = []
-        self.near_columns: list[int] = []
-        self.near_ids: list[int] = []
-
-    def near(self, bound: int) -> int | None:
-        """The place among the rows read last; None when it is not sure to be there."""
-        columns = self.near_columns
-        if columns and columns[0] < bound <= columns[-1]:
-            return self.near_ids[bisect_left(columns, bound)]
-        return None
-
-
-class RowFinder:
-    """Finds rows by a column in whose order a table was written, without an index.
-
-    What was found stays true, since rows are only appended; and who goes through attempts asks for
-    one place after the other. So the search begins at the nearest place known, and its last step
-    reads some rows at once: the next place asked for is mostly among them.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._tables: dict[str, _Known] = {}
-
-    def first(self, table: str, column: str, bound: int) -> int:
-        """The smallest id whose `column` is at least `bound`; one more than the largest id when
-        there is none."""
-        known = self._tables.setdefault(table, _Known())
-        near = known.near(bound)
-        if near is not None:
-            return near
-        at = bisect_left(known.bounds, bound)
-        if at < len(known.bounds) and known.bounds[at] == bound:
-            return known.ids[at]
-        # Asked for both at once, SQLite would go through the whole table.
-        ends = self._database.query(
-            tuple[int | None, int | None],
-            f"SELECT (SELECT min(id) FROM {table}), (SELECT max(id) FROM {table})",
-        )
-        low, last = ends[0] if ends else (None, None)
-        if low is None or last is None:
-            return 0
-        low = known.ids[at - 1] if at else low
-        high = known.ids[at] if at < len(known.ids) else last + 1
-        found = self._between(table, column, bound, low, high)
-        if found <= last:
-            known.bounds.insert(at, bound)
-            known.ids.insert(at, found)
-        return found
-
-    def _between(self, table: str, column: str, bound: int, low: int, high: int) -> int:
-        sql = f"SELECT id, {column} FROM {table} WHERE id >= ? ORDER BY id LIMIT ?"
-        known = self._tables[table]
-        step = 0
-        while low < high:
-            together = _ROWS_TOGETHER if not step or high - low <= _ROWS_TOGETHER else 1
-            middle = low if together > 1 else min(low + step, (low + high) // 2)
-            rows = self._database.query(tuple[int, int], sql, (middle, together))
-            if together > 1:
-                known.near_ids = [id for id, _ in rows]
-                known.near_columns = [each for _, each in rows]
-            if not rows or rows[0][1] >= bound:
-                high, step = middle, high
-                continue
-            near = known.near(bound)
-            if near is not None:
-                return near
-            low, step = rows[-1][0] + 1, 2 * step or _ROWS_TOGETHER
-        return high
+_FRAME_COLUMNS = ", ".join(_FrameRow._fields)
 
 
 def unpacked(database: Database, decoder: msgspec.msgpack.Decoder[Record], body: bytes) -> Record:
@@ -129,8 +51,19 @@ def unpacked(database: Database, decoder: msgspec.msgpack.Decoder[Record], body:
     Raises:
         RecordingError: the bytes are not a record of the decoder's type.
     """
+    return all_unpacked(database, decoder, (body,))[0]
+
+
+def all_unpacked(
+    database: Database, decoder: msgspec.msgpack.Decoder[Record], bodies: Iterable[bytes]
+) -> list[Record]:
+    """Decode a binary column of many rows.
+
+    Raises:
+        RecordingError: the bytes of one are not a record of the decoder's type.
+    """
     try:
-        return decoder.decode(body)
+        return [*map(decoder.decode, bodies)]
     except (msgspec.DecodeError, UnicodeError, RecursionError, ValueError) as error:
         raise damaged(database.path, str(error)) from error
 
@@ -146,6 +79,7 @@ class Catalog:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.rows = RowFinder(database)
+        self._frame_rows = Stretch(database, self.rows, _FrameRow, "frame", "first_moment")
         self._translations: dict[int, Translation] = {}
         self._attempts: dict[int, Attempt] = {}
         self._attempts_of: dict[int, list[int]] = {}
@@ -165,11 +99,13 @@ class Catalog:
         """The recording is over; what it says is running was cut off."""
         self._over = why
         self._stale = True
+        self._frame_rows.forget()
 
     def refresh(self) -> None:
         """Forget what may have changed."""
         self._stale = True
         self._outline_stale = True
+        self._frame_rows.forget()
         for id in [id for id, frame in self._frames.items() if frame.last_moment is None]:
             del self._frames[id]
         for id in list(self._frames_of):
@@ -288,14 +224,13 @@ class Catalog:
         found = self._frames_of.get(attempt)
         if found is None:
             owner = self.attempt(attempt)
-            start = self.rows.first("frame", "first_moment", owner.first_moment)
-            sql = f"SELECT {_FRAME_COLUMNS} FROM frame WHERE id >= ? AND attempt = ?"
-            params: tuple[int, ...] = (start, attempt)
-            if owner.last_moment is not None:
-                bound = owner.last_moment + 2
-                params += (self.rows.first("frame", "first_moment", bound),)
-                sql += " AND id < ?"
-            rows = self._database.query(_FrameRow, sql + " ORDER BY id", params)
+            first, last = owner.first_moment, owner.last_moment
+            # One that the last instruction entered would have begun at the moment after it.
+            rows = (
+                self._frame_rows.growing(attempt, first)
+                if last is None
+                else self._frame_rows.of(attempt, first, last + 1)
+            )
             found = self._frames_of[attempt] = [Frame(*row) for row in rows]
             self._frames.update((frame.id, frame) for frame in found)
         return found

@@ -10,7 +10,13 @@ from stepper.recording.catalog import unpacked
 from stepper.recording.database import Database, damaged
 from stepper.recording.schema import MOST_TOGETHER
 
-_RUN = "SELECT first, count, body FROM descriptions WHERE first <= ? ORDER BY first DESC LIMIT 1"
+_RUNS = (
+    "SELECT first, count, body FROM descriptions"
+    " WHERE first >= (SELECT max(first) FROM descriptions WHERE first <= ?) AND first <= ?"
+    " ORDER BY first LIMIT ?"
+)
+_TOGETHER = 64
+"""Runs that are read at once; they are short where little was described."""
 
 
 class Descriptions:
@@ -26,17 +32,27 @@ class Descriptions:
         Raises:
             RecordingError: the file is damaged.
         """
-        first, bodies = 0, list[bytes]()
-        for number in sorted(numbers):
-            if not 0 <= number - first < len(bodies):
-                found = self._database.one(tuple[int, int, bytes], _RUN, (number,))
-                if found is None:
-                    continue
-                first, count, body = found
-                if not 0 < count <= MOST_TOGETHER:
-                    raise damaged(self._database.path, f"a run of {count} descriptions")
-                bodies = unpacked(self._database, self._decoder, body)
-                if len(bodies) != count:
-                    raise damaged(self._database.path, "a run of descriptions was cut")
-            if number - first < len(bodies):
-                yield number, bodies[number - first]
+        wanted = sorted(numbers)
+        at = 0
+        while at < len(wanted):
+            # A run that lies between two numbers is for neither: no more are read than are wanted.
+            together = min(len(wanted) - at, _TOGETHER)
+            runs = self._database.query(
+                tuple[int, int, bytes], _RUNS, (wanted[at], wanted[-1], together)
+            )
+            before = at
+            for first, count, body in runs:
+                bodies = self._bodies(count, body)
+                while at < len(wanted) and wanted[at] - first < count:
+                    if wanted[at] >= first:
+                        yield wanted[at], bodies[wanted[at] - first]
+                    at += 1
+            at += at == before
+
+    def _bodies(self, count: int, body: bytes) -> list[bytes]:
+        if not 0 < count <= MOST_TOGETHER:
+            raise damaged(self._database.path, f"a run of {count} descriptions")
+        bodies = unpacked(self._database, self._decoder, body)
+        if len(bodies) != count:
+            raise damaged(self._database.path, "a run of descriptions was cut")
+        return bodies

@@ -2,22 +2,27 @@
 
 Each kind is kept as one list per attempt, read once and extended after a refresh; what was there at
 a moment is then a slice of it. Rows are appended in the order of moments, so an attempt's part of
-the table is found by bisecting. Two kinds change after they were written, until the translation is
-over: a guard gets its code when it is built (told apart, all of a translation's at once) and can be
-withdrawn, and a node can be erased.
+the table is found by bisecting (see `rows`). Two kinds change after they were written, until the
+translation is over: a guard gets its code when it is built (told apart, all of a translation's at
+once) and can be withdrawn, and a node can be erased.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from operator import attrgetter
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect
-from stepper.recording.catalog import Catalog, unpacked
+from stepper.recording.catalog import Catalog, all_unpacked, unpacked
 from stepper.recording.database import Database
+from stepper.recording.rows import Row, Stretch
+
+_CODES_TOGETHER = 32
+"""Translations whose guards' codes are read at once."""
+_LARGEST = 2**63 - 1
 
 
 class _Found(Protocol):
@@ -28,30 +33,24 @@ class _Found(Protocol):
 
 
 Thing = TypeVar("Thing", bound=_Found)
-Row = TypeVar("Row")
 Cell = TypeVar("Cell")
 
 
 class _List(Generic[Thing]):
     """One attempt's things of one kind, in order."""
 
-    def __init__(self, start: int) -> None:
+    def __init__(self) -> None:
         self.things: list[Thing] = []
-        self.moments: list[int] = []
-        self.next_id = start
+        self._moments: list[int] = []
+        """When those appeared, as far as somebody has asked."""
         self.generation = -1
         self.settled = False
-
-    def extend(self, things: Sequence[Thing]) -> None:
-        if things:
-            self.things.extend(things)
-            self.moments.extend(map(_appeared, things))
-            self.next_id = things[-1].id + 1
 
     def before(self, moment: int | None) -> list[Thing]:
         if moment is None:
             return list(self.things)
-        return self.things[: bisect_left(self.moments, moment)]
+        self._moments.extend(map(_appeared, self.things[len(self._moments) :]))
+        return self.things[: bisect_left(self._moments, moment)]
 
     def replace(self, id: int, **facts: object) -> None:
         at = bisect_left(self.things, id, key=lambda thing: thing.id)
@@ -78,9 +77,62 @@ class _GuardRow(NamedTuple):
 
 
 class _NodeRow(NamedTuple):
+    id: int
+    attempt: int
+    moment: int
     rank: float
     erased: int | None
     body: bytes
+
+
+def _with_cells(node: Node, row: _NodeRow) -> Node:
+    """A node with what changed after it was written."""
+    if node.erased != row.erased or node.rank != row.rank:
+        return msgspec.structs.replace(node, erased=row.erased, rank=row.rank)
+    return node
+
+
+_in_graph = attrgetter("graph", "rank")
+
+
+class _SideEffectRow(NamedTuple):
+    id: int
+    attempt: int
+    moment: int
+    body: bytes
+
+
+class _Codes:
+    """What guards check, by translation; several translations' are read at once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._decoder = msgspec.msgpack.Decoder(dict[int, tuple[str, ...]])
+        self.forget()
+
+    def forget(self) -> None:
+        """Read anew when next asked."""
+        self._bodies: dict[int, bytes] = {}
+        self._first, self._last = 0, -1
+
+    def of(self, translation: int) -> dict[int, tuple[str, ...]]:
+        """By the guards' ids; empty until they have been built."""
+        body = self.body(translation)
+        return {} if body is None else unpacked(self._database, self._decoder, body)
+
+    def body(self, translation: int) -> bytes | None:
+        """The same as it is stored."""
+        if not self._first <= translation <= self._last:
+            rows = self._database.query(
+                tuple[int, bytes],
+                "SELECT translation, body FROM guard_codes WHERE translation >= ?"
+                " ORDER BY translation LIMIT ?",
+                (translation, _CODES_TOGETHER),
+            )
+            self._bodies = dict(rows)
+            cut = len(rows) == _CODES_TOGETHER
+            self._first, self._last = translation, rows[-1][0] if cut else _LARGEST
+        return self._bodies.get(translation)
 
 
 class Findings:
@@ -90,12 +142,17 @@ class Findings:
         self._database = database
         self._catalog = catalog
         self._generation = 0
+        self._codes = _Codes(database)
+        self._guard_rows = Stretch(database, catalog.rows, _GuardRow, "guard", "moment")
+        self._node_rows = Stretch(database, catalog.rows, _NodeRow, "node", "moment")
+        self._side_effect_rows = Stretch(
+            database, catalog.rows, _SideEffectRow, "side_effect", "moment"
+        )
         self._guards: dict[int, _List[Guard]] = {}
         self._nodes: dict[int, _List[Node]] = {}
         self._side_effects: dict[int, _List[SideEffect]] = {}
         self._breaks: list[GraphBreak] = []
         self._breaks_generation = -1
-        self._codes_decoder = msgspec.msgpack.Decoder(dict[int, tuple[str, ...]])
         self._node_decoder = msgspec.msgpack.Decoder(Node)
         self._side_effect_decoder = msgspec.msgpack.Decoder(SideEffect)
         self._break_decoder = msgspec.msgpack.Decoder(GraphBreak)
@@ -103,6 +160,17 @@ class Findings:
     def refresh(self) -> None:
         """Look again at what may have grown or changed, when it is next asked for."""
         self._generation += 1
+        for each in (self._codes, self._guard_rows, self._node_rows, self._side_effect_rows):
+            each.forget()
+
+    def stored(self, attempt: Attempt) -> object:
+        """What is in the file of an attempt's guards and nodes. Where two attempts have the same,
+        they have the same guards and nodes, and neither need be decoded."""
+        if attempt.last_moment is None or not self._catalog.finished(attempt):
+            return None
+        ends = (attempt.id, attempt.first_moment - 1, attempt.last_moment)
+        codes = self._codes.body(attempt.translation)
+        return self._guard_rows.of(*ends), codes, self._node_rows.of(*ends)
 
     def guards(self, attempt: Attempt, moment: int | None) -> list[Guard]:
         """The guards that hold at the moment (None: at the end), in order."""
@@ -117,18 +185,19 @@ class Findings:
         return self._every_guard(attempt).things
 
     def _every_guard(self, attempt: Attempt) -> _List[Guard]:
-        found = self._list(self._guards, "guard", attempt)
+        found = self._guards.setdefault(attempt.id, _List())
         if self._is_current(found, attempt):
             return found
-        codes = self._codes(attempt)
+        codes = self._codes.of(attempt.translation)
         for guard in [guard for guard in found.things if not guard.code and guard.id in codes]:
             found.replace(guard.id, code=codes[guard.id])
         for id, moment in self._changed("guard", "withdrawn", int, attempt, found):
             found.replace(id, withdrawn=moment)
-        rows = self._new(_GuardRow, ", ".join(_GuardRow._fields), "guard", attempt, found)
-        found.extend(
-            [Guard(*row[:6], codes.get(row.id, ()), row.user_line, row.withdrawn) for row in rows]
-        )
+        rows = self._new(self._guard_rows, attempt, found)
+        found.things += [
+            Guard(id, owner, moment, kind, source, scope, codes.get(id, ()), line, withdrawn)
+            for id, owner, moment, kind, source, scope, line, withdrawn in rows
+        ]
         return found
 
     def nodes(self, attempt: Attempt, moment: int | None) -> list[Node]:
@@ -138,7 +207,7 @@ class Findings:
             for node in self._every_node(attempt).before(moment)
             if node.erased is None or (moment is not None and node.erased >= moment)
         ]
-        alive.sort(key=lambda node: (node.graph, node.rank))
+        alive.sort(key=_in_graph)
         return alive
 
     def all_nodes(self, attempt: Attempt) -> list[Node]:
@@ -146,42 +215,35 @@ class Findings:
         return self._every_node(attempt).things
 
     def _every_node(self, attempt: Attempt) -> _List[Node]:
-        found = self._list(self._nodes, "node", attempt)
+        found = self._nodes.setdefault(attempt.id, _List())
         if not self._is_current(found, attempt):
             for id, erased in self._changed("node", "erased", int, attempt, found):
                 found.replace(id, erased=erased)
-            rows = self._new(_NodeRow, "rank, erased, body", "node", attempt, found)
-            found.extend([self._node(row) for row in rows])
+            rows = self._new(self._node_rows, attempt, found)
+            nodes = all_unpacked(self._database, self._node_decoder, [row.body for row in rows])
+            found.things += map(_with_cells, nodes, rows)
         return found
 
     def side_effects(self, attempt: Attempt, moment: int | None) -> list[SideEffect]:
         """The mutations buffered strictly before the moment; None: all."""
-        found = self._list(self._side_effects, "side_effect", attempt)
+        found = self._side_effects.setdefault(attempt.id, _List())
         if not self._is_current(found, attempt):
-            rows = self._new(tuple[bytes], "body", "side_effect", attempt, found)
-            found.extend(
-                [unpacked(self._database, self._side_effect_decoder, body) for (body,) in rows]
-            )
+            rows = self._new(self._side_effect_rows, attempt, found)
+            bodies = [row.body for row in rows]
+            found.things += all_unpacked(self._database, self._side_effect_decoder, bodies)
         return found.before(moment)
 
     def graph_breaks(self) -> list[GraphBreak]:
         """All graph breaks, in order."""
         if self._breaks_generation != self._generation:
             last = self._breaks[-1].id if self._breaks else -1
-            for (body,) in self._database.query(
+            rows = self._database.query(
                 tuple[bytes], "SELECT body FROM graph_break WHERE id > ? ORDER BY id", (last,)
-            ):
-                self._breaks.append(unpacked(self._database, self._break_decoder, body))
+            )
+            bodies = [body for (body,) in rows]
+            self._breaks += all_unpacked(self._database, self._break_decoder, bodies)
             self._breaks_generation = self._generation
         return self._breaks
-
-    def _list(self, lists: dict[int, _List[Thing]], table: str, attempt: Attempt) -> _List[Thing]:
-        found = lists.get(attempt.id)
-        if found is None:
-            # What comes before the attempt's first instruction carries the moment before it.
-            start = self._catalog.rows.first(table, "moment", attempt.first_moment - 1)
-            found = lists[attempt.id] = _List(start)
-        return found
 
     def _is_current(self, found: _List[Thing], attempt: Attempt) -> bool:
         """Whether the list needs no look at the file; if not, it is taken as looked at now."""
@@ -192,15 +254,14 @@ class Findings:
         found.settled = self._catalog.finished(attempt)
         return False
 
-    def _new(
-        self, row: type[Row], columns: str, table: str, attempt: Attempt, found: _List[Thing]
-    ) -> list[Row]:
-        sql = f"SELECT {columns} FROM {table} WHERE id >= ? AND attempt = ?"
-        params: list[object] = [found.next_id, attempt.id]
-        if attempt.last_moment is not None:
-            sql += " AND id < ?"
-            params.append(self._catalog.rows.first(table, "moment", attempt.last_moment + 1))
-        return self._database.query(row, sql + " ORDER BY id", params)
+    def _new(self, table: Stretch[Row], attempt: Attempt, found: _List[Thing]) -> list[Row]:
+        # What comes before the attempt's first instruction carries the moment before it.
+        first, last = attempt.first_moment - 1, attempt.last_moment
+        if found.things:
+            return table.growing(attempt.id, first, last, after=found.things[-1].id)
+        if found.settled and last is not None:
+            return table.of(attempt.id, first, last)
+        return table.growing(attempt.id, first, last)
 
     def _changed(
         self, table: str, column: str, kind: type[Cell], attempt: Attempt, found: _List[Thing]
@@ -214,15 +275,3 @@ class Findings:
         )
         ends = (found.things[0].id, found.things[-1].id, attempt.id)
         return self._database.query(tuple[int, kind], sql, ends)  # type: ignore[valid-type]
-
-    def _node(self, row: _NodeRow) -> Node:
-        node = unpacked(self._database, self._node_decoder, row.body)
-        if node.erased != row.erased or node.rank != row.rank:
-            return msgspec.structs.replace(node, erased=row.erased, rank=row.rank)
-        return node
-
-    def _codes(self, attempt: Attempt) -> dict[int, tuple[str, ...]]:
-        """What the guards of the attempt's translation check, as far as they have been built."""
-        sql = "SELECT body FROM guard_codes WHERE translation = ?"
-        row = self._database.one(tuple[bytes], sql, (attempt.translation,))
-        return {} if row is None else unpacked(self._database, self._codes_decoder, row[0])

@@ -19,6 +19,7 @@ import contextlib
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -28,7 +29,6 @@ from stepper.recording.catalog import unpacked
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
 from stepper.recording.schema import MOST_TOGETHER
-from stepper.recording.schema import Moments as Body
 
 _READ_TOGETHER = 1024
 """Moments that are read at once, when more than one run is wanted."""
@@ -48,13 +48,46 @@ class Step(NamedTuple):
     delta: bytes | None
 
 
+class _Body(msgspec.Struct, frozen=True, array_like=True):
+    """A stored run whose deltas wait for somebody who wants them."""
+
+    frames: list[int]
+    ips: list[int]
+    deltas: msgspec.Raw
+
+
+class Deltas:
+    """What changed at the moments of a stored run, decoded when it is first asked for: whoever
+    counts, compares or passes over moments never does."""
+
+    def __init__(self, database: Database, first: int, count: int, stored: msgspec.Raw) -> None:
+        self._database = database
+        self._first = first
+        self._count = count
+        self._stored = stored
+
+    def between(self, first: int, last: int) -> list[bytes | None]:
+        """Those of some of its moments."""
+        return self._all[first - self._first : last - self._first + 1]
+
+    @cached_property
+    def _all(self) -> list[bytes | None]:
+        found = unpacked(self._database, _DELTAS, bytes(self._stored))
+        if len(found) != self._count:
+            raise _cut(self._database, self._first, self._count)
+        return found
+
+
+_DELTAS = msgspec.msgpack.Decoder(list[bytes | None])
+
+
 class Run(NamedTuple):
     """Consecutive moments: `first`, `first + 1`, …"""
 
     first: int
     frames: list[int]
     ips: list[int]
-    deltas: list[bytes | None]
+    deltas: Deltas
 
     def cut(self, first: int, last: int) -> Run:
         """The part from moment `first` to moment `last`, both included."""
@@ -63,14 +96,19 @@ class Run(NamedTuple):
         if start == 0 and end >= len(self.frames):
             return self
         part = slice(start, end)
-        return Run(self.first + start, self.frames[part], self.ips[part], self.deltas[part])
+        return Run(self.first + start, self.frames[part], self.ips[part], self.deltas)
 
     def steps(self) -> Iterator[Step]:
         """Its moments, in order."""
+        deltas = self.deltas.between(self.first, self.first + len(self.frames) - 1)
         for offset, (frame, ip, delta) in enumerate(
-            zip(self.frames, self.ips, self.deltas, strict=True)
+            zip(self.frames, self.ips, deltas, strict=True)
         ):
             yield Step(self.first + offset, frame, ip, delta)
+
+
+def _cut(database: Database, first: int, count: int) -> RecordingError:
+    return damaged(database.path, f"there are not {count} moments from {first} on")
 
 
 class Moments:
@@ -80,7 +118,7 @@ class Moments:
         self._database = database
         self._firsts: list[int] = []
         self._lasts: list[int] = []
-        self._decoder = msgspec.msgpack.Decoder(Body)
+        self._decoder = msgspec.msgpack.Decoder(_Body)
         self._kept: OrderedDict[int, Run] = OrderedDict()
         self._kept_moments = 0
         self.refresh()
@@ -201,9 +239,10 @@ class Moments:
 
     def _decoded(self, first: int, body: bytes, count: int) -> Run:
         found = unpacked(self._database, self._decoder, body)
-        if not len(found.frames) == len(found.ips) == len(found.deltas) == count:
-            raise damaged(self._database.path, f"there are not {count} moments from {first} on")
-        return Run(first, found.frames, found.ips, found.deltas)
+        if not len(found.frames) == len(found.ips) == count:
+            raise _cut(self._database, first, count)
+        deltas = Deltas(self._database, first, count, found.deltas)
+        return Run(first, found.frames, found.ips, deltas)
 
     def _keep(self, at: int, run: Run) -> None:
         self._kept[at] = run

@@ -112,6 +112,7 @@ class Recording:
     def nobody_writes(self) -> None:
         """Its program is gone without a word, so what seems to run was cut off."""
         self._catalog.nobody_writes("the program was killed")
+        self._findings.refresh()
 
     def close(self) -> None:
         """Let go of the file. Harmless when already closed.
@@ -304,6 +305,12 @@ class Recording:
     def nodes_made(self, attempt: int) -> list[Node]:
         """Every node that an attempt made, in the order in which it did, erased ones too."""
         return list(self._findings.all_nodes(self._catalog.attempt(attempt)))
+
+    def same_findings(self, attempt: int, other: Recording, its: int) -> bool:
+        """Whether it is sure, without a closer look, that an attempt found the same guards and the
+        same nodes as an attempt of another recording."""
+        mine = self._findings.stored(self._catalog.attempt(attempt))
+        return mine is not None and mine == other._findings.stored(other._catalog.attempt(its))
 
     def node(self, attempt: int, name: str) -> Node | None:
         """A node of an attempt by its name, erased or not; the newest of that name."""

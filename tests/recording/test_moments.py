@@ -172,14 +172,11 @@ def test_huge_moment_number_costs_nothing(tmp_path: Path) -> None:
     [
         Moments([1] * 9, [0] * 10, [None] * 10),
         Moments([1] * 10, [0] * 11, [None] * 10),
-        Moments([1] * 10, [0] * 10, [None] * 9),
-        Moments([1] * 10, [0] * 10, [None] * 60_000),
         Moments([], [], []),
         {"frames": [1]},
         [[1] * 10, [0] * 10],
         [["x"] * 10, [0] * 10, [None] * 10],
         [[1] * 10, [0.5] * 10, [None] * 10],
-        [[1] * 10, [0] * 10, ["text"] * 10],
     ],
 )
 def test_run_that_is_not_what_it_says_is_refused_where_it_is_read(
@@ -202,6 +199,27 @@ def test_run_that_is_not_what_it_says_is_refused_where_it_is_read(
     ):
         with pytest.raises(RecordingError, match="damaged"):
             reading()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Moments([1] * 10, [0] * 10, [None] * 9),
+        Moments([1] * 10, [0] * 10, [None] * 60_000),
+        [[1] * 10, [0] * 10, ["text"] * 10],
+    ],
+)
+def test_run_whose_changes_are_not_what_it_says_is_refused_where_states_are_asked_for(
+    tmp_path: Path, body: object
+) -> None:
+    recording = recorded(tmp_path / "r.stepper", (10, 20, 30))
+    recording = spoil(recording, "UPDATE moments SET body = ? WHERE first = 11", pack(body))
+    assert recording.state(10).moment.id == 10
+    assert recording.moment(11).id == 11
+    assert move(recording, 10, Motion.STEP, 1) == 11
+    for moment in (11, 25):
+        with pytest.raises(RecordingError, match="damaged"):
+            recording.state(moment)
 
 
 def test_runs_that_overlap_are_refused(tmp_path: Path) -> None:
