@@ -1,14 +1,16 @@
 """Puts code together: a part before the program's own instructions, which stay as they are.
 
-The `bytecode` package reads and writes codes; what it gets wrong about handlers is set right here.
-So are instructions that take two variables (`opcodes.PAIRS`): they cannot take those beyond the
-first 16, which a variable may be in the new code though it was not in the program's; the package
-takes one apart for some of these and names a wrong variable for others. So each is copied as two.
+The `bytecode` package reads and writes codes. What it would get wrong is done here: how deep the
+stack gets, and instructions that take two variables (`opcodes.PAIRS`). These cannot take variables
+beyond the first 16, which one may be in the new code though it was not in the program's; the
+package takes one apart for some of these and names a wrong variable for others. So each is copied
+as two.
 """
 
 from __future__ import annotations
 
 import dis
+from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
@@ -38,8 +40,7 @@ def assemble(
     made.extend(prologue)
     made.extend(body)
     line = original.co_firstlineno
-    needs_rest = again is not None or enter_at is not None
-    if needs_rest:
+    if again is not None or enter_at is not None:
         if again is not None:
             failed = Label()
             handler, recovery = again
@@ -67,8 +68,8 @@ def assemble(
             label, rank = enter_at
             rest.insert(places[rank], label)
         made.extend(rest)
-    code = made.to_code()
-    return repair_handlers(code, original) if needs_rest else code
+    room = max(_room_for(body), _HANDLER_ROOM + _room_for(again[1] if again is not None else ()))
+    return write_code(made, max(room, original.co_stacksize))
 
 
 def copy_facts(source: Bytecode, target: Bytecode) -> None:
@@ -132,32 +133,29 @@ def rank_of(code: CodeType, index: int) -> int:
     return sum(map(copied_as, instructions[resume + 1 : index]))
 
 
-def repair_handlers(code: CodeType, original: CodeType) -> CodeType:
-    """Give the copied handlers their depths.
+def write_code(made: Bytecode, room: int) -> CodeType:
+    """The code, whose stack has room for so many values; handlers keep the depths that they have.
 
-    The `bytecode` package computes some of them too high, and running that corrupts memory. The
-    program's code is the end of the new code, so each handler is found in the original by counting
-    from behind.
+    The package would compute both. But it looks for them along paths that nobody takes, too, where
+    it finds some handlers' depths too high, and running that corrupts memory, or gives up.
     """
-    new = [each for each in dis.get_instructions(code) if copied_as(each)]
-    old = [each for each in dis.get_instructions(original) for _ in range(copied_as(each))]
-    shift = len(new) - len(old)
-    index_of = {each.offset: index for index, each in enumerate(new)}
-    # A range can begin at an EXTENDED_ARG: take the instruction that follows.
-    ends = [each.offset for each in new]
-    table = opcodes.read_exception_table(original)
-    entries = []
-    for start, end, target, depth, lasti in opcodes.read_exception_table(code):
-        at = index_of.get(start)
-        if at is None:
-            at = next(i for i, offset in enumerate(ends) if offset > start)
-        if at - shift >= 0:
-            offset = old[at - shift].offset
-            covering = next((e for e in table if e[0] <= offset < e[1]), None)
-            if covering is not None:
-                depth, lasti = covering[3], covering[4]
-        entries.append((start, end, target, depth, lasti))
-    encoded = opcodes.encode_exception_table(entries)
-    return code.replace(
-        co_exceptiontable=encoded, co_stacksize=max(code.co_stacksize, original.co_stacksize + 2)
-    )
+    return made.to_code(stacksize=room, compute_exception_stack_depths=False)
+
+
+_HANDLER_ROOM = 4
+"""For an exception, the one before it, what it is compared with, and one to spare."""
+
+
+def _room_for(items: Iterable[Any]) -> int:
+    """How deep the stack gets in instructions that jump forwards only."""
+    depth = deepest = 0
+    depth_at: dict[Label, int] = {}
+    for item in items:
+        if isinstance(item, Label):
+            depth = depth_at.get(item, depth)
+        elif isinstance(item, Instr):
+            if isinstance(item.arg, Label):
+                depth_at[item.arg] = depth + item.stack_effect(jump=True)
+            depth += item.stack_effect(jump=False)
+            deepest = max(deepest, depth)
+    return deepest

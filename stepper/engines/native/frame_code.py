@@ -84,7 +84,7 @@ def finish(codegen: PyCodegen, enter_at: tuple[Label, int] | None) -> None:
                 write_saving(recovery)
                 graph_code, recovery.output = recovery.output, []
                 write_putting_back(recovery)
-            begin = TryBegin(again, push_lasti=False)
+            begin = TryBegin(again, push_lasti=False, stack_depth=0)
             graph_code += [begin, *own.output, TryEnd(begin)]
     whole = compiled is not None and not output.mutates_inputs
     body = [*graph_code, *codegen.output]

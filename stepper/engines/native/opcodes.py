@@ -181,27 +181,3 @@ def handler_of(code: CodeType, index: int) -> ExceptionTableEntry | None:
     """Where an exception of the instruction goes on; None: in the caller."""
     table = listing(code).exception_table
     return next((entry for entry in table if entry.start <= index < entry.end), None)
-
-
-def encode_exception_table(entries: list[tuple[int, int, int, int, bool]]) -> bytes:
-    """The opposite of reading `co_exceptiontable`: start, end and target in bytes, depth, lasti."""
-    out = bytearray()
-
-    def number(value: int, first: int = 0) -> None:
-        parts = [value & 63]
-        while value := value >> 6:
-            parts.append(value & 63 | 64)
-        parts[-1] |= first
-        out.extend(reversed(parts))
-
-    for start, end, target, depth, lasti in entries:
-        number(start // 2, 128)
-        number((end - start) // 2)
-        number(target // 2)
-        number(depth << 1 | lasti)
-    return bytes(out)
-
-
-def read_exception_table(code: CodeType) -> list[tuple[int, int, int, int, bool]]:
-    """A code's exception table: start, end and target in bytes, depth, lasti."""
-    return _exception_table(code.co_exceptiontable)

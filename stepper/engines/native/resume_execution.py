@@ -41,8 +41,8 @@ from stepper.engines.native.bytecode_transformation import (
     copied_as,
     copy_facts,
     rank_of,
-    repair_handlers,
     split,
+    write_code,
 )
 from stepper.engines.native.codegen import PyCodegen
 from stepper.engines.native.exc import SkipFrame, unimplemented
@@ -478,7 +478,7 @@ def resume_code(
             item.arg = FreeVar(cell)
     made.extend(rest)
     try:
-        result = repair_handlers(made.to_code(), code)
+        result = write_code(made, code.co_stacksize)
     except Exception as error:
         raise unimplemented(f"a resume function: {error}") from error
     # In the new code, what comes after RESUME begins with the values and the jump.

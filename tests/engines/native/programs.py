@@ -8,6 +8,8 @@ The tests say which are to be one graph.
 from __future__ import annotations
 
 import enum
+import functools
+import weakref
 
 import torch
 import torch.nn.functional as F
@@ -474,3 +476,49 @@ def member_being_made(x):
             self.weight = number + 1
 
     return x * Level.HIGH.weight, Level.LOW.name
+
+
+class Swallowing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.error = error
+        return kind is NameError
+
+
+GONE = weakref.proxy(Swallowing())
+
+
+@prog(T(2))
+def text_of_a_dead_proxy(x):
+    try:
+        return x + 1, str(GONE)
+    except ReferenceError as error:
+        return x + 2, str(error)
+
+
+KeyWrapper = type(functools.cmp_to_key(max))
+
+
+@prog(T(2))
+def class_that_cannot_be_made(x):
+    try:
+        return x + 1, KeyWrapper()
+    except TypeError as error:
+        return x + 2, str(error)
+
+
+@prog(T(2))
+def raised_in_two_blocks(x):
+    context = Swallowing()
+    with context:
+        raise NameError("one")
+    print(end="")
+    first, x = type(context.error), x + 1
+    context = Swallowing()
+    context.catch = True
+    with context:
+        raise NameError("two")
+    print(end="")
+    return x * 2, first, str(context.error)

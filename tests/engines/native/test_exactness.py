@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import sys
 import traceback
 import weakref
@@ -252,3 +253,18 @@ def test_a_traceback_has_one_entry_for_each_function() -> None:
         found.append([(each.name, each.lineno, each.line) for each in entries[-2:]])
         assert sum(each.filename == __file__ for each in entries) == 3
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_capture_reads_no_files_into_linecache(dynamic: bool | None) -> None:
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return x.view(-1) * x.shape[0] if x.shape[0] > 2 else x
+
+    captured = native.optimize(run_graph, dynamic=dynamic)(scaled)
+    linecache.clearcache()
+    for size in (3, 4, 5):
+        captured(torch.ones(size, 2))
+    assert [name for name in linecache.cache if not name.startswith("<")] == []
+    linecache.getline(__file__, 1)
+    captured(torch.ones(1, 1))
+    assert [name for name in linecache.cache if not name.startswith("<")] == [__file__]

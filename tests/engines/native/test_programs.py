@@ -20,7 +20,8 @@ BROKEN = {
     "break_body", "break_expr", "loop_break", "with_break", "raise", "opfail", "data",
     "nested_break", "class_made", "parent_method", "wrong_calls", "cell_on_the_stack",
     "many_variables", "parameter_in_a_cell", "set_in_one_branch", "super_without_arguments",
-    "class_without_order", "member_being_made",
+    "class_without_order", "member_being_made", "text_of_a_dead_proxy", "raised_in_two_blocks",
+    "class_that_cannot_be_made",
 }  # fmt: skip
 """In these the graph breaks."""
 

@@ -12,8 +12,9 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
+from bytecode import Bytecode, TryBegin
 
-from stepper.engines.native.opcodes import encode_exception_table, read_exception_table
+from stepper.engines.native.bytecode_transformation import write_code
 from tests.engines.native.sound_code import CHECKS_LOADS, promises_broken
 
 
@@ -103,8 +104,8 @@ def test_a_stack_without_room() -> None:
 
 
 def test_a_handler_that_expects_more_than_is_there() -> None:
-    code = with_a_handler.__code__
-    (first, *others) = read_exception_table(code)
-    start, end, target, depth, lasti = first
-    table = encode_exception_table([(start, end, target, depth + 1, lasti), *others])
-    assert "its handler expects depth 2, not 1" in found_in(code.replace(co_exceptiontable=table))
+    listed = Bytecode.from_code(with_a_handler.__code__, conserve_exception_block_stackdepth=True)
+    for each in listed:
+        if isinstance(each, TryBegin) and each.stack_depth == 1:
+            each.stack_depth = 2
+    assert "its handler expects depth 2, not 1" in found_in(write_code(listed, room=9))

@@ -490,9 +490,10 @@ def _str(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker |
     if isinstance(args[0], ExceptionVariable):
         return args[0].text(tx)
     value = getattr(args[0], "value", None)
-    if not isinstance(value, type) or type(value).__repr__ is not type.__repr__:
+    kind: Any = type(value)  # `isinstance` would ask the value for its class
+    if not issubclass(kind, type) or kind.__repr__ is not type.__repr__:
         return None
-    if type(value).__str__ is not object.__str__ or args[0].source is None:
+    if kind.__str__ is not object.__str__ or args[0].source is None:
         return None
     return ConstantVariable(str(value), **VariableTracker.propagate(args))
 

@@ -243,7 +243,7 @@ _C.set_skip(make_instance.__code__, "recursive")
 def is_exception_class(tracker: VariableTracker) -> bool:
     """Whether a tracker stands for a class of exceptions."""
     value = getattr(tracker, "value", None)
-    return isinstance(value, type) and issubclass(value, BaseException)
+    return issubclass(type(value), type) and issubclass(value, BaseException)  # type: ignore[arg-type]
 
 
 def raised(value: ExceptionVariable, *, again: bool = False) -> ObservedException:

@@ -95,9 +95,11 @@ def make_new(
     if not by_object and type(begin) is not types.FunctionType:
         raise cls.refuse("an instance")
     options: dict[str, Any] = VariableTracker.propagate(cls)
-    made = NewObjectVariable(
-        object.__new__(kind), cls, mutation_type=AttributeMutationNew(), **options
-    )
+    try:
+        empty = object.__new__(kind)
+    except TypeError:  # a class in C, which may not be made like that
+        raise cls.refuse("an instance") from None
+    made = NewObjectVariable(empty, cls, mutation_type=AttributeMutationNew(), **options)
     if not by_object:
         _call_init(tx, made, args, kwargs)
     return made
