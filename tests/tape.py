@@ -313,9 +313,8 @@ class Tape:
         assert self.attempt is not None
         guard = Guard(self._next("guard"), self.attempt.id, self.moment, kind, source, "local")
         guard = msgspec.structs.replace(guard, **facts)
-        self.writer.guard(
-            guard.id, guard.attempt, guard.moment, kind, source, guard.scope, guard.user_line
-        )
+        row = (guard.id, guard.attempt, guard.moment, kind, source, guard.scope, guard.user_line)
+        self.writer.guards([(*row, None)])
         if guard.code:
             self.guard_codes({guard.id: guard.code})
         if guard.withdrawn is not None:

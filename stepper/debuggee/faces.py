@@ -3,7 +3,7 @@ what a tracker is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Literal, Protocol
 
 from stepper._C import Facts, Steps
@@ -51,16 +51,7 @@ class Sink(Protocol):
         call_moment: int | None,
     ) -> None: ...
     def frame_end(self, frame: int, last_moment: int) -> None: ...
-    def guard(
-        self,
-        id: int,
-        attempt: int,
-        moment: int,
-        kind: str,
-        source: str,
-        scope: str,
-        user_line: str,
-    ) -> None: ...
+    def guards(self, rows: Iterable[tuple[int, int, int, str, str, str, str, None]]) -> None: ...
     def guard_codes(self, translation: int, codes: dict[int, tuple[str, ...]]) -> None: ...
     def guard_withdrawn(self, id: int, moment: int) -> None: ...
     def node(self, n: trace.Node) -> None: ...

@@ -21,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -332,14 +332,39 @@ class Recorder:
         the end."""
         number = next(self._guard_ids)
         attempt.translation.guards[number] = guard
-        self._writer.guard(number, attempt.id, moment, kind, source, scope, line)
-        text = f"{kind} {source}" if source else kind
+        row = (number, attempt.id, moment, kind, source, scope, line, None)
+        self._writer.guards((row,))
+        text = _guard_text(kind, source)
         if EventKind.GUARD in self.judge.wanted:
             subject = Subject(kind=kind, source=source)
             self._occurred(EventKind.GUARD, text, number, subject, moment=moment)
         else:
             self._event_late(moment, EventKind.GUARD, text, number, frame)
         return number
+
+    def guards(
+        self,
+        attempt: LiveAttempt,
+        marks: Iterable[tuple[Any, MomentId, int, Code | None, int]],
+        words: Iterable[tuple[str, str, str]],
+    ) -> None:
+        """Guards that were marked as they came (`Steps.take_guards`), when nobody stops at one;
+        `words`: the kind, source and scope of each. Column by column, since there are thousands."""
+        guards, moments, frames, codes, ips = zip(*marks, strict=True)
+        kinds, sources, scopes = zip(*words, strict=True)
+        known = self._user_lines
+        lines = [
+            "" if code is None else known.get((code.id, ip)) or self.user_line(code, ip)
+            for code, ip in zip(codes, ips, strict=True)
+        ]
+        numbers = list(itertools.islice(self._guard_ids, len(guards)))
+        attempt.translation.guards.update(zip(numbers, guards, strict=True))
+        count = len(numbers)
+        columns = ([attempt.id] * count, moments, kinds, sources, scopes, lines, [None] * count)
+        self._writer.guards(zip(numbers, *columns, strict=True))
+        texts = map(_guard_text, kinds, sources)
+        for moment, text, number, frame in zip(moments, texts, numbers, frames, strict=True):
+            self._event_late(moment, EventKind.GUARD, text, number, frame or None)
 
     def guard_now(
         self, attempt: LiveAttempt, guard: Any, kind: str, source: str, scope: str
@@ -610,3 +635,7 @@ def _code_of(guard: Any) -> list[str] | None:
 
 def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0] if "\n" in text else text
+
+
+def _guard_text(kind: str, source: str) -> str:
+    return f"{kind} {source}" if source else kind

@@ -170,6 +170,8 @@ class Database:
             # Where write-ahead logging is impossible (some network file systems) it stays in
             # rollback mode: slower, and readers sometimes wait, but correct.
             database._pragmas("journal_mode=WAL", f"wal_autocheckpoint={_CHECKPOINT_PAGES}")
+            # The first commit waits for the disk. Here nobody is being watched yet.
+            database.write([("UPDATE session SET ended = ended", [()])])
         except RecordingError:
             database.close()
             raise

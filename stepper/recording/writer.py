@@ -13,6 +13,7 @@ write lock it keeps its rows and tries again with the next batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 from stepper._C import EventRun
 from stepper.model.program import Code
@@ -60,6 +61,8 @@ _STATEMENTS = (
     _NODE_ERASED,
 )  # fmt: skip
 
+
+GuardRow = tuple[int, int, int, str, str, str, str, None]
 
 Source = Callable[[], tuple[int, int, bytes] | None]
 """Gives a run of what waits elsewhere: the first's number, how many there are, and their body."""
@@ -162,20 +165,10 @@ class Writer:
         else:
             self._waiting[_FRAME_END] += (last_moment, frame)
 
-    def guard(
-        self,
-        id: int,
-        attempt: int,
-        moment: int,
-        kind: str,
-        source: str,
-        scope: str,
-        user_line: str,
-    ) -> None:
-        """A guard, when it is installed: the fields of `stepper.model.trace.Guard`."""
-        self._waiting[_GUARD] += (
-            id, attempt, moment, kind, source, scope, user_line, None
-        )  # fmt: skip
+    def guards(self, rows: Iterable[GuardRow]) -> None:
+        """Guards, when they are installed: of each the fields of `stepper.model.trace.Guard` up to
+        `user_line`, and None."""
+        self._waiting[_GUARD] += chain.from_iterable(rows)
 
     def guard_codes(self, translation: int, codes: dict[int, tuple[str, ...]]) -> None:
         """What a translation's guards check, by number, when they have been built."""

@@ -17,6 +17,7 @@ from typing import Any
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo.versions import guards_in, source_name
+from stepper.model.trace import EventKind
 
 
 def tell_guards(recorder: Recorder) -> None:
@@ -26,6 +27,9 @@ def tell_guards(recorder: Recorder) -> None:
     try:
         marked = steps.take_guards()
         if not marked:
+            return
+        if EventKind.GUARD not in recorder.judge.wanted:
+            recorder.guards(attempt, marked, [_in_words(mark[0]) for mark in marked])
             return
         told = attempt.translation.guards
         count = len(told)
@@ -68,15 +72,12 @@ def look_at_guards(recorder: Recorder, attempt: LiveAttempt, output: Any) -> Non
 
 def _in_words(guard: Any) -> tuple[str, str, str]:
     """A guard's kind, source and scope."""
+    origin = guard.originating_source
     kind = guard.inner_create_fn().__name__
-    return kind, source_name(guard.originating_source), _scope_of(guard)
-
-
-def _scope_of(guard: Any) -> str:
     try:
-        return _lower(guard.source)
-    except NotImplementedError:
-        return ""
+        return kind, source_name(origin), _lower(guard.source)
+    except NotImplementedError:  # a source of no scope
+        return kind, source_name(origin), ""
 
 
 @functools.cache
