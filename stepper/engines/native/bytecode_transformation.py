@@ -37,6 +37,7 @@ def assemble(
     prologue, rest, places = split(listed)
     made = Bytecode()
     copy_facts(listed, made)
+    name_variables(made, listed.argnames, original.co_varnames)
     made.extend(prologue)
     made.extend(body)
     line = original.co_firstlineno
@@ -82,6 +83,13 @@ def copy_facts(source: Bytecode, target: Bytecode) -> None:
             setattr(target, name, getattr(source, name))
     target.freevars = list(source.freevars)
     target.cellvars = list(source.cellvars)
+
+
+def name_variables(made: Bytecode, arguments: list[str], names: Iterable[str]) -> None:
+    """Number a code's variables: its arguments, the program's own in the program's order, and then
+    others. In that order the program sees them, as in the suggestions of a `NameError`."""
+    # The package numbers these first, also those that are no arguments.
+    made.argnames = list(dict.fromkeys([*arguments, *names]))
 
 
 def split(listed: Bytecode) -> tuple[list[Any], list[Any], dict[int, int]]:

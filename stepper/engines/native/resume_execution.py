@@ -40,6 +40,7 @@ from stepper.engines.native.bytecode_analysis import live_locals
 from stepper.engines.native.bytecode_transformation import (
     copied_as,
     copy_facts,
+    name_variables,
     rank_of,
     split,
     write_code,
@@ -47,17 +48,10 @@ from stepper.engines.native.bytecode_transformation import (
 from stepper.engines.native.codegen import PyCodegen
 from stepper.engines.native.exc import SkipFrame, unimplemented
 from stepper.engines.native.frame_code import finish
+from stepper.engines.native.frame_state import needed_locals, restore
 from stepper.engines.native.opcodes import Instruction
-from stepper.engines.native.pending_changes import (
-    changed_values,
-    prepare,
-    write_changes,
-    write_own_cells,
-)
 from stepper.engines.native.per_code import PerCode
-from stepper.engines.native.source import LocalSource
 from stepper.engines.native.variables.base import NullVariable
-from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.functions import CellVariable
 
 if TYPE_CHECKING:
@@ -140,9 +134,10 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
     if not resumes and nothing:
         raise SkipFrame("nothing can be captured before a break that ends the capture")
     tx.output.resumes = resumes
-    names = _needed_locals(codegen, live_locals(tx.f_code, inst.index))
+    called = not info_of(tx.f_code).function
+    names = needed_locals(codegen, live_locals(tx.f_code, inst.index), called)
     base = _base(tx, inst) if resumes else 0
-    _restore(codegen, names, base)
+    restore(codegen, names, base)
     if not resumes:
         label = Label()
         codegen.emit("JUMP_FORWARD", label)
@@ -203,33 +198,6 @@ def _is_in_loop(code: CodeType, index: int) -> bool:
     return any(each.target is not None and each.target <= index for each in jumps)
 
 
-def _needed_locals(codegen: PyCodegen, live: set[str]) -> list[str]:
-    """The variables to go on with: those that are read later, those that keep something alive of
-    which the program, or somebody else, might know, and constants, which a traceback may show.
-    (What the program's function was called with its caller keeps alive.)"""
-    tx = codegen.tx
-    called = not info_of(tx.f_code).function
-    variables = tx.symbolic_locals
-    if "__class__" in tx.f_code.co_freevars:
-        live = live.union(tx.f_code.co_varnames[:1])  # `super()` reads it
-    plain = [
-        name
-        for name in tx.f_code.co_varnames
-        if name in variables and name not in tx.f_code.co_cellvars
-    ]
-    known = codegen.uses(
-        [*tx.stack, *changed_values(codegen), *(variables[name] for name in plain if name in live)]
-    )
-
-    def keeps(name: str) -> bool:
-        value = variables[name]
-        held = value.source is not None and not (called and value.source == LocalSource(name))
-        written = isinstance(value, ConstantVariable) and not value.guards
-        return held or written or value.identity in known
-
-    return [name for name in plain if name in live or keeps(name)]
-
-
 def _base(tx: InstructionTranslator, inst: Instruction) -> int:
     """How much of the stack lies below what the instruction takes, as far as a NULL does."""
     depth = len(tx.stack)
@@ -244,64 +212,6 @@ def _base(tx: InstructionTranslator, inst: Instruction) -> int:
             return depth - 1
     nulls = [i for i, value in enumerate(tx.stack) if isinstance(value, NullVariable)]
     return nulls[-1] + 1 if nulls else 0
-
-
-def _restore(codegen: PyCodegen, names: list[str], base: int) -> None:
-    """Do what is pending; give the variables their values, and the stack what lies above `base`.
-
-    What lies below goes into `___stack0`, …
-    """
-    tx = codegen.tx
-    stack = list(enumerate(tx.stack))
-    changed = [
-        name
-        for name in names
-        if tx.symbolic_locals[name].source != LocalSource(name)
-        or tx.symbolic_locals[name].mutation_type in tx.output.side_effects.newest
-    ]
-    values = [value for _, value in stack] + [tx.symbolic_locals[name] for name in names]
-    cells = [
-        cell
-        for name in tx.f_code.co_cellvars
-        if isinstance(cell := tx.symbolic_locals.get(name), CellVariable)
-    ]
-    prepare(codegen, [*values, *cells])
-    places: list[str] = []
-    for index, value in stack:
-        if not isinstance(value, NullVariable):
-            codegen(value)
-            places.append(f"___stack{index}")
-    for name in changed:
-        codegen(tx.symbolic_locals[name])
-        places.append(name)
-    write_changes(codegen)
-    write_own_cells(codegen, tx.f_code.co_cellvars)
-    codegen.fill_cells()
-    for name in reversed(places):
-        codegen.store(name)
-    for name in tx.f_code.co_varnames[: _argument_count(tx.f_code)]:
-        now = tx.symbolic_locals.get(name)
-        unchanged = now is not None and now.source == LocalSource(name)
-        if not unchanged and name not in (*names, *places, *tx.f_code.co_cellvars):
-            codegen.emit("DELETE_FAST", name)
-    codegen.drop_temporaries()
-    for index, value in stack[base:]:
-        if isinstance(value, NullVariable):
-            codegen.push_null()
-        else:
-            codegen.emit("LOAD_FAST", f"___stack{index}")
-            codegen.emit("DELETE_FAST", f"___stack{index}")
-
-
-def _argument_count(code: CodeType) -> int:
-    import inspect
-
-    return (
-        code.co_argcount
-        + code.co_kwonlyargcount
-        + bool(code.co_flags & inspect.CO_VARARGS)
-        + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    )
 
 
 def _program_instr(code: CodeType, index: int) -> Instr:
@@ -454,8 +364,9 @@ def resume_code(
     copy_facts(listed, made)
     made.qualname = f"__resume_at_{offset}_{next(_numbers)}"
     stack = [f"___stack{place}" for place, value in enumerate(kinds) if value]
-    made.argnames = [*stack, *names]
-    made.argcount = len(made.argnames)
+    made.argcount = len(stack) + len(names)
+    others = [name for name in code.co_varnames if name not in code.co_cellvars]
+    name_variables(made, [*stack, *names], others)
     made.posonlyargcount = made.kwonlyargcount = 0
     made.flags = listed.flags & ~0x0C  # no * and ** parameters
     made.cellvars = []

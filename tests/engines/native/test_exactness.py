@@ -268,3 +268,50 @@ def test_a_capture_reads_no_files_into_linecache(dynamic: bool | None) -> None:
     linecache.getline(__file__, 1)
     captured(torch.ones(1, 1))
     assert [name for name in linecache.cache if not name.startswith("<")] == [__file__]
+
+
+def misspelt(given: int, other: int) -> Any:
+    blach = None  # noqa: F841
+    bluc = None  # noqa: F841
+    return bluch  # type: ignore[name-defined]  # noqa: F821
+
+
+def shows_variables(x: torch.Tensor, given: int, other: int) -> Any:
+    a = 1  # noqa: F841
+    b = 2  # noqa: F841
+    return x + 1, variables_of_caller()
+
+
+def variables_of_caller() -> list[str]:
+    frame = sys._getframe(1)
+    while frame.f_code.co_name != "shows_variables":
+        assert frame.f_back is not None
+        frame = frame.f_back
+    return sorted(
+        f"{name} = {value}" for name, value in frame.f_locals.items() if type(value) is int
+    )
+
+
+def test_a_frame_has_its_arguments_and_constants_after_a_break() -> None:
+    expected = ["a = 1", "b = 2", "given = 7", "other = 8"]
+    assert shows_variables(torch.ones(2), 7, 8)[1] == expected
+    captured = native.optimize(run_graph)(shows_variables)
+    for _ in range(2):
+        assert captured(torch.ones(2), 7, 8)[1] == expected
+    assert native.explain(shows_variables)(torch.ones(2), 7, 8).breaks
+
+
+def test_variables_have_the_programs_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native.config, "capture_everything", True)
+    names: list[tuple[str, ...]] = []
+    remove = native.register_bytecode_hook(lambda old, new: names.append(new.co_varnames))
+    captured = native.optimize(run_graph)(misspelt)
+    with pytest.raises(NameError):
+        captured(1, 2)
+    remove()
+    assert [each for each in names[0] if not each.startswith("___")] == [
+        "given",
+        "other",
+        "blach",
+        "bluc",
+    ]
