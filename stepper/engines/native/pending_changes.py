@@ -23,6 +23,7 @@ from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.engines.native.variables.lists import ListVariable
 from stepper.engines.native.variables.namespace import NamespaceVariable
+from stepper.engines.native.variables.object_sets import ObjectSetVariable
 from stepper.engines.native.variables.sets import SetVariable
 from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable
 
@@ -85,7 +86,7 @@ def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[A
     if isinstance(newest, ListVariable):
         newest.reconstruct(codegen)
         name = "[:]"
-    elif isinstance(newest, SetVariable):
+    elif isinstance(newest, SetVariable | ObjectSetVariable):
         codegen(owner)
         name = "steps"
     elif isinstance(newest, ConstDictVariable):
@@ -123,9 +124,8 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
             codegen.load_const(owner.namespace)
             codegen.load_const(name)
             codegen.emit("STORE_SUBSCR")
-    elif isinstance(owner, SetVariable):
-        newest = codegen.newest(owner)
-        assert isinstance(newest, SetVariable)
+    elif isinstance(owner, SetVariable | ObjectSetVariable):
+        newest: Any = codegen.newest(owner)
         newest.write_steps(codegen, newest.steps)
         codegen.pop_top()
     elif isinstance(owner, ListVariable):

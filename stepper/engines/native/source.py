@@ -11,10 +11,11 @@ names like `__import_torch_dot_nn_dot_functional`, as in Dynamo.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stepper._C import instance_dict
+from stepper._C import instance_dict, set_skip
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
@@ -217,6 +218,33 @@ class GetItemSource(ChainedSource):
         codegen(self.base)
         codegen.load_const(self.index)
         codegen.subscript()
+
+
+@dataclass(frozen=True)
+class MemberSource(ChainedSource):
+    """The element of a set that is equal to a constant."""
+
+    element: Any
+
+    def name(self) -> str:
+        return f"___member({self.base.name()}, {self.element!r})"
+
+    def scope(self) -> dict[str, Any]:
+        return {**self.base.scope(), "___member": member_of}
+
+    def reconstruct(self, codegen: PyCodegen) -> None:
+        codegen.load_callable(member_of)
+        codegen(self.base)
+        codegen.load_const(self.element)
+        codegen.call(2)
+
+
+def member_of(elements: Iterable[Any], value: Any) -> Any:
+    """The element that is equal to a value, which one is."""
+    return next(each for each in elements if each == value)
+
+
+set_skip(member_of.__code__, "recursive")
 
 
 @dataclass(frozen=True)

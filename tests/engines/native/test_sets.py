@@ -1,4 +1,4 @@
-"""Sets and frozensets, their order included."""
+"""Sets and frozensets, their order included; sets of objects, without one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from tests.engines.native.harness import check
+from stepper import native
+from tests.engines.native.harness import check, run_graph
 
 pytestmark = pytest.mark.evaluator_out
 
@@ -48,6 +49,18 @@ def gone_through(x: Any, given: set[int]) -> Any:
     return -x, given | {5}, {5} - given
 
 
+def gone_through_pairs(x: Any, given: set[tuple[int, int]]) -> Any:
+    return x + 1, list(given)
+
+
+def test_a_tuple_in_a_set_stays_the_same_object() -> None:
+    captured = native.optimize(run_graph, nopython=True)(gone_through_pairs)
+    for _ in range(2):
+        pairs = [(number, number + 1) for number in range(3)]
+        found = captured(torch.ones(2), set(pairs))[1]
+        assert sorted(map(id, found)) == sorted(map(id, pairs))
+
+
 @pytest.mark.parametrize("function", [made, combined, raises])
 def test_a_new_set_is_captured(function: Any) -> None:
     explanation = check(function, torch.ones(3))
@@ -62,11 +75,145 @@ def test_a_set_that_existed_is_captured(function: Any, given: set[int]) -> None:
 
 
 def test_a_frozenset_stays_the_same_object() -> None:
-    from stepper import native
-    from tests.engines.native.harness import run_graph
-
     def ask(x: Any, given: frozenset[int]) -> Any:
         return x + len(given), given
 
     given = frozenset({3, 4})
     assert native.optimize(run_graph)(ask)(torch.ones(2), given)[1] is given
+
+
+class Plain:
+    """Hashed by its identity."""
+
+
+class Equal:
+    """Equal to all of its class."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Equal)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+def seen_once(x: Any, params: list[Any]) -> Any:
+    seen = set()
+    for each in params:
+        if each in seen:
+            continue
+        seen.add(each)
+        x = x + each.sum()
+    return x, len(seen), bool(seen), seen
+
+
+def asks(x: Any, given: set[Any], one: Any, other: Any) -> Any:
+    found = (one in given, other in given, one in {other}, len({one, other}), len(given))
+    return x + len(given), found
+
+
+def changes(x: Any, given: set[Any], one: Any, other: Any) -> Any:
+    x = x + (one in given)
+    given.add(one)
+    given.discard(other)
+    if one in given:
+        x = x * 2
+    given.update([other])
+    given.remove(one)
+    return x + len(given), one in given, other in given, given
+
+
+def same_elements(a: set[Any], b: set[Any]) -> bool:
+    return type(a) is type(b) and set(map(id, a)) == set(map(id, b))
+
+
+def objects() -> dict[str, Any]:
+    return {
+        "tensor": lambda: torch.ones(2),
+        "module": lambda: torch.nn.ReLU(),
+        "object": Plain,
+        "function": lambda: lambda: 1,
+    }
+
+
+def test_objects_that_come_twice_are_seen_once() -> None:
+    captured = native.optimize(run_graph, nopython=True)(seen_once)
+    a, b, c = (torch.full((2,), float(n)) for n in range(3))
+    for params in ([a, b, a], [b, c, b], [a, b, c], [a, a, a], [c, c, c]):
+        expected, got = seen_once(torch.ones(2), params), captured(torch.ones(2), params)
+        assert torch.equal(expected[0], got[0])
+        assert expected[1:3] == got[1:3]
+        assert same_elements(expected[3], got[3])
+
+
+@pytest.mark.parametrize("kind", objects())
+@pytest.mark.parametrize("holds", [(), (0,), (1,), (0, 1), (2,), (0, 1, 2)])
+def test_a_set_of_objects_is_asked(kind: str, holds: tuple[int, ...]) -> None:
+    captured = native.optimize(run_graph, nopython=True)(asks)
+    made = [objects()[kind]() for _ in range(3)]
+    x = torch.ones(2)
+    for some in (holds, (0,), (), (1, 2), holds):
+        given = {made[index] for index in some}
+        for one, other in ((made[0], made[1]), (made[1], made[0])):
+            expected, got = asks(x, given, one, other), captured(x, given, one, other)
+            assert torch.equal(expected[0], got[0])
+            assert expected[1] == got[1]
+
+
+@pytest.mark.parametrize("kind", objects())
+@pytest.mark.parametrize("holds", [(), (0,), (1,), (0, 1), (2,)])
+def test_a_set_of_objects_is_changed(kind: str, holds: tuple[int, ...]) -> None:
+    captured = native.optimize(run_graph, nopython=True)(changes)
+    made = [objects()[kind]() for _ in range(3)]
+    x = torch.ones(2)
+    for some in (holds, (0, 1), (2,), holds):
+        sets = [{made[index] for index in some} for _ in range(2)]
+        expected = changes(x, sets[0], made[0], made[1])
+        got = captured(x, sets[1], made[0], made[1])
+        assert torch.equal(expected[0], got[0])
+        assert expected[1:3] == got[1:3]
+        assert got[3] is sets[1]
+        assert same_elements(sets[0], sets[1])
+
+
+def goes_through(x: Any, given: set[Any]) -> Any:
+    for each in given:
+        x = x + each
+    return x, list(given)
+
+
+def made_by_operators(x: Any) -> Any:
+    y = x + 1
+    return len({x, y}), y in {x}
+
+
+def equal_elements(x: Any, one: Any, other: Any) -> Any:
+    return x + len({one, other}), one in {other}
+
+
+def removes_what_is_not_there(x: Any, given: set[Any]) -> Any:
+    try:
+        given.remove(x)
+    except KeyError as error:
+        return x + 1, error.args[0] is x
+    return x - 1, given
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (goes_through, lambda: ({torch.ones(2), torch.zeros(2)},)),
+        (made_by_operators, tuple),
+        (equal_elements, lambda: (Equal(), Equal())),
+        (removes_what_is_not_there, lambda: (set(),)),
+        (removes_what_is_not_there, lambda: ({torch.ones(2)},)),
+    ],
+)
+def test_what_nobody_knows_of_a_set_breaks_the_graph(function: Any, arguments: Any) -> None:
+    given = arguments()
+    x = torch.ones(2)
+    expected = function(x, *given)
+    got = native.optimize(run_graph)(function)(x, *given)
+    assert str(expected) == str(got)
+    native.reset()
+    explanation = native.explain(function)(x, *given)
+    assert explanation.breaks or explanation.skips

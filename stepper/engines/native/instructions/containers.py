@@ -18,7 +18,7 @@ from stepper.engines.native.variables.lists import (
     ListVariable,
     TupleVariable,
 )
-from stepper.engines.native.variables.sets import SetVariable
+from stepper.engines.native.variables.sets import made_of
 
 
 class ContainerInstructions(TranslatorState):
@@ -46,9 +46,7 @@ class ContainerInstructions(TranslatorState):
         self.push(ConstDictVariable.new(items, VariableTracker.propagate(values)["guards"]))
 
     def BUILD_SET(self, inst: Instruction) -> None:
-        items = self.popn(inst.argval)
-        steps = [("add", key_of(item)) for item in items]
-        self.push(SetVariable.new(steps, VariableTracker.propagate(items)["guards"]))
+        self.push(made_of(self, "add", self.popn(inst.argval)))  # type: ignore[arg-type]
 
     def SET_ADD(self, inst: Instruction) -> None:
         value = self.pop()

@@ -55,6 +55,10 @@ from stepper.engines.native.variables.named_tuple import (
     is_named_tuple,
 )
 from stepper.engines.native.variables.nn_module import NNModuleVariable
+from stepper.engines.native.variables.object_sets import (
+    ObjectSetVariable,
+    is_hashed_by_identity,
+)
 from stepper.engines.native.variables.partial import (
     FunctoolsPartialClassVariable,
     FunctoolsPartialVariable,
@@ -128,6 +132,12 @@ class VariableBuilder:
                 value, (), frozenset(value), source=self.source, guards=guards,
                 mutation_type=mutation,
             )  # fmt: skip
+        if kind in (set, frozenset) and all(is_hashed_by_identity(type(each)) for each in value):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            mutation = ValueMutationExisting() if kind is set else None
+            return ObjectSetVariable(
+                value, source=self.source, guards=guards, mutation_type=mutation
+            )
         if kind is torch.Size:
             guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             items = [ConstantVariable(item, guards=guards) for item in value]

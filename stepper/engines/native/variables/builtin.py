@@ -383,6 +383,8 @@ def _dict(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker 
 def _set(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
     if args and isinstance(args[0], sets.SetVariable | dicts.ConstDictVariable | TensorVariable):
         return None  # these size the table in another way
+    if args and isinstance(args[0], lists.BaseListVariable):
+        return sets.made_of(tx, "update", args[0].unpack(tx))
     steps = [("update", sets.constants_of(tx, args[0]))] if args else []
     return sets.SetVariable.new(steps, VariableTracker.propagate(args)["guards"])
 

@@ -14,6 +14,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stepper.engines.native.source import MemberSource
 from stepper.engines.native.variables.base import (
     Guards,
     ValueMutationExisting,
@@ -23,7 +24,8 @@ from stepper.engines.native.variables.base import (
 from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
 from stepper.engines.native.variables.dicts import key_of
 from stepper.engines.native.variables.exceptions import observed
-from stepper.engines.native.variables.lists import bound_method
+from stepper.engines.native.variables.lists import BaseListVariable, TupleVariable, bound_method
+from stepper.engines.native.variables.object_sets import ObjectSetVariable, are_elements
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
@@ -84,7 +86,14 @@ class SetVariable(VariableTracker):
         return ConstantVariable(len(self.elements), guards=self.guards)
 
     def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
+        if self.may_hold_objects and are_elements([item]):
+            return False
         return key_of(item) in self.elements
+
+    @property
+    def may_hold_objects(self) -> bool:
+        """Whether nothing was ever in it, as far as one can tell."""
+        return not self.elements and not self.steps and not isinstance(self.begun, tuple)
 
     def made_anew(self) -> set[Any]:
         """A set of which everything is as it is of the program's own."""
@@ -96,9 +105,16 @@ class SetVariable(VariableTracker):
         return follow(operation(left.made_anew(), right.made_anew()), self.steps)
 
     def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
-        as_it_was = isinstance(self.begun, set | frozenset) and not self.steps
-        elements = self.begun if as_it_was else self.made_anew()
-        return [wrap_constant(element, self.guards) for element in elements]
+        if isinstance(self.begun, set | frozenset) and not self.steps:
+            return [self._element(element) for element in self.begun]
+        return [wrap_constant(element, self.guards) for element in self.made_anew()]
+
+    def _element(self, element: Any) -> VariableTracker:
+        """An element of a set that existed: the object itself, where one could tell."""
+        if type(element) is not tuple or self.source is None:
+            return wrap_constant(element, self.guards)
+        items = [wrap_constant(item, self.guards) for item in element]
+        return TupleVariable(items, source=MemberSource(self.source, element), guards=self.guards)
 
     def become(
         self, tx: InstructionTranslatorBase, step: Step, *because: VariableTracker
@@ -139,6 +155,11 @@ class SetVariable(VariableTracker):
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
+        if self.may_hold_objects and self.mutation_type is not None and len(args) == 1:
+            listed = name == "update" and isinstance(args[0], BaseListVariable)
+            items = args[0].unpack(tx) if listed else args if name == "add" else []
+            if items and are_elements(items):
+                return self.of_objects().call_method(tx, name, args, kwargs)
         match name, args:
             case "add" | "discard" | "remove", [item]:
                 if name == "remove" and key_of(item) not in self.elements:
@@ -154,6 +175,12 @@ class SetVariable(VariableTracker):
             case _, [SetVariable() as other] if name in _OPERATORS:
                 return self.combine(_OPERATORS[name], other)
         raise self.refuse(f"method {name}")
+
+    def of_objects(self) -> ObjectSetVariable:
+        """This set, while it is empty, as one of objects."""
+        return ObjectSetVariable(
+            self.begun, source=self.source, mutation_type=self.mutation_type, guards=self.guards
+        )
 
     def parts(self) -> Sequence[VariableTracker]:
         return self.begun[1:] if isinstance(self.begun, tuple) else ()
@@ -184,6 +211,22 @@ class SetVariable(VariableTracker):
             codegen.load_const(argument)
             codegen.call_method(1)
             codegen.pop_top()
+
+
+def made_of(
+    tx: InstructionTranslatorBase, method: str, items: Sequence[VariableTracker]
+) -> VariableTracker:
+    """A new set, of constants or of objects: each item is put in by itself (`add`), or all at once
+    (`update`)."""
+    guards = VariableTracker.propagate(items)["guards"]
+    if items and are_elements(items):
+        together = method == "update"
+        steps = [(method, items)] if together else [(method, [item]) for item in items]
+        return ObjectSetVariable.new(tx, steps, guards)
+    keys = tuple(map(key_of, items))
+    return SetVariable.new(
+        [(method, keys)] if method == "update" else [(method, k) for k in keys], guards
+    )
 
 
 def follow(made: set[Any], steps: Iterable[Step]) -> set[Any]:
