@@ -37,7 +37,6 @@ from stepper.engines.native.observer import OBSERVERS, TranslationObserver
 from stepper.engines.native.opcodes import Instruction
 from stepper.engines.native.output_graph import OutputGraph
 from stepper.engines.native.per_code import PerCode
-from stepper.engines.native.source_lines import lines_as_found
 from stepper.engines.native.symbolic_convert import InstructionTranslator
 from stepper.engines.native.symbolic_shapes import forget
 from stepper.engines.native.variables.torch import graph_break
@@ -148,8 +147,7 @@ def convert_frame(
         return None
     translation = Translation(code, function, f_locals, backend, nopython, dynamic)
     try:
-        with lines_as_found():
-            return translation.run()
+        return translation.run()
     except SkipFrame as error:
         translation.skipped(error.msg)
         if nopython:

@@ -27,6 +27,7 @@ from stepper.engines.native.guards import GlobalState, Guard
 from stepper.engines.native.random_draws import NotingFakeTensorMode
 from stepper.engines.native.side_effects import SideEffects
 from stepper.engines.native.source import GuardSource, Source
+from stepper.engines.native.source_lines import lines_as_found
 from stepper.engines.native.symbolic_shapes import SymbolicShapes
 from stepper.engines.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.engines.native.variables.constant import wrap_constant
@@ -165,6 +166,7 @@ class OutputGraph:
 
     # --- the graph
 
+    @lines_as_found()
     def placeholder(self, source: Source, value: torch.Tensor) -> torch.fx.Proxy:
         """An input of the graph."""
         with warnings.catch_warnings():
@@ -177,6 +179,7 @@ class OutputGraph:
         self._storages.add(storage_of(fake))
         return proxy
 
+    @lines_as_found()
     def symbolic_number(self, source: Source, value: int) -> VariableTracker | None:
         """An input of the graph that is a number; None: it is to be a constant."""
         symbol = self.shapes.number(source, value)
@@ -191,6 +194,7 @@ class OutputGraph:
             )
         return self._numbers[name]
 
+    @lines_as_found()
     def install_shape_guards(self) -> None:
         """Have checked what was concluded of symbols.
 
@@ -269,6 +273,7 @@ class OutputGraph:
                 return tracker
         return TensorVariable(torch.fx.Proxy(node, self.tracer))
 
+    @lines_as_found()
     def _run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         grad = torch.is_grad_enabled()
         _fake_tensor_log.disabled = True  # it reports what the program is going to be told itself

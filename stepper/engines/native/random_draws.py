@@ -14,6 +14,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from stepper import _C
+from stepper.engines.native.source_lines import lines_as_found
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
@@ -28,6 +29,7 @@ class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]
     draws: how many have.
     """
 
+    @lines_as_found()
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.draws = 0

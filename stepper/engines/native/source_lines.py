@@ -2,8 +2,9 @@
 
 While it traces, torch takes stacks with the text of their lines: for each fake mode, for each
 symbol, for its structured log. Python reads the files for that into `linecache`, where the program
-can see them, though it may just have emptied it. So what was read during a translation is taken out
-again, and kept here, and put in again for the next one: then torch finds it, and each file is read
+can see them, though it may just have emptied it; so can the interpreter, which looks at what there
+is while it runs. So whatever torch is asked for that may take a stack, what it read for it is taken
+out again, and kept here, and put in for the next time: then torch finds it, and each file is read
 once.
 
 What has no file, as the code of a graph, stays: nobody could read that again. Another thread may

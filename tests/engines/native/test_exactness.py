@@ -258,8 +258,10 @@ def test_a_traceback_has_one_entry_for_each_function() -> None:
 @pytest.mark.parametrize("dynamic", [None, True])
 def test_a_capture_reads_no_files_into_linecache(dynamic: bool | None) -> None:
     def scaled(x: torch.Tensor) -> torch.Tensor:
+        read.append(sorted(name for name in linecache.cache if not name.startswith("<")))
         return x.view(-1) * x.shape[0] if x.shape[0] > 2 else x
 
+    read: list[list[str]] = []
     captured = native.optimize(run_graph, dynamic=dynamic)(scaled)
     linecache.clearcache()
     for size in (3, 4, 5):
@@ -268,6 +270,7 @@ def test_a_capture_reads_no_files_into_linecache(dynamic: bool | None) -> None:
     linecache.getline(__file__, 1)
     captured(torch.ones(1, 1))
     assert [name for name in linecache.cache if not name.startswith("<")] == [__file__]
+    assert read == [[], [], [], [__file__]]
 
 
 def misspelt(given: int, other: int) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.engines.native.exc import Unsupported
+from stepper.engines.native.source_lines import lines_as_found
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable
 
@@ -71,6 +72,7 @@ class SymNodeVariable(VariableTracker):
     def is_python_constant(self) -> bool:
         return True
 
+    @lines_as_found()
     def as_python_constant(self) -> Any:
         """What it is now, which becomes a guard."""
         return self.python_type()(self.sym_num)
@@ -82,6 +84,7 @@ class SymNodeVariable(VariableTracker):
     def as_proxy(self) -> Any:
         return self.proxy
 
+    @lines_as_found()
     def truth(self, tx: InstructionTranslatorBase) -> bool:
         return bool(self.sym_num)
 
