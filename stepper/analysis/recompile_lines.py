@@ -160,10 +160,12 @@ def _recompilation(
     for frame in reversed(stack[:-1]) if stack[:-1] != before[:-1] else ():
         yield Line(f"      from {python_frame_line(frame, cwd)}", moment, "dim")
     nearest = found.nearest
-    for at, tried in enumerate(found.tried):
-        if at < _ENTRIES or tried is nearest:
-            yield from _tried(tried, cwd, told)
-    left_out = sum(tried is not nearest for tried in found.tried[_ENTRIES:])
+    shown = [*found.tried[:_ENTRIES]]
+    if nearest is not None and not any(tried is nearest for tried in shown):
+        shown.append(nearest)
+    for tried in shown:
+        yield from _tried(tried, cwd, told)
+    left_out = len(found.tried) - len(shown)
     if left_out:
         yield Line(f"    … and {plural(left_out, 'more entry')}", role="dim")
     if nearest is not None and nearest.translation is not None:

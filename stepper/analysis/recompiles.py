@@ -11,8 +11,11 @@ with the fewest things in its way, is what a series is made of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from operator import attrgetter
+from typing import NamedTuple, overload
 
 import msgspec
 
@@ -98,7 +101,13 @@ class Failure(msgspec.Struct, frozen=True):
     """Dynamo had found another one before, and did not look at this one."""
     inferred: bool = False
     """Not recorded: it follows from what the new compilation wants differently."""
-    origin: Origin | None = None
+    find_origin: Callable[[], Origin] | None = None
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the guard came from; None when that is not known. It is looked for when it is first
+        asked for, since that takes the state of a moment."""
+        return None if self.find_origin is None else self.find_origin()
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -112,22 +121,53 @@ class Tried(msgspec.Struct, frozen=True):
     """Empty: it is not known why."""
 
 
-class Recompilation(msgspec.Struct, frozen=True):
+class Entries(Sequence[Tried]):
+    """Entries that were tried, each looked into when somebody wants it: a function that was
+    compiled a thousand times has been compared with tens of thousands, and few of them are told."""
+
+    def __init__(self, looks: Sequence[Callable[[], Tried]]) -> None:
+        self._looks = looks
+        self._seen: dict[int, Tried] = {}
+
+    def __len__(self) -> int:
+        return len(self._looks)
+
+    @overload
+    def __getitem__(self, at: int) -> Tried: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Tried]: ...
+    def __getitem__(self, at: int | slice) -> Tried | list[Tried]:
+        places = range(len(self))[at]
+        return self._at(places) if isinstance(places, int) else [*map(self._at, places)]
+
+    def _at(self, at: int) -> Tried:
+        if at not in self._seen:
+            self._seen[at] = self._looks[at]()
+        return self._seen[at]
+
+
+class Recompilation(msgspec.Struct, frozen=True, dict=True):
     """A call that no entry fitted, so that its function was compiled again, or given up."""
 
     translation: Translation
     lookup: Translation | None
     """None: lookups were not recorded."""
-    tried: tuple[Tried, ...]
+    tried: Sequence[Tried]
     """In the order in which they were tried, as far as that is known."""
     limit: str = ""
     """Dynamo's words, when it would not compile any more."""
 
-    @property
+    @cached_property
     def nearest(self) -> Tried | None:
         """The entry with the fewest things in its way; the first of several."""
-        known = [each for each in self.tried if each.failures]
-        return min(known, key=lambda each: len(changes_of(each)), default=None)
+        found, fewest = None, 0
+        for each in self.tried:
+            count = len(changes_of(each))
+            if count and (found is None or count < fewest):
+                found, fewest = each, count
+            if fewest == 1:
+                break
+        return found
 
 
 Change = tuple[str, Difference]
@@ -181,14 +221,18 @@ class _Reader:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._wanted: dict[int, dict[int, _Wants]] = {}
-        self._origins: dict[tuple[int, str, str], Origin | None] = {}
+        self._installed: dict[tuple[int, str, str], Guard | None] = {}
+        self._origins: dict[int, Origin] = {}
         self._calls = Calls(recording)
         self._by_code: dict[int, list[Translation]] = {}
         self._by_id: dict[str, list[Translation]] = {}
+        self._made: dict[int, list[Translation]] = {}
         for item in compilations(recording):
             self._by_code.setdefault(item.code, []).append(item)
             if item.outcome is Outcome.COMPILED:
                 self._by_id.setdefault(item.compile_id, []).append(item)
+                if item.compile_id:
+                    self._made.setdefault(item.code, []).append(item)
         self._limits = {
             event.ref for event in recording.events(kinds=(EventKind.CACHE_LIMIT,)) if event.ref
         }
@@ -196,10 +240,11 @@ class _Reader:
     def read(self, item: Translation) -> Recompilation:
         lookup = self._calls.before(item)
         words = parse_reason(item.recompile_reason) if item.recompile_reason else None
-        if lookup is not None:
-            tried = tuple(self._looked_up(item, lookup, words))
-        else:
-            tried = tuple(self._inferred(item, words))
+        tried: Sequence[Tried] = (
+            self._inferred(item, words)
+            if lookup is None
+            else tuple(self._looked_up(item, lookup, words))
+        )
         limit = item.reason if item.id in self._limits else ""
         return Recompilation(item, lookup, tried, limit)
 
@@ -287,34 +332,42 @@ class _Reader:
 
     # Without one
 
-    def _inferred(self, item: Translation, words: Reason | None) -> Iterator[Tried]:
-        wanted = self._wants(item.code)
-        new, unlike = wanted[item.id]
-        entries = [
-            each
-            for each in self._by_code[item.code]
-            if each.id < item.id and each.compile_id and each.outcome is Outcome.COMPILED
-        ]
+    def _inferred(self, item: Translation, words: Reason | None) -> Entries:
+        made = self._made.get(item.code, [])
+        end = bisect_left(made, item.id, key=attrgetter("id"))
         # The newest stands first. More were made than are there after a reset, or an object died.
-        entries = entries[::-1][: item.cache_size or None][:_COMPARED]
+        count = min(item.cache_size or end, end, _COMPARED)
+        entries = made[end - count : end][::-1]
         newest = entries[0].compile_id if entries else ""
         first = words.entry or newest if words is not None else ""
-        entries.sort(key=lambda each: each.compile_id != first)
-        if words is not None and first not in [each.compile_id for each in entries]:
-            yield self._tried(item, first, [_said(words, new)])
-        for each in entries:
-            failures = [_said(words, new)] if words and each.compile_id == first else []
-            known = {(f.source, d.what) for f in failures for d in f.differences}
-            for source, what, wants, has in differing(wanted[each.id].unlike, unlike):
-                if (source, what) not in known:
-                    difference = Difference(what, wants, has)
-                    failures.append(
-                        Failure(
-                            _kind_of(what), source, (difference,), behind=bool(known),
-                            inferred=True,
-                        )
-                    )  # fmt: skip
-            yield self._tried(item, each.compile_id, failures)
+        said = [each for each in entries if each.compile_id == first]
+        looks: list[Callable[[], Tried]] = []
+        if words is not None and not said:
+            failure = _said(words, self._wants(item.code)[item.id].all)
+            looks.append(partial(self._tried, item, first, [failure]))
+        looks += [partial(self._compared, item, each, words) for each in said]
+        looks += [
+            partial(self._compared, item, each, None)
+            for each in entries
+            if each.compile_id != first
+        ]
+        return Entries(looks)
+
+    def _compared(self, item: Translation, entry: Translation, words: Reason | None) -> Tried:
+        """An entry, as far as it wants something else than the compilation that followed."""
+        wanted = self._wants(item.code)
+        new, unlike = wanted[item.id]
+        failures = [_said(words, new)] if words is not None else []
+        known = {(f.source, d.what) for f in failures for d in f.differences}
+        for source, what, wants, has in differing(wanted[entry.id].unlike, unlike):
+            if (source, what) not in known:
+                difference = Difference(what, wants, has)
+                failures.append(
+                    Failure(
+                        _kind_of(what), source, (difference,), behind=bool(known), inferred=True
+                    )
+                )
+        return self._tried(item, entry.compile_id, failures)
 
     def _wants(self, code: int) -> dict[int, _Wants]:
         """What each compilation of a function wants, by its id."""
@@ -337,23 +390,26 @@ class _Reader:
         return Tried(entry, made.id if made else None, tuple(failures))
 
     def _with_origin(self, made: Translation, failure: Failure) -> Failure:
-        origin = self._origin(made, failure)
-        if origin is None:
-            return failure
-        return msgspec.structs.replace(failure, origin=origin, source=origin.source)
-
-    def _origin(self, made: Translation, failure: Failure) -> Origin | None:
         key = (made.id, failure.kind, failure.source)
-        if key not in self._origins:
+        if key not in self._installed:
             attempts = self._recording.attempts(made.id)
             guards = (
                 self._recording.guards(None, attempt=attempts[-1].id)
                 if attempts and failure.source
                 else []
             )
-            guard = _installed(guards, failure.kind, failure.source)
-            self._origins[key] = None if guard is None else origin_of(self._recording, guard)
-        return self._origins[key]
+            self._installed[key] = _installed(guards, failure.kind, failure.source)
+        guard = self._installed[key]
+        if guard is None:
+            return failure
+        origin = partial(self._origin, guard)
+        return msgspec.structs.replace(failure, find_origin=origin, source=guard.source)
+
+    def _origin(self, guard: Guard) -> Origin:
+        found = self._origins.get(guard.id)
+        if found is None:
+            found = self._origins[guard.id] = origin_of(self._recording, guard)
+        return found
 
 
 def origin_of(recording: Recording, guard: Guard) -> Origin:
