@@ -46,6 +46,7 @@ from stepper.tui.prompt import Prompt
 from stepper.tui.questions import OF_THE_RUN, ON_IDLE, comparisons
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
+from stepper.tui.trying import Tries, Trying
 from stepper.tui.why_screen import WhyScreen
 from stepper.tui.workarounds import PromptKeys, QuietScreen, keep_strips_free_of_cycles
 
@@ -121,6 +122,7 @@ class StepperApp(PromptKeys[int]):
         self._banner_hidden = False
         self._evaluated = 0
         self._collector = Collector()
+        self._tries = Tries(self)
         self._following = False
         """Whether each newer moment of a growing recording is shown as it comes."""
         if theme:
@@ -154,6 +156,7 @@ class StepperApp(PromptKeys[int]):
     def on_unmount(self) -> None:
         self._collector.stop()
         self._unsubscribe()
+        self._tries.give_up()
 
     def _arrived(self, event: SessionEvent) -> None:
         """On the session's reader thread: hand the event over, and nothing else."""
@@ -362,7 +365,18 @@ class StepperApp(PromptKeys[int]):
             if self.cursor.position:
                 here, before = self.cursor.position, self.cursor.came_from
                 asked += comparisons(recording, here, before)
-            self.push_screen(WhyScreen(recording, asked), self._go_there)
+            self.push_screen(WhyScreen(recording, asked, self._tries), self._go_there)
+
+    def on_trying_over(self, message: Trying.Over) -> None:
+        self._tries.over(message)
+        trying = message.trying
+        shown = [screen for screen in self.screen_stack if isinstance(screen, WhyScreen)]
+        if shown:
+            shown[0].over(trying)
+        elif trying.given_up:
+            self.say("given up: the program was killed")
+        else:
+            self.say(f"{trying.question.title}: it has been tried, W shows what came of it")
 
     def _go_there(self, moment: MomentId | None) -> None:
         if moment is not None:

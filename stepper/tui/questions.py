@@ -33,6 +33,13 @@ class Question(NamedTuple):
     """From a recording and the columns that there are for a line."""
     trial: Trial | None = None
     """The answer with what came of running the program again; None: that would say no more."""
+    about: str = ""
+    """What the title leaves open, so that one question can be told from another."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same wherever and whenever the question is asked."""
+        return self.title, self.about
 
 
 def _with_advice_tried(recording: Recording, progress: Progress) -> Iterator[Line]:
@@ -60,7 +67,10 @@ def on_guard(guard: Guard) -> Question:
         yield from experiment_lines(recording, number, progress=progress)
 
     return Question(
-        "why this guard is there", lambda recording, _: guard_lines(recording, number), experiment
+        "why this guard is there",
+        lambda recording, _: guard_lines(recording, number),
+        experiment,
+        number,
     )
 
 

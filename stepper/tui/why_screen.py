@@ -23,7 +23,7 @@ from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
 from stepper.tui.prompt import Prompt
 from stepper.tui.questions import Question, Trial
-from stepper.tui.trying import Trying
+from stepper.tui.trying import Tries, Trying
 
 _LOOKS = 0.5
 """Seconds between two looks at what the program that runs again is doing."""
@@ -48,11 +48,12 @@ class WhyScreen(ModalScreen[MomentId | None]):
         Binding("enter", "open", "Go to the row's moment"),
     ]
 
-    def __init__(self, recording: Recording, questions: Sequence[Question]) -> None:
+    def __init__(self, recording: Recording, questions: Sequence[Question], tries: Tries) -> None:
         """
         Args:
             recording: what is asked, as it is now.
             questions: the first is answered at once, the others on demand.
+            tries: what is tried, here or when the screen was open before.
         """
         super().__init__()
         self._recording = recording
@@ -60,7 +61,7 @@ class WhyScreen(ModalScreen[MomentId | None]):
         self._view = 0
         self._answers: dict[int, list[Line]] = {}
         self._shown: list[tuple[Row, MomentId | None]] = []
-        self._trying: Trying | None = None
+        self._tries = tries
         self._warned = False
         """Whether the next x runs the program."""
         # Held, and not queried: it says what is shown.
@@ -75,10 +76,6 @@ class WhyScreen(ModalScreen[MomentId | None]):
     def on_mount(self) -> None:
         self.set_focus(self._lines)
         self.set_interval(_LOOKS, self._say_what_runs)
-
-    def on_unmount(self) -> None:
-        if self._trying is not None:
-            self._trying.give_up()
 
     def on_resize(self, event: events.Resize) -> None:
         self._show(event.size.width)
@@ -103,8 +100,8 @@ class WhyScreen(ModalScreen[MomentId | None]):
         self._frame.border_subtitle = escape(text)
 
     def _say_what_runs(self) -> None:
-        if self._trying is not None:
-            self._say(str(self._trying))
+        if self._tries.running is not None:
+            self._say(str(self._tries.running))
 
     @staticmethod
     def _columns(width: int) -> int:
@@ -115,11 +112,24 @@ class WhyScreen(ModalScreen[MomentId | None]):
         found = self._answers.get(self._view)
         if found is None:
             try:
-                found = list(self._questions[self._view].answer(self._recording, columns))
+                found = self._tried() or self._told(columns)
             except RecordingError as error:
                 found = [Line(str(error), role="error")]
             self._answers[self._view] = found
         return found
+
+    def _told(self, columns: int) -> list[Line]:
+        return list(self._questions[self._view].answer(self._recording, columns))
+
+    def _tried(self) -> list[Line]:
+        """What came of it when it was tried; empty when it was not."""
+        tried = self._tries.answer(self._questions[self._view])
+        if tried is None:
+            return []
+        if tried.newest == self._recording.newest:
+            return tried.lines
+        text = f"tried at moment {tried.newest}; the recording has gone on since"
+        return [Line(text, role="dim"), *tried.lines]
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         moment = self._shown[message.index][1]
@@ -135,14 +145,14 @@ class WhyScreen(ModalScreen[MomentId | None]):
 
     def action_try(self) -> None:
         question = self._questions[self._view]
-        if self._trying is not None:
-            self._trying.give_up()
+        if self._tries.running is not None:
+            self._tries.give_up()
         elif question.trial is None:
             self._say("to run the program again would say no more about this")
         else:
-            self._try(question.trial)
+            self._try(question, question.trial)
 
-    def _try(self, trial: Trial) -> None:
+    def _try(self, question: Question, trial: Trial) -> None:
         try:
             program = program_of(self._recording)
         except ReplayError as error:
@@ -153,19 +163,22 @@ class WhyScreen(ModalScreen[MomentId | None]):
             self._say(f"x again runs {program.label}, with all that it does, on this machine")
             return
         self._warned = False
-        self._trying = Trying(self._recording.path, trial, self._view, self)
-        self._trying.start()
+        self._tries.start(self._recording.path, question, trial)
         self._say_what_runs()
 
-    def on_trying_over(self, message: Trying.Over) -> None:
-        trying, self._trying = message.trying, None
+    def over(self, trying: Trying) -> None:
+        """Show what came of a question, wherever it was asked."""
         if trying.given_up:
             self._say("given up: the program was killed")
             return
-        before = self._answers.get(trying.view, [])
-        self._answers[trying.view] = message.lines
-        if trying.view == self._view:
+        keys = [each.key for each in self._questions]
+        view = keys.index(trying.question.key) if trying.question.key in keys else None
+        before = [] if view is None else self._answers.pop(view, [])
+        if view == self._view:
+            self._answer(self._columns(self.size.width))
             self._show(self.size.width, self._first_new(before))
+        else:
+            self._say(f"{trying.question.title}: it has been tried")
 
     def _first_new(self, before: list[Line]) -> int:
         """The first row of what the answer before did not say."""

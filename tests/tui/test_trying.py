@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+import stepper.tui.app
+import stepper.tui.why_screen
+from stepper.analysis.line import Line
+from stepper.client.launch import LaunchSpec
+from stepper.client.replay import Progress
 from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
+from stepper.tui.questions import Question
 from tests.conftest import clean_environment
 from tests.tui.screen import until
 from tests.tui.test_app import NARROW, WIDE, opened
@@ -96,6 +103,74 @@ async def test_it_is_given_up(recorded: Path) -> None:
             assert "size[0] of x: expected 2, actual 3" in text(app)
     finally:
         flag.unlink()
+
+
+async def test_what_is_tried_belongs_to_no_screen(
+    sample_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, gave_up = threading.Event(), threading.Event()
+
+    def trial(_: Recording, progress: Progress) -> Iterator[Line]:
+        while not go_on.wait(0.01):
+            if progress.given_up:
+                gave_up.set()
+                return
+        yield Line("what came of it")
+
+    question = Question("a question", lambda _, __: iter([Line("what is known")]), trial)
+    other = Question("another", lambda _, __: iter([Line("something else")]), trial)
+    monkeypatch.setattr(stepper.tui.app, "OF_THE_RUN", (question, other))
+    monkeypatch.setattr(
+        stepper.tui.why_screen, "program_of", lambda _: LaunchSpec(kind="code", target="pass")
+    )
+    async with opened(sample_path, NARROW) as (app, pilot):
+        await pilot.press("W", "x", "x", "escape", "W")
+        assert "what is known" in text(app)
+        assert "running the program again" in text(app)
+        await pilot.press("escape")
+        go_on.set()
+        await until(pilot, says(app, "a question: it has been tried, W shows what came of it"))
+        await pilot.press("W")
+        assert "what came of it" in text(app)
+        assert "x: try it" in text(app), "it can be tried again"
+        await pilot.press("v")
+        assert "something else" in text(app)
+        go_on.clear()
+        await pilot.press("x", "x", "escape")
+    assert gave_up.wait(30), "the end of the application ends it"
+
+
+@pytest.mark.slow
+async def test_it_goes_on_when_the_screen_is_left(recorded: Path) -> None:
+    async with opened(recorded, NARROW) as (app, pilot):
+        await pilot.press("W")
+        await begin(app, pilot)
+        await pilot.press("escape")
+        await until(pilot, says(app, "it has been tried, W shows what came of it"), 120)
+        await pilot.press("W")
+        assert "leaves 1 compilation (instead of 2 as recorded" in text(app)
+        assert "x: try it" in text(app), "it can be tried again"
+
+
+@pytest.mark.slow
+async def test_it_is_shown_to_be_running_when_the_screen_is_opened_again(recorded: Path) -> None:
+    flag, pid = recorded.parent / "slowly", recorded.parent / "pid"
+    pid.unlink(missing_ok=True)
+    flag.touch()
+    try:
+        async with opened(recorded, NARROW) as (app, pilot):
+            await pilot.press("W")
+            await begin(app, pilot)
+            await until(pilot, lambda: pid.exists() and pid.read_text() != "", 120)
+            await pilot.press("escape", "W")
+            assert "running the program again as it is: " in text(app)
+            assert Path("/proc", pid.read_text()).exists()
+    finally:
+        flag.unlink()
+    for thread in threading.enumerate():
+        if thread.name == "stepper-trying":
+            thread.join(30)
+    assert not Path("/proc", pid.read_text()).exists(), "the end of the application ends it"
 
 
 async def test_what_cannot_be_run_again_says_why(sample_path: Path) -> None:
