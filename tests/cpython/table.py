@@ -35,18 +35,6 @@ REASONS = {
         "it asks whether tuples in two constants are one object; the engine makes its own",
     "test.test_descr.ClassPropertiesAndMethods.test_slots":
         "it counts all objects of the process, and the engine's are among them",
-    "test.test_exceptions.NameErrorTests.test_name_error_suggestions":
-        "variables have another order in the frame's code, and so have equally good suggestions",
-    "test.test_traceback.TestStack.test_extract_stackup_deferred_lookup_lines":
-        "torch reads its own lines into `linecache` as it traces",
-    "test.test_traceback.TestStack.test_format_locals":
-        "arguments that are not read any more are not in the frame that goes on after a break",
-    "test.test_traceback.TestTracebackException.test_lookup_lines":
-        "torch reads its own lines into `linecache` as it traces",
-    "test.test_traceback.TracebackFormatTests.test_recursive_traceback_cpython_internal":
-        "what runs in a deep recursion, a call less or more, is left to what room there is",
-    "test.test_traceback.TracebackFormatTests.test_recursive_traceback_python":
-        "what runs in a deep recursion, a call less or more, is left to what room there is",
 }  # fmt: skip
 """Why tests come out otherwise that do."""
 
