@@ -111,7 +111,13 @@ steps_frame_entered(Steps *self, PyObject *const *args, Py_ssize_t count)
     if (frame == NULL) {
         return NULL;
     }
-    if (frames->told) {
+    if (self->frame_rows.on) {
+        if (frame_rows_begin(self, frame) < 0) {
+            Py_DECREF(frame);
+            return NULL;
+        }
+    }
+    else if (frames->told) {
         PyObject *entered = Py_NewRef(frames->entered);
         PyObject *answer = PyObject_CallOneArg(entered, (PyObject *)frame);
         Py_DECREF(entered);
@@ -141,7 +147,13 @@ steps_frame_left(Steps *self, PyObject *output)
     }
     Py_INCREF(frame);
     PyObject *answer = NULL;
-    if (frame->written) {
+    if (frame->written && self->frame_rows.on) {
+        if (frame_rows_end(self, frame) < 0) {
+            Py_DECREF(frame);
+            return NULL;
+        }
+    }
+    else if (frame->written) {
         PyObject *left = Py_NewRef(frames->left);
         answer = PyObject_CallOneArg(left, (PyObject *)frame);
         Py_DECREF(left);

@@ -355,7 +355,8 @@ steps_traverse(Steps *self, visitproc visit, void *arg)
     Py_VISIT(self->write_keyframe);
     Py_VISIT(self->flush);
     Py_VISIT(self->graph);
-    if (frames_visit(&self->frames_made, visit, arg) != 0) {
+    if (frames_visit(&self->frames_made, visit, arg) != 0
+        || frame_rows_visit(&self->frame_rows, visit, arg) != 0) {
         return -1;
     }
     Py_VISIT(self->guards.attempt);
@@ -372,6 +373,7 @@ steps_clear_references(Steps *self)
 {
     release_notes(self);
     frames_clear(&self->frames_made);
+    frame_rows_clear(&self->frame_rows);
     guard_marks_clear(&self->guards);
     Py_CLEAR(self->graph);
     trackers_free(&self->trackers);
@@ -396,6 +398,7 @@ steps_dealloc(Steps *self)
     PyObject_GC_UnTrack(self);
     steps_clear_references(self);
     guard_marks_free(&self->guards);
+    frame_rows_free(&self->frame_rows);
     PyMem_Free(self->notes);
     PyMem_Free(self->refs);
     PyMem_Free(self->numbers);
@@ -448,6 +451,7 @@ static PyMemberDef members[] = {
     {"graph_changed", T_BOOL, offsetof(Steps, graph_changed), 0, NULL},
     {"last_frame", T_LONGLONG, offsetof(Steps, frames_made.newest), 0, NULL},
     {"tells_frames", T_BOOL, offsetof(Steps, frames_made.told), 0, NULL},
+    {"writes_frames", T_BOOL, offsetof(Steps, frame_rows.on), 0, NULL},
     {"guards_of", T_OBJECT, offsetof(Steps, guards.attempt), READONLY, NULL},
     {"guards_lost", T_BOOL, offsetof(Steps, guards.lost), 0, NULL},
     {NULL},
@@ -472,6 +476,8 @@ static PyMethodDef methods[] = {
     {"add", (PyCFunction)steps_add, METH_VARARGS, NULL},
     {"take", (PyCFunction)steps_take, METH_NOARGS, NULL},
     {"hear_frames", (PyCFunction)steps_hear_frames, METH_VARARGS, NULL},
+    {"write_frames", (PyCFunction)(void (*)(void))steps_write_frames, METH_FASTCALL, NULL},
+    {"take_frames", (PyCFunction)steps_take_frames, METH_NOARGS, NULL},
     {"follow", (PyCFunction)(void (*)(void))steps_follow, METH_FASTCALL, NULL},
     {"frame_entered", (PyCFunction)(void (*)(void))steps_frame_entered, METH_FASTCALL, NULL},
     {"frame_left", (PyCFunction)steps_frame_left, METH_O, NULL},
@@ -503,7 +509,7 @@ PyTypeObject Steps_Type = {
 int
 stepper_add_steps(PyObject *module)
 {
-    if (notes_init() < 0 || guard_marks_init() < 0 || node_marks_init() < 0
+    if (notes_init() < 0 || guard_marks_init() < 0 || node_marks_init() < 0 || frame_rows_init() < 0
         || (str_alert == NULL && (str_alert = PyUnicode_InternFromString("alert")) == NULL)) {
         return -1;
     }

@@ -3,6 +3,7 @@
 #ifndef STEPPER_STEPS_H
 #define STEPPER_STEPS_H
 
+#include "frame_rows.h"
 #include "frames.h"
 #include "guard_marks.h"
 #include "mirror.h"
@@ -47,6 +48,7 @@ typedef struct Steps {
     size_t run_size;
 
     Frames frames_made;
+    FrameRows frame_rows;
     GuardMarks guards;
     PyObject *graph; /* the NodeMarks of the translation at work, None or NULL */
 } Steps;

@@ -529,6 +529,8 @@ class Steps(Generic[_M]):
     """The newest number of a frame."""
     tells_frames: bool
     """Somebody wants to hear of frames; else they are only followed."""
+    writes_frames: bool
+    """Inlined calls are put down as rows and events instead of being told."""
     guards_of: Any
     """The attempt whose guards are marked, or None."""
     guards_lost: bool
@@ -609,6 +611,19 @@ class Steps(Generic[_M]):
         attribute `interpreters`; `make_code` see Mirror; `entered` and `left` are told of those
         inlined calls whose caller is the top frame; the others are left to `on_enter(output, tx)`
         and `on_leave(output)`, which see to `top` themselves."""
+
+    def write_frames(
+        self,
+        facts_of: Callable[[Any], tuple[int, bytes, str]],
+        event: Callable[..., object],
+        /,
+    ) -> None:
+        """How inlined calls are put down, with `writes_frames`: `facts_of(code)` gives the number,
+        `stores` and label of what `make_code` gave; `event` see EventRun.add."""
+
+    def take_frames(self) -> tuple[list[int | None], list[int]]:
+        """The frames put down since the last call: the rows of those that began, one after the
+        other; of those that ended whose rows were taken before, the last moment and the number."""
 
     def follow(self, attempt: Any, output: Any, /) -> None:
         """Follow the frames of an attempt, which has this output; or (None, None) nobody's."""

@@ -33,6 +33,7 @@ class Sink(Protocol):
 
     moments: Callable[[], tuple[int, int, bytes] | None]
     descriptions: Callable[[], tuple[int, int, bytes] | None]
+    frames: Callable[[], tuple[list[int | None], list[int]]]
     before_commit: Callable[[], None]
 
     def keyframe(self, moment: int, state: bytes) -> None: ...

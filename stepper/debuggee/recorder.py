@@ -60,7 +60,7 @@ class Recorder:
         self.stepping: WalkFrame | None = None
         """The frame of a walk that is at its newest moment now, while the judge is asked."""
         self.walks = Walks(self)
-        self._stores: dict[int, bytes] = {}
+        self._facts: dict[int, tuple[int, bytes, str]] = {}
         self.describer: Describer = engine.make_describer()
         """The engine's knowledge of trackers."""
         self.steps: Steps[FrameMirror] = Steps(
@@ -79,7 +79,9 @@ class Recorder:
         """The hot path. The engine sets its `top` and `graph_changed`."""
         self._user_lines: dict[tuple[int, int], str] = {}
         """What `user_line` answered of an instruction, by code and index."""
+        self.steps.write_frames(self._facts_of, writer.event)
         writer.moments = self.steps.take
+        writer.frames = self.steps.take_frames
         writer.descriptions = self.describer.facts.take
 
     def _next(self, what: str) -> int:
@@ -292,15 +294,19 @@ class Recorder:
 
     def _write_frame(self, frame: FrameMirror) -> None:
         frame.written = True
-        code, parent = frame.code, frame.parent
-        stores = self._stores.get(code.id)
-        if stores is None:
-            stores = self._stores[code.id] = storing(code)
-        frame.stores = stores
+        code, frame.stores, _ = self._facts_of(frame.code)
+        parent = frame.parent
         self._writer.frame(
             frame.id, frame.attempt.id, None if parent is None else parent.id, frame.depth,
-            code.id, self.steps.moment + 1, frame.call_moment,
+            code, self.steps.moment + 1, frame.call_moment,
         )  # fmt: skip
+
+    def _facts_of(self, code: Code) -> tuple[int, bytes, str]:
+        """What is written of each frame of a code: its number, what stores, its label."""
+        facts = self._facts.get(code.id)
+        if facts is None:
+            facts = self._facts[code.id] = (code.id, storing(code), code.label)
+        return facts
 
     def leave(self, frame: FrameMirror) -> None:
         """A symbolic frame ends, by return or by exception."""

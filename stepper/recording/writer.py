@@ -72,6 +72,10 @@ def _nothing() -> None:
     return None
 
 
+def _no_frames() -> tuple[list[int | None], list[int]]:
+    return [], []
+
+
 class Writer:
     """Writes one recording. Not thread safe: the caller lets in one thread at a time."""
 
@@ -97,6 +101,9 @@ class Writer:
         """Asked at each commit for the moments since the last one."""
         self.descriptions: Source = _nothing
         """The same for descriptions."""
+        self.frames: Callable[[], tuple[list[int | None], list[int]]] = _no_frames
+        """The same for frames that are not told by `frame`: their rows, one after the other, and
+        the last moments and numbers of those whose rows were taken before they ended."""
         self.before_commit: Callable[[], None] = _nothing
         """Called before: the last chance to hand something in."""
         self._frame_ends: dict[int, int] = {}
@@ -204,6 +211,9 @@ class Writer:
         for sql, source in self._sources():
             if (run := source()) is not None:
                 self._waiting[sql] += run
+        rows, ends = self.frames()
+        self._waiting[_FRAME] += rows
+        self._waiting[_FRAME_END] += ends
         if not any(self._waiting.values()):
             return
         try:
@@ -258,6 +268,7 @@ class Writer:
     def _forget(self) -> None:
         for _, source in self._sources():
             source()
+        self.frames()
         self._frame_ends.clear()
         for values in self._waiting.values():
             values.clear()

@@ -285,3 +285,77 @@ def test_names_and_numbers_are_their_own_text() -> None:
         _C.plain_arguments(("x",), [1], [None], ["LOAD"], worded, 8)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="length"):
         _C.plain_arguments(["x"], [1], [], ["LOAD"], worded, 8)
+
+
+# Frames
+
+
+class Translator:
+    """What interprets a code, and what has the translators at work."""
+
+    def __init__(self, code: Any = None) -> None:
+        self.f_code = code
+        self.instructions = [1, 2, 3]
+        self.at_work: list[Translator] = []
+
+
+class Attempt:
+    id = 5
+
+
+def followed(events: Any, facts_of: Any) -> tuple[_C.Steps[Any], Translator]:
+    """Steps that put frames down, with an output whose first frame is number 1."""
+    steps = new_steps()
+    steps.write_frames(facts_of, events)
+    steps.hear_frames("at_work", lambda tx: tx.f_code, ignore, ignore, ignore, ignore)
+    attempt, output, first = Attempt(), Translator(), Translator("first")
+    output.at_work.append(first)
+    steps.follow(attempt, output)
+    steps.top = _C.Mirror(1, first, ignore, None, attempt, None)
+    steps.last_frame = 1
+    steps.writes_frames = True
+    return steps, output
+
+
+def test_inlined_calls_are_put_down_with_their_events() -> None:
+    told: list[Any] = []
+    asked: list[str] = []
+
+    def facts_of(code: str) -> tuple[int, bytes, str]:
+        asked.append(code)
+        return 70 + len(asked), b"stores", f"the {code}"
+
+    steps, output = followed(lambda *event: told.append(event), facts_of)
+    for moment, code in ((3, "f"), (4, "g")):
+        steps.moment = moment
+        steps.frame_entered(output, inner := Translator(code))
+        output.at_work.append(inner)
+    steps.moment = 9
+    steps.frame_left(output)
+    output.at_work.pop()
+    rows = [[2, 5, 1, 1, 71, 4, None, 3], [3, 5, 2, 2, 72, 5, 9, 4]]
+    assert steps.take_frames() == ([*rows[0], *rows[1]], [])
+    steps.moment = 11
+    steps.frame_left(output)
+    assert steps.take_frames() == ([], [11, 2]), "its row was taken before"
+    assert told == [
+        (3, "inline", "the f", 2, None),
+        (4, "inline", "the g", 3, None),
+        (9, "return", "the g", 3, 2),
+        (11, "return", "the f", 2, 1),
+    ]
+    output.at_work.pop()
+    steps.frame_entered(output, again := Translator("f"))
+    again.instructions.append(4)
+    output.at_work.append(again)
+    steps.frame_left(output)
+    assert asked == ["f", "g", "f"], "only the list of instructions that was made anew"
+
+
+def test_a_frame_that_cannot_be_put_down_is_not_there() -> None:
+    steps, output = followed(ignore, lambda code: code)
+    first = steps.top
+    with pytest.raises(TypeError, match="facts"):
+        steps.frame_entered(output, Translator("f"))
+    assert steps.top is first
+    assert steps.take_frames() == ([], [])

@@ -259,6 +259,8 @@ class DynamoEngine:
             for context in self._contexts:
                 context.graph.catch_up()
         self._steps.tells_frames = wants(EventKind.INLINE)
+        stops = EventKind.INLINE in self._recorder.judge.wanted
+        self._steps.writes_frames = self._recorder.everything and not stops
         self._tell_guards()
         self._watch_graph()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import linecache
 import sys
+import threading
 import traceback
 import weakref
 from typing import Any
@@ -214,9 +215,11 @@ def test_keywords_that_are_no_strings_are_refused() -> None:
 
 def test_a_program_with_a_len_of_its_own_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
+    this = threading.get_ident()
 
     def counting(value: Any) -> int:
-        asked.append(value)
+        if threading.get_ident() == this:  # tests have other threads, which ask it, too
+            asked.append(value)
         return sum(1 for _ in value)
 
     def f(x: torch.Tensor) -> torch.Tensor:
