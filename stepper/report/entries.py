@@ -88,8 +88,8 @@ class Entries:
             moment=self._made(guard),
             runs=use.runs,
             failures=use.failures,
-            nanoseconds=use.nanoseconds / use.runs if measured else None,
-            share=use.nanoseconds / use.of_nanoseconds if measured else None,
+            nanoseconds=round(use.nanoseconds / use.runs, 1) if measured else None,
+            share=round(use.nanoseconds / use.of_nanoseconds, 4) if measured else None,
             implied_by=use.implied.by.id if use.implied is not None else None,
             implied_why=tell.own(use.implied.why if use.implied is not None else ""),
         )

@@ -38,6 +38,29 @@ def f(x, y, n, m, xs, d, o):
             x = x + i
     return x, y
 """,
+    "a handler that is copied, with one that ends a loop round it": """
+def f(x, y, n, m, xs, d, o):
+    for i in range(1):
+        try:
+            x, y = y, x
+            o.grow(1)
+            raise ValueError(n)
+        except Exception:
+            x = x.add_(2)
+            print(0)
+    return x, y
+""",
+    "a copied loop whose handler unpacks": """
+def f(x, y, n, m, xs, d, o):
+    x = x.add_(2)
+    for i in range(2):
+        try:
+            print(0)
+            raise ValueError(n)
+        except Exception:
+            x, y = y, x
+    return x, y
+""",
 }
 """What generated programs have failed by."""
 
