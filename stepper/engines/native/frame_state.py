@@ -76,7 +76,8 @@ def restore(codegen: PyCodegen, names: list[str], base: int) -> None:
         if tx.symbolic_locals[name].source != LocalSource(name)
         or tx.symbolic_locals[name].mutation_type in tx.output.side_effects.newest
     ]
-    values = [value for _, value in stack] + [tx.symbolic_locals[name] for name in names]
+    # What stays as it came needs none of what is known of it.
+    values = [value for _, value in stack] + [tx.symbolic_locals[name] for name in changed]
     cells = [
         cell
         for name in tx.f_code.co_cellvars
