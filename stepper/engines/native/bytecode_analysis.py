@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from types import CodeType
 
 from stepper.engines.native.opcodes import Instruction, listing
@@ -59,4 +60,14 @@ def in_loop(code: CodeType, index: int) -> bool:
     return any(
         inst.target is not None and inst.target <= index <= inst.index
         for inst in listing(code).instructions
+    )
+
+
+def argument_count(code: CodeType) -> int:
+    """How many variables a call sets, `*` and `**` parameters included: the first ones."""
+    return (
+        code.co_argcount
+        + code.co_kwonlyargcount
+        + bool(code.co_flags & inspect.CO_VARARGS)
+        + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     )

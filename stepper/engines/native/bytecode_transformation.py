@@ -135,10 +135,9 @@ def copied_as(instruction: dis.Instruction | opcodes.Instruction) -> int:
 def rank_of(code: CodeType, index: int) -> int:
     """How many instructions a copy has between RESUME and the one of this index."""
     instructions = listing(code).instructions
-    resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
     while instructions[index].opname == "EXTENDED_ARG":
         index += 1
-    return sum(map(copied_as, instructions[resume + 1 : index]))
+    return sum(map(copied_as, instructions[opcodes.resume_index(code) + 1 : index]))
 
 
 def write_code(made: Bytecode, room: int) -> CodeType:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from types import CodeType
-
 import torch
 
+from stepper.engines.native.bytecode_analysis import argument_count
 from stepper.engines.native.codegen import PyCodegen
 from stepper.engines.native.pending_changes import (
     changed_values,
@@ -97,7 +95,7 @@ def restore(codegen: PyCodegen, names: list[str], base: int) -> None:
     codegen.fill_cells()
     for name in reversed(places):
         codegen.store(name)
-    for name in tx.f_code.co_varnames[: _argument_count(tx.f_code)]:
+    for name in tx.f_code.co_varnames[: argument_count(tx.f_code)]:
         if name not in (*names, *places, *tx.f_code.co_cellvars):
             codegen.emit("DELETE_FAST", name)
     codegen.drop_temporaries()
@@ -107,12 +105,3 @@ def restore(codegen: PyCodegen, names: list[str], base: int) -> None:
         else:
             codegen.emit("LOAD_FAST", f"___stack{index}")
             codegen.emit("DELETE_FAST", f"___stack{index}")
-
-
-def _argument_count(code: CodeType) -> int:
-    return (
-        code.co_argcount
-        + code.co_kwonlyargcount
-        + bool(code.co_flags & inspect.CO_VARARGS)
-        + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    )

@@ -126,6 +126,11 @@ def listing(code: CodeType) -> Listing:
     return _listings.get(code) or _listings.set(code, _read(code))
 
 
+def resume_index(code: CodeType) -> int:
+    """The index of the RESUME with which the code's own instructions begin."""
+    return next(i for i, each in enumerate(listing(code).instructions) if each.opname == "RESUME")
+
+
 def _read(code: CodeType) -> Listing:
     read = list(dis.get_instructions(code))
     index_of = {instruction.offset: index for index, instruction in enumerate(read)}

@@ -101,9 +101,8 @@ def info_of(code: CodeType) -> ResumeInfo:
     known = _infos.get(code)
     if known is not None:
         return known
-    instructions = opcodes.listing(code).instructions
-    resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
-    offsets = [each.offset for each in instructions[resume + 1 :] for _ in range(copied_as(each))]
+    own = opcodes.listing(code).instructions[opcodes.resume_index(code) + 1 :]
+    offsets = [each.offset for each in own for _ in range(copied_as(each))]
     return _infos.set(code, ResumeInfo(offsets))
 
 
@@ -169,8 +168,8 @@ def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
     if written is not info and _is_detour(tx, inst, written):
         return False
     instructions = opcodes.listing(code).instructions
-    resume = next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
-    if any(each.opname in ("MAKE_CELL", "DELETE_DEREF") for each in instructions[resume:]):
+    own = instructions[opcodes.resume_index(code) :]
+    if any(each.opname in ("MAKE_CELL", "DELETE_DEREF") for each in own):
         return False
     # A resume function's cells are free variables: read while empty, they raise another error.
     empty = {

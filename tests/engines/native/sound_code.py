@@ -17,7 +17,7 @@ import dis
 from types import CodeType
 from typing import NamedTuple
 
-from stepper.engines.native.bytecode_analysis import ALWAYS_JUMPS, END
+from stepper.engines.native.bytecode_analysis import ALWAYS_JUMPS, END, argument_count
 from stepper.engines.native.opcodes import PYTHON, Instruction, handler_of, listing
 from stepper.engines.native.resume_execution import info_of
 
@@ -70,10 +70,7 @@ class _Flow:
         self.broken: list[str] = []
 
     def run(self) -> list[str]:
-        flags = self.code.co_flags
-        arguments = self.code.co_argcount + self.code.co_kwonlyargcount
-        arguments += bool(flags & 4) + bool(flags & 8)
-        self._reach(0, State(frozenset(range(arguments)), 0), None)
+        self._reach(0, State(frozenset(range(argument_count(self.code))), 0), None)
         while self.pending:
             self._follow(self.pending.pop())
         # Judged last: on the way more may seem to be set than is.

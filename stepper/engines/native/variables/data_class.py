@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.engines.native.variables.builtin_methods import bound_method
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.dicts import ConstDictVariable, key_of
 from stepper.engines.native.variables.exceptions import make_instance
-from stepper.engines.native.variables.lists import TupleVariable, bound_method
+from stepper.engines.native.variables.lists import TupleVariable
 from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.engines.native.variables.user_defined import UserDefinedClassVariable
 

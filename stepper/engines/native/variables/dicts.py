@@ -13,16 +13,17 @@ from stepper.engines.native.variables.base import (
     VariableTracker,
     refuse_finalizers,
 )
+from stepper.engines.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.engines.native.variables.constant import ConstantVariable, is_constant, wrap_constant
 from stepper.engines.native.variables.exceptions import observed
-from stepper.engines.native.variables.lists import TupleVariable, bound_method
+from stepper.engines.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
     from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
 
 
-class ConstDictVariable(VariableTracker):
+class ConstDictVariable(HasBuiltinMethods):
     """A dictionary.
 
     items: trackers of the values, by key, in the dictionary's order.
@@ -91,9 +92,6 @@ class ConstDictVariable(VariableTracker):
         self, tx: InstructionTranslatorBase, key: VariableTracker, value: VariableTracker
     ) -> None:
         self.become(tx, {**self.items, key_of(key): value}, "setitem", key, value)
-
-    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
-        return bound_method(self, name)
 
     def call_method(
         self,

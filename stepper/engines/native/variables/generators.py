@@ -10,12 +10,12 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from stepper.engines.native.exc import ObservedException, unimplemented
-from stepper.engines.native.opcodes import handler_of, listing
+from stepper.engines.native.opcodes import handler_of, listing, resume_index
 from stepper.engines.native.variables.base import ValueMutationNew, VariableTracker
+from stepper.engines.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.exceptions import ExceptionVariable, observed
 from stepper.engines.native.variables.iter import IteratorVariable
-from stepper.engines.native.variables.lists import bound_method
 
 if TYPE_CHECKING:
     from stepper.engines.native.symbolic_convert import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
 
 
-class LocalGeneratorObjectVariable(IteratorVariable):
+class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
     """A generator.
 
     code: its code.
@@ -58,9 +58,6 @@ class LocalGeneratorObjectVariable(IteratorVariable):
     def next_variable(self, tx: InstructionTranslatorBase) -> VariableTracker | None:
         return None if self.state is None else self._go_on(tx, None)
 
-    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
-        return bound_method(self, name)
-
     def call_method(
         self,
         tx: InstructionTranslatorBase,
@@ -69,7 +66,7 @@ class LocalGeneratorObjectVariable(IteratorVariable):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         thrown = args[1] if len(args) == 3 else args[0] if len(args) == 1 else None
-        begun = self.state is not None and self.state[1] > _beginning(self.code)
+        begun = self.state is not None and self.state[1] > resume_index(self.code)
         if name != "throw" or not isinstance(thrown, ExceptionVariable) or kwargs or not begun:
             raise self.refuse(f"method {name}")
         found = self._go_on(tx, thrown)
@@ -138,12 +135,6 @@ class LocalGeneratorObjectVariable(IteratorVariable):
             return False
         first = listing(self.code).instructions[entry.target]
         return first.opname != "CALL_INTRINSIC_1"  # the generator's own, which only passes on
-
-
-def _beginning(code: types.CodeType) -> int:
-    """The index of the instruction with which the generator begins when it is first asked."""
-    instructions = listing(code).instructions
-    return next(i for i, each in enumerate(instructions) if each.opname == "RESUME")
 
 
 def _snapshot(tx: InliningInstructionTranslator) -> Any:

@@ -16,6 +16,7 @@ from stepper.engines.native.variables.base import (
     VariableTracker,
     refuse_finalizers,
 )
+from stepper.engines.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.exceptions import observed, observed_error
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Operation = Callable[[Any, Any], Any]
 
 
-class BaseListVariable(VariableTracker):
+class BaseListVariable(HasBuiltinMethods):
     """A sequence whose items are known.
 
     items: their trackers.
@@ -82,9 +83,6 @@ class BaseListVariable(VariableTracker):
 
     def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
         return any(tx.same_or_equal(tx.realize(each), item) for each in self.items)
-
-    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
-        return bound_method(self, name)
 
     def call_method(
         self,
@@ -337,15 +335,6 @@ def index_of(key: VariableTracker) -> Any:
     if type(value) not in (int, bool, slice):
         raise unimplemented(f"TypeError: an index of type {type(value).__name__}")
     return value
-
-
-def bound_method(owner: VariableTracker, name: str) -> VariableTracker:
-    """A method of a builtin type, bound."""
-    from stepper.engines.native.variables.functions import BoundBuiltinMethod
-
-    if not callable(getattr(owner.python_type(), name, None)):
-        raise owner.refuse(f"attribute {name}")
-    return BoundBuiltinMethod(owner, name, guards=owner.guards)
 
 
 def compare_sequences(

@@ -21,8 +21,8 @@ from stepper.engines.native.variables.base import (
     ValueMutationNew,
     VariableTracker,
 )
+from stepper.engines.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.engines.native.variables.constant import ConstantVariable
-from stepper.engines.native.variables.lists import bound_method
 
 if TYPE_CHECKING:
     from stepper.engines.native.codegen import PyCodegen
@@ -32,7 +32,7 @@ Step = tuple[str, Sequence[VariableTracker]]
 """A method of `set`, and the elements that it is called with: `update` takes any number."""
 
 
-class ObjectSetVariable(VariableTracker):
+class ObjectSetVariable(HasBuiltinMethods):
     """A set or frozenset.
 
     begun: the set that existed; None: the frame began with an empty one.
@@ -127,9 +127,6 @@ class ObjectSetVariable(VariableTracker):
         if self._count(tx)[0]:
             raise self.refuse("the order")
         return []
-
-    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
-        return bound_method(self, name)
 
     def call_method(
         self,

@@ -21,10 +21,11 @@ from stepper.engines.native.variables.base import (
     ValueMutationNew,
     VariableTracker,
 )
+from stepper.engines.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
 from stepper.engines.native.variables.dicts import key_of
 from stepper.engines.native.variables.exceptions import observed
-from stepper.engines.native.variables.lists import BaseListVariable, TupleVariable, bound_method
+from stepper.engines.native.variables.lists import BaseListVariable, TupleVariable
 from stepper.engines.native.variables.object_sets import ObjectSetVariable, are_elements
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _COMPARISONS = frozenset(
 )
 
 
-class SetVariable(VariableTracker):
+class SetVariable(HasBuiltinMethods):
     """A set or frozenset.
 
     begun: what it began as: a set that existed, an operator and two trackers of sets, or None:
@@ -144,9 +145,6 @@ class SetVariable(VariableTracker):
         return SetVariable(
             (operation, self, other), (), elements, mutation_type=ValueMutationNew(), **options
         )
-
-    def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
-        return bound_method(self, name)
 
     def call_method(
         self,
