@@ -221,7 +221,6 @@ def sample_recording(path: str, *, remember: bool = False) -> Tape:
     transformed = tape.code(compiled_forward)
     tape.end(
         transformed_code=transformed,
-        graph_code="def forward(self, x):\n    return (x,)",
         graph_breaks=1,
     )
     _stop(tape, "graph-break")
@@ -275,7 +274,7 @@ def _whole(
     actor.run(translation.code, _arguments(actor))
     tape.node("output", "output", "output", args="((x,),)", inputs=("x",))
     tape.end_attempt()
-    tape.end(graph_code="def forward(self, x):\n    return (x,)")
+    tape.end()
 
 
 def _stop(tape: Tape, text: str) -> None:

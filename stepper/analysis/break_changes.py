@@ -11,6 +11,8 @@ import re
 
 _CALLED = re.compile(r"(?:builtin operator|builtin|function) `(?:<function )?(\w+(?:\.\w+)*)")
 
+_SETTING = re.compile(r"torch\._dynamo\.config\.(\w+) = True")
+
 CHANGES: dict[str, str] = {
     "Data-dependent branching": (
         "decide on tensors with torch.where (both sides computed), or torch.cond for two "
@@ -128,6 +130,11 @@ _BY_CALL = {
     "sleep": "wait outside of the compiled function",
 }
 """By the function that is called, whatever the kind of break."""
+
+
+def settings_in(change: str) -> list[str]:
+    """The settings of `torch._dynamo.config` that a change turns on."""
+    return _SETTING.findall(change)
 
 
 def change_for(kind: str, explanation: str = "") -> str:

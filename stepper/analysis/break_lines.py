@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from stepper.analysis.breaks import Cause, Occurrence, Skipped, causes, skipped
 from stepper.analysis.line import Line
@@ -22,13 +22,20 @@ _STACK = 4
 _TEXT = 300
 
 
-def break_lines(recording: Recording, function: str = "", *, after: int = 0) -> Iterator[Line]:
+Trying = Callable[[Cause], Iterator[Line]]
+"""Says what came of forcing a cause away."""
+
+
+def break_lines(
+    recording: Recording, function: str = "", *, after: int = 0, trying: Trying | None = None
+) -> Iterator[Line]:
     """The whole answer: a heading, each cause, then the frames that were skipped without a break.
 
     Args:
         recording: what is asked.
         function: only what happened in functions with this in their name; empty: all.
         after: only what happened in walks after this one.
+        trying: tries each cause; None: nothing is tried.
     """
     found = [each for each in causes(recording, after=after) if _about(each, function)]
     given_up = [
@@ -50,7 +57,7 @@ def break_lines(recording: Recording, function: str = "", *, after: int = 0) -> 
         )
     for number, cause in enumerate(found, 1):
         yield Line("")
-        yield from _cause(recording, cause, number)
+        yield from _cause(recording, cause, number, trying)
     if given_up:
         yield Line("")
         yield Line("skipped without a graph break", role="title")
@@ -64,7 +71,9 @@ def _about(cause: Cause, function: str) -> bool:
     )
 
 
-def _cause(recording: Recording, cause: Cause, number: int) -> Iterator[Line]:
+def _cause(
+    recording: Recording, cause: Cause, number: int, trying: Trying | None
+) -> Iterator[Line]:
     cwd = recording.facts.cwd
     times = f"{len(cause.occurrences)}×  " if len(cause.occurrences) > 1 else ""
     place = _short(cause.place, cwd)
@@ -75,6 +84,8 @@ def _cause(recording: Recording, cause: Cause, number: int) -> Iterator[Line]:
     yield Line(f"   cost: {cost_text(cause)}", cause.moment)
     if cause.change:
         yield Line(f"   change: {cause.change}", cause.moment)
+    if trying is not None:
+        yield from trying(cause)
     if cause.explanation:
         yield Line(f"   {clip(cause.explanation, _TEXT)}", cause.moment, "dim")
     for hint in cause.hints:
@@ -123,9 +134,11 @@ def _occurrence(found: Occurrence, cwd: str) -> Iterator[Line]:
     yield Line(f"   {what} {item.compile_id or '-'} {short_name(item.name)}", moment)
     for frame in found.found.user_stack:
         yield Line(f"     {short_name(python_frame_line(frame, cwd))}", moment, "dim")
-    for resumed in found.resumed:
-        name = f"{resumed.compile_id or '-'} {short_name(resumed.name)}"
-        yield Line(f"     goes on in {name}", resumed.first_moment, "dim")
+    if found.resumed:
+        first, *more = found.resumed
+        name = f"{first.compile_id or '-'} {short_name(first.name)}"
+        others = f", compiled {plural(len(more), 'more time')}" if more else ""
+        yield Line(f"     goes on in {name}{others}", first.first_moment, "dim")
 
 
 def _skipped(found: Skipped) -> Line:

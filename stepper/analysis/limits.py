@@ -13,7 +13,7 @@ import msgspec
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
-from stepper.analysis.walks import compilations, compiled_again
+from stepper.analysis.walks import compilations, compiled_again, has_graph
 from stepper.client.text import plural, short_name, short_path
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
@@ -81,16 +81,8 @@ def graphs(recording: Recording, *, after: int = 0) -> list[Translation]:
     return [
         item
         for item in compilations(recording)
-        if item.id > after and item.outcome is Outcome.COMPILED and _has_graph(recording, item)
+        if item.id > after and item.outcome is Outcome.COMPILED and has_graph(recording, item)
     ]
-
-
-def _has_graph(recording: Recording, item: Translation) -> bool:
-    """Dynamo gives a graph its output node just before the backend gets it; what compiles no
-    graph, a resume function that returns a constant for instance, has none."""
-    attempts = recording.attempts(item.id)
-    nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
-    return any(node.op == "output" and not node.graph for node in nodes)
 
 
 def _breaks(recording: Recording, after: int) -> int:

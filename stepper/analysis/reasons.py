@@ -115,5 +115,7 @@ def parse_reason(reason: str) -> Reason:
         expected, actual = (one_line(found.get(name) or "") for name in ("expected", "actual"))
         if told == "dtype":
             expected, actual = (_DTYPES.get(name, name) for name in (expected, actual))
+        if pattern is _TENSOR_ONE_SIDED:
+            expected, actual = ("True", "False") if expected == "1" else ("False", "True")
         return Reason(entry, kind, found.get("source") or "", told, expected, actual, text)
     return Reason(entry, text=text)

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from stepper.analysis.recompile_series import History, Series
+from stepper.analysis.recompiles import changes_of
 from stepper.analysis.sources import spelled
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.client.text import plural
-from stepper.model.change import Change, MarkSize, Setting
+from stepper.client.text import plural, short_name
+from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 
@@ -40,6 +41,8 @@ class Advice(msgspec.Struct, frozen=True):
     what: str = ""
     changes: tuple[Change, ...] = ()
     """Each a way to try it; empty: it is about the program's own text."""
+    together: bool = False
+    """They are one way, made at once."""
 
 
 def advise(recording: Recording, history: History) -> list[Advice]:
@@ -52,6 +55,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     ][::-1]
     for series in history.series:
         found += _on(history, wanted, series)
+    found += _at_once(history, [each.changes[-1] for each in found if each.changes])
     limit = history.limit
     if limit is not None:
         found.append(
@@ -66,18 +70,37 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     return found
 
 
+def _at_once(history: History, changes: list[Change]) -> Iterator[Advice]:
+    """One thing that is left as it was is enough for a compilation."""
+    nearest = (each.nearest for each in history.recompilations)
+    several = sum(each is not None and len(changes_of(each)) > 1 for each in nearest)
+    if several and len(changes) > 1:
+        yield Advice(
+            f"Change all of it: {'; '.join(map(str, changes))}. One alone leaves calls that differ "
+            "in something else.",
+            f"{several} of {plural(len(history.recompilations), 'recompilation')} differ from the "
+            "nearest entry in more than one thing",
+            changes=tuple(changes),
+            together=True,
+        )
+
+
 def _on(history: History, wanted: _Entries, series: Series) -> Iterator[Advice]:
     name = spelled(series.source)
     size = _SIZE.fullmatch(series.what)
     if size is not None:
-        advice = _on_size(wanted, series, name, int(size[1]))
-        at = MarkSize(history.name, history.filename, history.line, series.source, int(size[1]))
-        changes = (at, Setting("assume_static_by_default", False))
+        advice = _on_size(history, wanted, series, name, int(size[1]))
+        place = (history.native, history.name, history.filename, history.line)
+        dynamic = Dynamic(history.native)
+        at = MarkSize(*place, series.source, int(size[1]))
+        changes = (dynamic,) if history.resume_of else (at, dynamic)
         yield msgspec.structs.replace(advice, changes=changes)
         return
     if series.what == "value":
         advice = _on_value(wanted, series, name)
-        yield msgspec.structs.replace(advice, changes=_on_attribute(series, name))
+        yield msgspec.structs.replace(
+            advice, changes=() if history.native else _on_attribute(series, name)
+        )
         return
     known = _BY_WHAT.get(series.what) or _BY_KIND.get(series.kind)
     if series.what.startswith("global state"):
@@ -89,15 +112,20 @@ def _on(history: History, wanted: _Entries, series: Series) -> Iterator[Advice]:
         yield Advice(text, _seen(series, name), series.source, series.what)
 
 
-def _on_size(wanted: _Entries, series: Series, name: str, dim: int) -> Advice:
-    mark = f"torch._dynamo.mark_dynamic({name}, {dim})"
+def _on_size(history: History, wanted: _Entries, series: Series, name: str, dim: int) -> Advice:
+    how = (
+        # What the code before a graph break has computed, nobody can mark.
+        f"torch.compile(dynamic=True), or remove the graph break in {short_name(history.resume_of)}"
+        if history.resume_of
+        else f"torch._dynamo.mark_dynamic({name}, {dim}) before the first call, or "
+        "torch.compile(dynamic=True)"
+    )
     special = [value for value in series.values if value in _SPECIAL_SIZES]
     symbol, entry = _symbol(wanted, series)
     if symbol:
         text = (
             f"Dynamo has made size {dim} of {name} a symbol by itself, so other sizes fit that "
-            f"entry. To save the compilation for the first size: {mark} before the first call, "
-            "or torch.compile(dynamic=True)."
+            f"entry. To save the compilation for the first size: {how}."
         )
         evidence = f"{entry} has it as {symbol}; {_seen(series, name)}"
     elif special:
@@ -108,9 +136,8 @@ def _on_size(wanted: _Entries, series: Series, name: str, dim: int) -> Advice:
         evidence = _seen(series, name)
     else:
         text = (
-            f"Make size {dim} of {name} a symbol: {mark} before the first call, or "
-            "torch.compile(dynamic=True). Dynamo does so by itself at the second size, unless the "
-            "tensor is marked static or dynamic shapes are off."
+            f"Make size {dim} of {name} a symbol: {how}. Dynamo does so by itself at the second "
+            "size, unless the tensor is marked static or dynamic shapes are off."
         )
         evidence = f"each entry has it as a number; {_seen(series, name)}"
     return Advice(text, evidence, series.source, series.what)
@@ -172,10 +199,9 @@ def _symbol(wanted: _Entries, series: Series) -> tuple[str, str]:
 def _seen(series: Series, name: str) -> str:
     if len(series.values) == 1:
         return f"{_what(series, name)} is no longer {series.values[0]}"
-    values = ", ".join(series.values[:8]) + (", …" if len(series.values) > 8 else "")
-    if not values:
+    if not series.seen:
         return f"{_what(series, name)} differed {plural(series.times, 'time')}"
-    return f"{_what(series, name)} was {values}"
+    return f"{_what(series, name)} was {series.seen}"
 
 
 def _what(series: Series, name: str) -> str:
@@ -237,6 +263,7 @@ _BY_WHAT: dict[str, _Text] = {
 }  # fmt: skip
 
 _BY_KIND: dict[str, _Text] = {
+    "GLOBAL_STATE": _global_state,
     "SYMBOLIC_SHAPE_GUARD": _of_a_range,
     "NO_TENSOR_ALIASING": lambda _, __: (
         "Whether two inputs are the same tensor is a constant of the graph: hand over a copy "

@@ -31,7 +31,6 @@ from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, Translation
 from stepper.recording.reader import Recording
 
-_VALUES = 8
 _TEXT = 120
 _ENTRIES = 16
 """Entries that are told of a recompilation, of those tried; and the nearest. By itself Dynamo lets
@@ -123,10 +122,7 @@ def series_text(series: Series, of: int) -> str:
     what = _named(series.source, series.what) or series.kind
     if len(series.values) == 1:
         return f"{what} is no longer {series.values[0]}  ({series.times} of {of})"
-    values = ", ".join(clip(one_line(value), _TEXT) for value in series.values[:_VALUES])
-    if len(series.values) > _VALUES:
-        values += f", … {series.values[-1]}"
-    told = f": {values}" if values else ""
+    told = f": {series.seen}" if series.seen else ""
     return f"{what} {series.trend}{told}  ({series.times} of {of})"
 
 

@@ -16,8 +16,14 @@ import msgspec
 from stepper.analysis.recompiles import Recompilation, changes_of
 from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import compilations
+from stepper.client.text import ELLIPSIS, clip, one_line
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
+
+_VALUES = 9
+"""Values of a series that are told: as many as entries under Dynamo's own limit, and one."""
+_TEXT = 120
+"""Columns of each."""
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -33,6 +39,14 @@ class Series(msgspec.Struct, frozen=True):
     """What was expected at first, then what was there each time; repeats in a row are left out."""
     times: int
     """In how many recompilations it differed from the nearest entry."""
+
+    @property
+    def seen(self) -> str:
+        """Its values in one line; of many the first ones and the last."""
+        values = [clip(one_line(value), _TEXT) for value in self.values]
+        if len(values) > _VALUES:
+            values[_VALUES - 2 : -1] = [ELLIPSIS]
+        return ", ".join(values)
 
     @property
     def trend(self) -> str:
@@ -64,6 +78,10 @@ class History(msgspec.Struct, frozen=True):
     """Entries that were made in all."""
     seconds: float
     """Spent in recompilations."""
+    native: bool
+    """Whether the native engine compiled it."""
+    resume_of: str = ""
+    """The function that it goes on with after a graph break; empty: it is none of those."""
     calls_until_limit: int | None = None
     """The number of the call at which a limit was reached; None: none was, or lookups were not
     recorded."""
@@ -92,11 +110,14 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
     for code, again in by_code.items():
         first = again[0].translation
         calls = lookups.get((first.name, first.filename), [])
-        histories.append(_history(again, calls, made[code]))
+        history = _history(again, calls, made[code], recording.facts.engine == "native")
+        histories.append(history)
     return sorted(histories, key=lambda each: -each.seconds)
 
 
-def _history(found: list[Recompilation], calls: list[Translation], entries: int) -> History:
+def _history(
+    found: list[Recompilation], calls: list[Translation], entries: int, native: bool
+) -> History:
     first = found[0].translation
     limit = next((each.translation.id for each in found if each.limit), None)
     return History(
@@ -108,6 +129,8 @@ def _history(found: list[Recompilation], calls: list[Translation], entries: int)
         series=tuple(_series(found)),
         entries=entries,
         seconds=sum(each.translation.seconds or 0.0 for each in found),
+        native=native,
+        resume_of=first.resume_of,
         calls_until_limit=(
             sum(item.id < limit for item in calls) if calls and limit is not None else None
         ),

@@ -11,6 +11,7 @@ with the fewest things in its way, is what a series is made of.
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
@@ -50,6 +51,14 @@ _SAME_LEAF = {
     "ID_MATCH": ("ID_MATCH", "CLOSURE_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "CLASS_MATCH"),
 }
 """Leaf guards by the GuardBuilder methods that make them, where the names differ."""
+
+_OF_STATE: dict[str, tuple[str, ...]] = {
+    "GLOBAL_STATE": (),
+    "TORCH_FUNCTION_MODE_STACK": ("function_modes",),
+    "DEFAULT_DEVICE": ("default_device",),
+}
+"""What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
+_STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 
 _COMPARED = 64
 """Entries that a compilation is compared with when lookups were not recorded, the newest. More than
@@ -259,11 +268,10 @@ class _Reader:
     def _entries(
         self, item: Translation, attempt: Attempt, words: Reason | None
     ) -> Iterator[Tried]:
-        recording = self._recording
         entry, also = "", 0
         failures: list[Failure] = []
-        for moment, names in recording.locals_of(attempt.id):
-            row = recording.code(recording.frame(moment.frame).code).instructions[moment.ip]
+        for moment, code, names in self._recording.locals_of(attempt.id):
+            row = code.instructions[moment.ip]
             if row.opname in ("ENTRY", "PRECOMPILED", "MISS"):
                 if entry:
                     yield self._tried(item, entry, [*failures, *self._behind(also)])
@@ -386,7 +394,7 @@ class _Reader:
         candidates = (each for each in self._by_id.get(entry, ()) if each.id < item.id)
         made = max(candidates, key=lambda each: each.id, default=None)
         if made is not None:
-            failures = [self._with_origin(made, each) for each in failures]
+            failures = [self._with_origin(made, _with_state(made, item, each)) for each in failures]
         return Tried(entry, made.id if made else None, tuple(failures))
 
     def _with_origin(self, made: Translation, failure: Failure) -> Failure:
@@ -427,6 +435,20 @@ def origin_of(recording: Recording, guard: Guard) -> Origin:
     if text and line.startswith(f"{code.filename}:{row.line} "):
         line = f"{line}: {text}"
     return Origin(guard.id, guard.source, guard.moment, row, next(named, None), line)
+
+
+def _with_state(made: Translation, item: Translation, failure: Failure) -> Failure:
+    """A guard on torch's state, with what of it differs between two compilations."""
+    of = _OF_STATE.get(failure.kind)
+    if of is None:
+        return failure
+    differences = tuple(
+        Difference(name, before, item.state[name])
+        for name, before in made.state.items()
+        if (name in of or (not of and name not in _STATE_APART))
+        and item.state.get(name, before) != before
+    )
+    return msgspec.structs.replace(failure, differences=differences or failure.differences)
 
 
 def _installed(guards: list[Guard], kind: str, source: str) -> Guard | None:

@@ -52,6 +52,20 @@ def compilations(recording: Recording) -> list[Translation]:
     return [item for item in recording.translations() if item.phase is Phase.TRANSLATE]
 
 
+def has_graph(recording: Recording, item: Translation) -> bool:
+    """Whether a compilation made a graph; a resume function that returns a constant makes none.
+
+    Dynamo gives a graph its output node just before the backend gets it. The native engine hands
+    over what does something, and by then has taken back what nobody needs.
+    """
+    attempts = recording.attempts(item.id)
+    nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
+    if recording.facts.engine == "native":
+        made = item.outcome is Outcome.COMPILED
+        return made and any(node.op not in ("placeholder", "get_attr") for node in nodes)
+    return any(node.op == "output" and not node.graph for node in nodes)
+
+
 def compiled_again(recording: Recording) -> list[Translation]:
     """The compilations of functions that had cache entries already, those refused too."""
     return [
@@ -86,8 +100,7 @@ def lookup_checks(recording: Recording, lookup: Translation) -> Iterator[Check]:
     """Every guard that a lookup has run, in order."""
     for attempt in recording.attempts(lookup.id):
         entry = ""
-        for moment, names in recording.locals_of(attempt.id):
-            code = recording.code(recording.frame(moment.frame).code)
+        for moment, code, names in recording.locals_of(attempt.id):
             row = code.instructions[moment.ip]
             if row.opname in _ENTRY_ROWS:
                 entry = row.argrepr or "precompiled"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from stepper.cli.replaying import add_options, answer_or_replay
+
 
 def add_to(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -20,12 +22,18 @@ def add_to(subparsers: Any) -> None:
     parser.add_argument(
         "function", nargs="?", default="", metavar="FUNCTION", help="only in functions named so"
     )
+    add_options(
+        parser,
+        "run the recorded program again, as it is and with each break forced away "
+        "(torch.compiler.disable or allow_in_graph on the function that is meant, or the setting "
+        "that is advised), and compare",
+    )
     parser.set_defaults(handler=why_break)
 
 
 def why_break(options: argparse.Namespace) -> int:
     """Print the answer."""
     from stepper.analysis.break_lines import break_lines
-    from stepper.cli.asking import answer
+    from stepper.analysis.break_trials import BreakTrials
 
-    return answer(options.file, lambda recording: break_lines(recording, options.function))
+    return answer_or_replay(options, break_lines, BreakTrials)

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stepper.cli.arguments import UsageError
-
-if TYPE_CHECKING:
-    from stepper.analysis.line import Line
-    from stepper.recording.reader import Recording
+from stepper.cli.replaying import add_options, answer_or_replay
 
 
 def add_to(subparsers: Any) -> None:
@@ -27,18 +22,10 @@ def add_to(subparsers: Any) -> None:
     parser.add_argument(
         "function", nargs="?", default="", metavar="FUNCTION", help="only of functions named so"
     )
-    parser.add_argument(
-        "--replay",
-        action="store_true",
-        help="run the recorded program again, as it is and with each advised change that can be "
-        "made from outside, and say how many compilations that leaves",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=300.0,
-        metavar="N",
-        help="with --replay: kill a run that takes longer (default: 300)",
+    add_options(
+        parser,
+        "run the recorded program again, as it is and with each advised change that can be made "
+        "from outside, and say how many compilations that leaves",
     )
     parser.set_defaults(handler=why_recompile)
 
@@ -46,20 +33,6 @@ def add_to(subparsers: Any) -> None:
 def why_recompile(options: argparse.Namespace) -> int:
     """Print the answer."""
     from stepper.analysis.recompile_lines import recompile_lines
-    from stepper.cli.asking import answer
+    from stepper.analysis.recompile_trials import RecompileTrials
 
-    if not options.replay:
-        return answer(options.file, lambda recording: recompile_lines(recording, options.function))
-
-    from stepper.analysis.recompile_trials import Trials
-    from stepper.client.replay import ReplayError, program_of
-
-    def lines(recording: Recording) -> Iterator[Line]:
-        try:
-            program_of(recording)
-        except ReplayError as error:
-            raise UsageError(f"{options.file} cannot be replayed: {error}") from None
-        trials = Trials(recording, options.seconds)
-        return recompile_lines(recording, options.function, trying=trials.lines)
-
-    return answer(options.file, lines)
+    return answer_or_replay(options, recompile_lines, RecompileTrials)

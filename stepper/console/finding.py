@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from stepper.analysis.walks import has_graph
 from stepper.client.text import (
     attempt_name,
     clip,
     event_line,
     graph_break_lines,
+    graph_code,
     instruction_text,
     one_line,
     plural,
@@ -248,5 +250,6 @@ def translation_(shell: Shell, argument: str) -> None:
     shell.screen.say(f"{translation_name(item)}: {translation_summary(item)}")
     if item.resume_of:
         shell.screen.say(f"resumes {item.resume_of} after a graph break")
-    if item.graph_code:
-        shell.screen.lines(item.graph_code.rstrip().splitlines())
+    if has_graph(shell.recording, item):
+        attempt = shell.recording.attempts(item.id)[-1]
+        shell.screen.lines(graph_code(shell.recording.nodes(None, attempt=attempt.id)))

@@ -138,6 +138,7 @@ class Recorder:
         python_stack: tuple[PythonFrame, ...],
         thread: str,
         resume_of: str,
+        state: dict[str, str],
         nested: bool,
     ) -> LiveTranslation:
         """Dynamo begins to compile a frame; `nested`: while it is compiling another."""
@@ -154,6 +155,7 @@ class Recorder:
             python_stack=python_stack,
             resume_of=resume_of,
             level=self.walks.level,
+            state=state,
         )
         self._writer.translation(record)
         self._event(

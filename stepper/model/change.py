@@ -5,6 +5,8 @@ They are told to the debuggee when it begins, and made there: the program's file
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 
@@ -12,20 +14,71 @@ class _Change(msgspec.Struct, frozen=True, tag_field="change"):
     pass
 
 
-class MarkSize(_Change, frozen=True, tag="mark"):
-    """`torch._dynamo.mark_dynamic(tensor, dim)` before each call of a function is compiled."""
+class _OfEngine(_Change, frozen=True):
+    native: bool
+    """Whether it is the native engine's, whose names it then has."""
+
+    @property
+    def _compiler(self) -> str:
+        return "stepper.native" if self.native else "torch.compiler"
+
+
+class _OfFunction(_OfEngine, frozen=True):
+    """A change that is made when a call of a function is about to be compiled."""
 
     function: str
     """Its qualified name."""
     filename: str
     line: int
     """Its first line."""
+
+
+class MarkSize(_OfFunction, frozen=True, tag="mark"):
+    """`torch._dynamo.mark_dynamic(tensor, dim)` before each call is compiled."""
+
     source: str
     """The tensor, as an expression over the function's variables, e.g. `self.weight`."""
     dim: int
 
     def __str__(self) -> str:
         return f"mark_dynamic({self.source}, {self.dim})"
+
+
+class Admit(_OfFunction, frozen=True, tag="admit"):
+    """Something that is called no longer breaks the graph."""
+
+    way: Literal["allow_in_graph", "reorder"]
+    """Whether it goes into the graph, or is called after it as a function that only prints."""
+    source: str
+    """What is called, as an expression over the function's locals `L` and globals `G`."""
+    called: str
+    """The same for a person."""
+
+    def __str__(self) -> str:
+        if self.way == "reorder":
+            return f"torch._dynamo.config.reorderable_logging_functions.add({self.called})"
+        return f"{self._compiler}.allow_in_graph({self.called})"
+
+
+class Decorate(_OfFunction, frozen=True, tag="decorate"):
+    """A decorator of `torch.compiler` on a function of a module or class."""
+
+    decorator: Literal["disable", "allow_in_graph"]
+    decorated: str
+    """The function's qualified name."""
+    decorated_filename: str
+    decorated_line: int
+    """Its first line."""
+
+    def __str__(self) -> str:
+        return f"{self._compiler}.{self.decorator}({self.decorated})"
+
+
+class Dynamic(_OfEngine, frozen=True, tag="dynamic"):
+    """`torch.compile(dynamic=True)` in all calls, also where the program says something else."""
+
+    def __str__(self) -> str:
+        return f"{'stepper' if self.native else 'torch'}.compile(dynamic=True)"
 
 
 class Setting(_Change, frozen=True, tag="setting"):
@@ -38,4 +91,4 @@ class Setting(_Change, frozen=True, tag="setting"):
         return f"torch._dynamo.config.{self.name} = {self.value}"
 
 
-Change = MarkSize | Setting
+Change = MarkSize | Admit | Decorate | Dynamic | Setting

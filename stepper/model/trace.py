@@ -130,14 +130,15 @@ class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     python_stack: tuple[PythonFrame, ...] = ()
     """The program's own frames that led to this call, outermost first."""
     transformed_code: int | None = None
-    graph_code: str = ""
-    """The final FX graph as Python."""
     resume_of: str = ""
     """For a resume function: name of the function that it continues."""
     phase: Phase = Phase.TRANSLATE
     level: int = 0
     """How many walks were under way around it in the same thread: 0 for one that the program's own
     code led to."""
+    state: dict[str, str] = {}
+    """Of torch, when the call was made that led to it: `grad_mode`, `autocast(cpu)`,
+    `default_dtype` and others that guards check, by name."""
     dependence: Dependence | None = None
     """None: it made no entry, or its engine cannot tell."""
 
@@ -243,6 +244,11 @@ class Guard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """`file:line in function` of the user's code that caused it."""
     withdrawn: MomentId | None = None
     """The moment whose instruction made Dynamo take it back; None: it holds."""
+
+
+InstalledGuard = tuple[int, int, int, str, str, str, str, None]
+"""A `Guard` as it is written when it is installed: its fields in order, without `code`, which is
+known later; `withdrawn` is None."""
 
 
 class Node(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -21,6 +21,9 @@ from stepper.recording.rows import RowFinder, Stretch
 
 Record = TypeVar("Record")
 
+_CODES_TOGETHER = 8
+"""Code objects that are read at once: whoever goes through attempts wants one after the other."""
+
 
 class _AttemptRow(NamedTuple):
     id: int
@@ -86,6 +89,7 @@ class Catalog:
         self._whose: dict[int, tuple[str, int]] = {}
         self._frames: dict[int, Frame] = {}
         self._codes: dict[int, Code] = {}
+        self._code_bodies: dict[int, bytes] = {}
         self._frames_of: dict[int, list[Frame]] = {}
         self._roots: set[int] = set()
         self._code_of: dict[int, int] = {}
@@ -282,11 +286,23 @@ class Catalog:
         """One code object, with its instructions and its source."""
         code = self._codes.get(id)
         if code is None:
-            row = self._database.one(tuple[bytes], "SELECT body FROM code WHERE id = ?", (id,))
-            if row is None:
-                raise self._unknown("code object", id)
-            code = self._codes[id] = unpacked(self._database, self._code_decoder, row[0])
+            code = self._codes[id] = unpacked(
+                self._database, self._code_decoder, self._code_body(id)
+            )
         return code
+
+    def _code_body(self, id: int) -> bytes:
+        if id not in self._code_bodies:
+            sql = "SELECT id, body FROM code WHERE id >= ? ORDER BY id LIMIT ?"
+            try:
+                rows = self._database.query(tuple[int, bytes], sql, (id, _CODES_TOGETHER))
+            except RecordingError:
+                # What is wrong with a neighbour is told to those who ask for it.
+                rows = self._database.query(tuple[int, bytes], sql, (id, 1))
+            self._code_bodies = dict(rows)
+        if id not in self._code_bodies:
+            raise self._unknown("code object", id)
+        return self._code_bodies[id]
 
     def codes(self) -> list[Code]:
         """All code objects."""

@@ -20,6 +20,7 @@ from stepper.model.program import Code
 from stepper.model.trace import (
     Attempt,
     GraphBreak,
+    InstalledGuard,
     Node,
     SessionFacts,
     SideEffect,
@@ -61,8 +62,6 @@ _STATEMENTS = (
     _NODE_ERASED,
 )  # fmt: skip
 
-
-GuardRow = tuple[int, int, int, str, str, str, str, None]
 
 Source = Callable[[], tuple[int, int, bytes] | None]
 """Gives a run of what waits elsewhere: the first's number, how many there are, and their body."""
@@ -172,9 +171,8 @@ class Writer:
         else:
             self._waiting[_FRAME_END] += (last_moment, frame)
 
-    def guards(self, rows: Iterable[GuardRow]) -> None:
-        """Guards, when they are installed: of each the fields of `stepper.model.trace.Guard` up to
-        `user_line`, and None."""
+    def guards(self, rows: Iterable[InstalledGuard]) -> None:
+        """Guards, when they are installed."""
         self._waiting[_GUARD] += chain.from_iterable(rows)
 
     def guard_codes(self, translation: int, codes: dict[int, tuple[str, ...]]) -> None:

@@ -7,13 +7,14 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from stepper.analysis.break_lines import break_lines
+from stepper.analysis.break_trials import BreakTrials
 from stepper.analysis.dependence_lines import dependence_lines, idle_lines
 from stepper.analysis.guard_experiments import experiment_lines
 from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
-from stepper.analysis.recompile_trials import Trials
+from stepper.analysis.recompile_trials import RecompileTrials
 from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
 from stepper.client.replay import Progress
 from stepper.client.text import walk_name
@@ -43,8 +44,13 @@ class Question(NamedTuple):
 
 
 def _with_advice_tried(recording: Recording, progress: Progress) -> Iterator[Line]:
-    trials = Trials(recording, progress=progress)
+    trials = RecompileTrials(recording, progress=progress)
     return recompile_lines(recording, trying=trials.lines)
+
+
+def _with_breaks_forced_away(recording: Recording, progress: Progress) -> Iterator[Line]:
+    trials = BreakTrials(recording, progress=progress)
+    return break_lines(recording, trying=trials.lines)
 
 
 OF_THE_RUN = (
@@ -53,7 +59,11 @@ OF_THE_RUN = (
         lambda recording, _: recompile_lines(recording),
         _with_advice_tried,
     ),
-    Question("why graphs broke", lambda recording, _: break_lines(recording)),
+    Question(
+        "why graphs broke",
+        lambda recording, _: break_lines(recording),
+        _with_breaks_forced_away,
+    ),
 )
 """What can be asked anywhere."""
 

@@ -147,10 +147,7 @@ def guard_items(recording: Recording, attempt: Attempt) -> list[Item]:
 
 
 def graph_items(recording: Recording, translation: Translation, attempt: Attempt) -> list[Item]:
-    """The graph's code as Dynamo printed it; the nodes when it did not."""
-    if translation.graph_code.strip():
-        lines = short_name(translation.graph_code).rstrip().splitlines()
-        return [Item((), python=line) for line in lines]
+    """The nodes of the graph."""
     nodes = recording.nodes(None, attempt=attempt.id)
     return [Item((node_line(node),), node.moment, f"made {node.name}") for node in nodes]
 

@@ -13,6 +13,7 @@ import torch
 import torch._dynamo.config
 
 from stepper.analysis import recompile_advice
+from stepper.analysis.break_lines import break_lines
 from stepper.analysis.reasons import Reason, parse_reason
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import WITHOUT_LOOKUPS, recompile_lines
@@ -126,8 +127,60 @@ def test_all_guards_that_would_have_failed_are_named(
     nearest = third.nearest
     assert nearest is not None
     assert nearest.entry == "0/0"
-    assert [facts(each) for each in nearest.failures] == [{("", "global state", "", "")}]
-    assert facts(third.tried[0].failures[0]) == {("", "global state (grad_mode)", "", "")}
+    grad_mode = ("", "grad_mode", "True", "False")
+    assert [facts(each) for each in nearest.failures] == [{grad_mode}]
+    assert facts(third.tried[0].failures[0]) == {grad_mode}
+
+
+STATES = """
+import stepper, torch
+from torch.overrides import TorchFunctionMode
+
+class Passing(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+x = torch.ones(3)
+f(x)
+with torch.inference_mode(False), torch.no_grad():
+    f(x)
+torch.set_default_dtype(torch.float64)
+f(x)
+torch.set_default_dtype(torch.float32)
+with torch.autocast("cpu"):
+    f(x)
+with Passing():
+    f(x)
+torch.set_default_device("meta")
+f(x)
+"""
+GRAD_MODE = ("", "grad_mode", "True", "False")
+DEFAULT_DTYPE = ("", "default_dtype", "float32", "float64")
+
+
+def test_states_of_torch_are_compared_by_name(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    found = recompilations(recorded(program(STATES), "--lookups"))
+    nearest = [set().union(*map(facts, each.nearest.failures)) for each in found if each.nearest]
+    assert nearest[0] == {GRAD_MODE}
+    assert nearest[1] == {DEFAULT_DTYPE}
+    assert ("", "autocast(cpu)", "off", "bfloat16") in nearest[2]
+    assert nearest[3] == {("", "function_modes", "none", "Passing")}
+    assert ("", "default_device", "cpu", "meta") in nearest[4]
+
+
+def test_the_native_engine_compares_states_too(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    text = STATES.replace("torch.compile(", "stepper.compile(")
+    found = recompilations(recorded(program(text), "--engine", "native", "--lookups"))
+    nearest = [set().union(*map(facts, each.nearest.failures)) for each in found if each.nearest]
+    assert nearest[:2] == [{GRAD_MODE}, {DEFAULT_DTYPE}], "in other states it captures nothing"
 
 
 def test_where_a_guard_came_from(recorded: Recorded) -> None:
@@ -204,13 +257,44 @@ for size in range(2, 14):
 def test_a_growing_size_up_to_the_limit(recorded: Recorded, program: Callable[[str], str]) -> None:
     recording = recorded(program(GROWING), "--lookups")
     text = "\n".join(line.text for line in recompile_lines(recording))
-    assert "size[0] of x grows: 2, 3, 4, 5, 6, 7, 8, 9, … 10  (8 of 8)" in text
+    assert "size[0] of x grows: 2, 3, 4, 5, 6, 7, 8, 9, 10  (8 of 8)" in text
     assert "limit reached at call 9: runs uncompiled from here; 3 later calls recorded" in text
     assert "torch._dynamo.mark_dynamic(x, 0)" in text
     plain = recorded(program(GROWING))
     text = "\n".join(line.text for line in recompile_lines(plain))
     assert "limit reached after 8 entries" in text
     assert WITHOUT_LOOKUPS in text
+
+
+GROWING_BEHIND_A_BREAK = """
+import torch
+torch._dynamo.config.recompile_limit = 20
+
+@torch.compile(backend="eager", dynamic=False)
+def f(x):
+    h = x + 1
+    torch._dynamo.graph_break()
+    return h * 2
+
+for size in range(2, 14):
+    f(torch.ones(size))
+"""
+
+
+def test_what_a_resume_function_is_given_cannot_be_marked(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(GROWING_BEHIND_A_BREAK), "--lookups")
+    resumed = "torch_dynamo_resume_in_f_at_8"
+    text = "\n".join(line.text for line in recompile_lines(recording))
+    behind = "\n".join(line.text for line in recompile_lines(recording, resumed))
+    assert "size[0] of x grows: 2, 3, 4, 5, 6, 7, 8, …, 13  (11 of 11)" in text
+    assert "torch._dynamo.mark_dynamic(x, 0)" in text
+    assert "size[0] of h grows" in behind
+    assert "mark_dynamic" not in behind
+    assert "remove the graph break in f" in behind
+    breaks = "\n".join(line.text for line in break_lines(recording))
+    assert "goes on in 1/0 torch_dynamo_resume_in_f_at_8, compiled 11 more times" in breaks
 
 
 def test_advice_knows_what_dynamo_has_done_by_itself(recorded: Recorded) -> None:
@@ -245,7 +329,7 @@ TENSOR = "TENSOR_MATCH"
         ("0/0: tensor 'self._buffers['b']' dtype mismatch. expected Half, actual BFloat16",
          Reason("0/0", TENSOR, "self._buffers['b']", "dtype", "float16", "bfloat16")),
         ("2/1: tensor 'x' requires_grad mismatch. expected requires_grad=1",
-         Reason("2/1", TENSOR, "x", "requires_grad", "1")),
+         Reason("2/1", TENSOR, "x", "requires_grad", "True", "False")),
         ("0/0: tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU), actual "
          "DispatchKeySet(CUDA)",
          Reason("0/0", TENSOR, "x", "dispatch key set", "DispatchKeySet(CPU)",

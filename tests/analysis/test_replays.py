@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from stepper.analysis.recompile_lines import recompile_lines
-from stepper.analysis.recompile_trials import Trials
+from stepper.analysis.recompile_trials import RecompileTrials
 from stepper.client.replay import ReplayError, program_of, replayed
 from stepper.model.trace import SessionFacts
 from stepper.recording.reader import Recording
@@ -55,7 +55,7 @@ print(sys.argv[1:], sys.stdin.read())
 
 def told(recording: Recording, function: str, seconds: float = 60.0) -> list[str]:
     """What is said of each trial, without times."""
-    trials = Trials(recording, seconds)
+    trials = RecompileTrials(recording, seconds)
     texts = [line.text for line in recompile_lines(recording, function, trying=trials.lines)]
     found = [text.strip() for text in texts if text.startswith("    tried") or "not tried" in text]
     return [re.sub(r"; [\d.]+ s\)", ")", text) for text in found]
@@ -71,8 +71,38 @@ def test_what_each_change_leaves_is_counted(
         "tried: mark_dynamic(x, 0) leaves 1 compilation (instead of 2 as recorded)",
         "tried: torch._dynamo.config.allow_unspec_int_on_nn_module = True leaves 2 compilations "
         "(instead of 4 as recorded)",
-        "tried: torch._dynamo.config.assume_static_by_default = False leaves 1 compilation "
-        "(instead of 2 as recorded)",
+        "tried: torch.compile(dynamic=True) leaves 1 compilation (instead of 2 as recorded)",
+    ]
+
+
+TWO_THINGS = """
+import torch
+
+class Counts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x + self.calls
+
+counts = torch.compile(Counts(), backend="eager", dynamic=False)
+for size in (4, 5, 6):
+    counts(torch.ones(size))
+"""
+
+
+def test_what_differs_at_once_is_changed_at_once(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    unspec = "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+    assert told(recorded(program(TWO_THINGS), "--lookups"), "forward") == [
+        "tried: mark_dynamic(x, 0) leaves 3 compilations (instead of 3 as recorded)",
+        "tried: torch.compile(dynamic=True) leaves 3 compilations (instead of 3 as recorded)",
+        f"tried: {unspec} leaves 3 compilations (instead of 3 as recorded)",
+        f"tried: torch.compile(dynamic=True); {unspec} leaves 1 compilation "
+        "(instead of 3 as recorded)",
     ]
 
 

@@ -55,4 +55,4 @@ def _frame(tape: Tape, number: int, text: str) -> None:
     )
     tape.event(EventKind.SKIP, f"{text} ({text}:1): {text}")
     tape.end_attempt()
-    tape.end(Outcome.COMPILED, reason=text, transformed_code=tape.code(body), graph_code=text)
+    tape.end(Outcome.COMPILED, reason=text, transformed_code=tape.code(body))

@@ -177,7 +177,18 @@ async def test_what_cannot_be_run_again_says_why(sample_path: Path) -> None:
     async with opened(sample_path, NARROW) as (app, pilot):
         await pilot.press("W", "x")
         assert "the program cannot be run again: " in text(app)
-        await pilot.press("v")
+        await pilot.press("v", "x")
+        assert "the program cannot be run again: " in text(app)
+
+
+async def test_what_no_run_can_answer_is_not_offered_to_be_tried(sample_path: Path) -> None:
+    async with opened(sample_path, NARROW, at=2) as (app, pilot):
+        await pilot.press("g", *"1", "enter", "W")
+        for _ in range(4):
+            if "what differs from" in text(app):
+                break
+            await pilot.press("v")
+        assert "what differs from" in text(app)
         assert "x: try it" not in text(app)
         await pilot.press("x")
         assert "would say no more about this" in text(app)

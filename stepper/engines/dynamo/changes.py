@@ -1,66 +1,65 @@
-"""What is to be tried with a program, made where it runs.
+"""What is to be tried with a program, made where it runs; see `stepper.engines.common.changes`.
 
-A setting is a setting. A size is marked where Dynamo is about to compile a call: a mark matters to
-nothing else, since an entry that was compiled for a marked tensor takes others, too. So it is as if
-the program had marked the tensor before each call.
+A setting is a setting, made when the program imports the compiler. `dynamic=` is no more than two
+of them, which a compiled function makes when it is called and takes back when it returns: so they
+are made where it is about to be compiled.
 """
 
 from __future__ import annotations
 
+import builtins
+import re
+import sys
 from types import CodeType
 from typing import Any
 
 import torch._dynamo.config
 
+from stepper.engines.common.changes import Pending
 from stepper.engines.dynamo.choices import Choice
-from stepper.model.cache import CacheError
-from stepper.model.change import Change, MarkSize
+from stepper.model.change import Admit, Setting
 
-_Place = tuple[str, str, int]
+_ALIAS = re.compile(r"G\['(__builtins_dict___\d+|__import_\w+)'\]")
 
 
-class Marks:
-    """The sizes that are to be marked dynamic, by function."""
-
-    def __init__(self) -> None:
-        self._wanted: dict[_Place, list[MarkSize]] = {}
-
-    def add(self, mark: MarkSize) -> None:
-        """Mark one more."""
-        place = (mark.function, mark.filename, mark.line)
-        self._wanted.setdefault(place, []).append(mark)
-
+class _Pending(Pending):
     def before_compiling(
         self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any]
     ) -> str:
-        """Mark what is to be marked of a call; says what could not be."""
-        if not self._wanted:
-            return ""
-        place = (code.co_qualname, code.co_filename, code.co_firstlineno)
-        call = Choice(code, f_locals, f_globals, None)
-        trouble = []
-        for each in self._wanted.get(place, ()):
-            try:
-                call.mark_dynamic(each.source, each.dim, strict=True)
-            except CacheError as error:
-                trouble.append(f"{each}: {error}")
-        return "; ".join(trouble)
+        if self.dynamic:
+            torch._dynamo.config.automatic_dynamic_shapes = True
+            torch._dynamo.config.assume_static_by_default = False
+        return super().before_compiling(code, f_locals, f_globals)
 
+    def set(self, setting: Setting) -> None:
+        if not hasattr(torch._dynamo.config, setting.name):
+            super().set(setting)
+        setattr(torch._dynamo.config, setting.name, setting.value)
 
-MARKS = Marks()
-"""Those of this process, as its settings are."""
+    def call(self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> Choice:
+        return Choice(code, f_locals, f_globals, None)
 
+    def aliases(self, source: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name in _ALIAS.findall(source):
+            module = name.removeprefix("__import_").replace("_dot_", ".")
+            found[name] = vars(builtins) if module == name else sys.modules.get(module)
+        return found
 
-def change(changes: tuple[Change, ...]) -> None:
-    """Make the program another one than it is, from now on.
-
-    Raises:
-        ValueError: this torch has no such setting.
-    """
-    for each in changes:
-        if isinstance(each, MarkSize):
-            MARKS.add(each)
-        elif hasattr(torch._dynamo.config, each.name):
-            setattr(torch._dynamo.config, each.name, each.value)
+    def admit(self, called: Any, change: Admit) -> None:
+        if change.way == "reorder":
+            torch._dynamo.config.reorderable_logging_functions.add(called)
         else:
-            raise ValueError(f"this torch has no setting {each.name}")
+            self.allow_in_graph(called)
+
+    def allow_in_graph(self, called: Any) -> Any:
+        return torch._dynamo.allow_in_graph(called)  # type: ignore[no-untyped-call]
+
+    def disable(self, function: Any) -> Any:
+        return torch.compiler.disable(function)  # type: ignore[no-untyped-call]
+
+
+PENDING = _Pending()
+"""That of this process, as its settings are."""
+
+change = PENDING.make

@@ -26,6 +26,7 @@ from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, n
 from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.threads import thread_name
 from stepper.engines.common.python_stack import program_stack
+from stepper.engines.common.torch_state import torch_state
 from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK
@@ -319,6 +320,7 @@ class DynamoEngine:
             python_stack=_program_stack(caller),
             thread=thread_name(),
             resume_of=bytecode.resumed_function(code),
+            state=torch_state(),
             nested=bool(self._contexts),
         )
         if self._now is not None:

@@ -80,11 +80,12 @@ class GuardTree:
         it knows by identity."""
         self._names = names or {}
         self.root = wrapper.root
-        self._scope: dict[str, Any] = {
+        self.scope: dict[str, Any] = {
             **wrapper.closure_vars,
             **wrapper.global_scope,
             "check_overlapping": _check_overlapping,
         }
+        """The names that the words of guards use besides L and G."""
         self._seen: dict[int, Any] = {}
         self._unaliased: list[str] = [
             name if isinstance(name, str) else source_name(name)
@@ -208,7 +209,7 @@ class GuardTree:
             value = f_locals
             if check.reach is not None:
                 try:
-                    value = eval(check.reach, self._scope, scope)
+                    value = eval(check.reach, self.scope, scope)
                 except Exception as error:
                     return GuardCheck(row.index, Verdict.UNREACHED, "", _brief_error(error))
             if check.leaf is None:
@@ -229,7 +230,7 @@ class GuardTree:
             seen: dict[int, str] = {}
             for source in self._unaliased:
                 try:
-                    value = eval(source, self._scope, scope)
+                    value = eval(source, self.scope, scope)
                 except Exception:
                     continue  # another guard says so
                 if (other := seen.setdefault(id(value), source)) is not source:
@@ -237,7 +238,7 @@ class GuardTree:
                         row.index, Verdict.FAIL, "", f"{source} is the same tensor as {other}"
                     )
             return GuardCheck(row.index, Verdict.PASS)
-        failing = [part for part in row.code if not eval(part, self._scope, scope)]
+        failing = [part for part in row.code if not eval(part, self.scope, scope)]
         verdict = Verdict.FAIL if failing else Verdict.PASS
         return GuardCheck(row.index, verdict, "", "; ".join(failing))
 

@@ -18,6 +18,8 @@ import weakref
 from types import CodeType
 from typing import Any, NamedTuple
 
+import msgspec
+
 from stepper.engines.common.lookup_walk import (
     BACKEND,
     DIED,
@@ -54,10 +56,11 @@ class Candidate:
         self.precompiled = origin is Origin.PRECOMPILED
         self.region = EVERYBODY if self.precompiled else region_of(entry)
         self.backend: Any = None if self.precompiled else entry.backend
-        made = BOOK.by_wrapper(self.wrapper) if self.precompiled else None
-        code = entry.code if made is None and not self.precompiled else None
-        if made is not None and made.draft is not None:
-            code = made.draft.code
+        known = BOOK.by_wrapper(self.wrapper)
+        self._draft = None if known is None else known.draft
+        code = None if self.precompiled else entry.code
+        if self._draft is not None:
+            code = self._draft.code
         self.code: CodeType | None = code if type(code) is CodeType else None
         self.memory = memory
         self.label = "precompiled" if self.precompiled else str(entry.compile_id)
@@ -73,6 +76,11 @@ class Candidate:
     def read(self) -> None:
         """Read its guards, in the order in which this lookup tried them."""
         self.tree = GuardTree(self.wrapper)
+        if self._draft is not None:
+            # Dynamo runs them as functions of ours, behind one that asks whether it is in use.
+            for index, check in enumerate(self._draft.kept_checks, 1):
+                row = msgspec.structs.replace(check.row, index=index)
+                self.tree.checks[index] = check._replace(row=row)
         found = {key_of(check.row): check for check in self.tree.checks}
         order = self.memory.order
         if order is not None and len(found) == len(self.tree.checks) and set(order) == set(found):
@@ -80,6 +88,12 @@ class Candidate:
         else:
             self.checks = list(self.tree.checks)
             self.remember()
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        """The names that the words of its guards use besides L and G."""
+        tree = self.tree if self._draft is None else self._draft.tree
+        return {} if tree is None else tree.scope
 
     def remember(self) -> None:
         """Remember the order in which the next lookup will try its guards."""

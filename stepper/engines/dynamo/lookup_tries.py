@@ -68,7 +68,7 @@ def try_entry(
     answers: list[Answer] = []
     verdicts: list[Verdict] = []
     fails_at = None
-    scope = scope_of(candidate.wrapper)
+    scope = candidate.scope
     for index, check in enumerate(candidate.checks):
         answer = quiet.ask(check, scope)
         answers.append(answer)
@@ -96,7 +96,7 @@ def _also(
     if fails_at is None:
         return ()
     found = []
-    scope = scope_of(candidate.wrapper)
+    scope = candidate.scope
     for check in candidate.checks[fails_at + 1 :]:
         answer = quiet.ask(check, scope)
         if answer.verdict is Verdict.FAIL:
@@ -119,11 +119,6 @@ def _same_backend(candidate: Candidate, backend: Any) -> Verdict:
     if kind.__module__.partition(".")[0] == "torch":
         return Verdict.PASS if ours == backend else Verdict.FAIL
     return Verdict.UNKNOWN
-
-
-def scope_of(wrapper: Any) -> dict[str, Any]:
-    """The names that the words of an entry's guards use besides L and G."""
-    return {**(wrapper.closure_vars or {}), **(wrapper.global_scope or {})}
 
 
 def reason(tried: Tried) -> str:

@@ -46,7 +46,7 @@ from stepper.engines.common.lookup_words import backend_told, entry_told
 from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, locked
-from stepper.engines.dynamo.changes import MARKS
+from stepper.engines.dynamo.changes import PENDING
 from stepper.engines.dynamo.choices import CHOICES, Choice, chosen
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
@@ -143,7 +143,7 @@ class LookupWatcher:
         globals: dict[str, Any],
         compiler_fn: Any,
     ) -> None:
-        if trouble := MARKS.before_compiling(code, locals, globals):
+        if trouble := PENDING.before_compiling(code, locals, globals):
             self._recorder.note(trouble)
         if self._misses_wanted(code):
             self._missed[_thread.get_ident()] = _identity(code, locals)

@@ -42,7 +42,7 @@ from stepper.engines.common.edits import (
     unique,
 )
 from stepper.engines.dynamo.cache import CacheBook, KnownEntry, entries_of, locked
-from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
+from stepper.engines.dynamo.guard_tree import Check, GuardTree, identity_of
 from stepper.model.cache import (
     CacheEntry,
     CacheError,
@@ -96,6 +96,11 @@ class Draft:
         )
         self._expressions = [compile_guard(text) for text in added]
         self.wrapper = self._wrap()
+
+    @property
+    def kept_checks(self) -> list[Check]:
+        """Those of the entry it was made of, in the order of its rows."""
+        return [self.tree.checks[index] for index in self.kept]
 
     def ask(self, f_locals: dict[str, Any]) -> tuple[GuardCheck, ...]:
         """What each of its guards says of these locals, whatever the ones before said."""

@@ -1,14 +1,38 @@
-"""What is to be tried with a program: nothing can be, from outside of this engine."""
+"""What is to be tried with a program, made where it runs; see `stepper.engines.common.changes`."""
 
 from __future__ import annotations
 
-from stepper.model.change import Change
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from stepper.engines.common.changes import Pending
+from stepper.engines.native.choices import Choice
+from stepper.engines.native.eval_frame import disable
+from stepper.engines.native.variables.torch import allow_in_graph
+
+if TYPE_CHECKING:
+    from stepper.engines.native.convert_frame import Translation
 
 
-def change(changes: tuple[Change, ...]) -> None:
-    """See `stepper.engines.dynamo.changes.change`.
+class _Pending(Pending):
+    def before_translating(self, translation: Translation) -> str:
+        """Change what is to be changed for a call; says what could not be."""
+        if self.dynamic:
+            translation.dynamic = True
+        namespace = translation.function.__globals__
+        return self.before_compiling(translation.code, translation.f_locals, namespace)
 
-    Raises:
-        ValueError: always.
-    """
-    raise ValueError("with the native engine nothing can be tried from outside")
+    def call(self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> Choice:
+        return Choice(code, f_locals, f_globals, first=True)
+
+    def allow_in_graph(self, called: Any) -> Any:
+        return allow_in_graph(called)
+
+    def disable(self, function: Any) -> Any:
+        return disable(function)
+
+
+PENDING = _Pending()
+"""That of this process."""
+
+change = PENDING.make

@@ -11,8 +11,10 @@ from stepper import _C
 from stepper.debuggee.mirror import names_at
 from stepper.debuggee.threads import thread_name
 from stepper.engines.common.python_stack import program_stack
+from stepper.engines.common.torch_state import torch_state
 from stepper.engines.native.cache_face import NativeCache
 from stepper.engines.native.cache_watch import CacheWatcher
+from stepper.engines.native.changes import PENDING
 from stepper.engines.native.choices import decided
 from stepper.engines.native.code_book import CodeBook
 from stepper.engines.native.convert_frame import is_library
@@ -154,6 +156,8 @@ class NativeEngine:
         if not entries:
             namespace = translation.function.__globals__
             self._lookups.nothing_there(code, translation.f_locals, namespace, translation.backend)
+        if trouble := PENDING.before_translating(translation):
+            self.recorder.note(trouble)
         with self.recorder.walks.turn:
             live = self.recorder.begin_translation(
                 compile_id=f"{number}/{entries}",
@@ -162,6 +166,7 @@ class NativeEngine:
                 python_stack=_program_stack(sys._getframe(1)),
                 thread=thread_name(),
                 resume_of=info_of(code).function,
+                state=torch_state(),
                 nested=bool(self._observers),
             )
             reason = self._why_recompiled(translation)

@@ -6,8 +6,6 @@ import re
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from tests.engines import choosing
 from tests.engines.choosing import interventions
 
@@ -34,13 +32,6 @@ for size in (4, 5, 6):
 for mode in (True, False, False):
     print("mode", mode, outer(torch.ones(2), mode).tolist(), counter.frame_count)
 """
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM, encoding="utf-8")
-    return path
 
 
 said = partial(choosing.said, engine="dynamo")
@@ -100,6 +91,21 @@ def test_an_entry_that_other_guards_refuse_is_not_relaxed(tmp_path: Path) -> Non
     assert "draft" not in text, "nothing is left of the attempt"
     text = said(tmp_path, program, "miss:scale, once", again[0], "c")
     assert "size 5 [6.0, 6.0, 6.0, 6.0, 6.0] 1" in text
+
+
+def test_the_guards_of_a_relaxed_entry_say_what_they_are(tmp_path: Path) -> None:
+    program = tmp_path / "two.py"
+    program.write_text(
+        "import torch\n"
+        "@torch.compile(backend='eager', dynamic=False)\n"
+        "def norm(x, eps):\n"
+        "    return x / (x.norm() + eps)\n"
+        "for size, eps in ((4, 1e-5), (5, 1e-5), (6, 1e-3)):\n"
+        "    norm(torch.ones(size), eps)\n",
+        encoding="utf-8",
+    )
+    text = said(tmp_path, program, "guard-fail", "relax-guard", "c")
+    assert "EQUALS_MATCH L['eps'] of 0/1: value 1e-05 ≠ 0.001" in text
 
 
 def test_a_call_is_skipped_with_all_that_it_calls(tmp_path: Path, program: Path) -> None:

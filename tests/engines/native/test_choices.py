@@ -6,8 +6,6 @@ import re
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from tests.engines import choosing
 from tests.engines.choosing import interventions
 
@@ -29,13 +27,6 @@ for size in (4, 5, 6):
     print("size", size, scale(torch.ones(size), torch.zeros(2)).tolist(), len(captured))
 """
 EAGER = {4: [6.0] * 4, 5: [7.0] * 5, 6: [8.0] * 6}
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM, encoding="utf-8")
-    return path
 
 
 said = partial(choosing.said, engine="native")
