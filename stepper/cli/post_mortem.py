@@ -56,7 +56,7 @@ def post_mortem(options: argparse.Namespace) -> int:
 
 def _failure(session: Session) -> tuple[int, str]:
     """The moment to open at, and what happened there in one line."""
-    from stepper.analysis.failures import last_failure, last_moment
+    from stepper.analysis.failures import in_short, last_failure, last_moment
     from stepper.client.text import short_name
 
     recording = session.recording
@@ -65,9 +65,8 @@ def _failure(session: Session) -> tuple[int, str]:
     failed = last_failure(recording)
     if failed is None:
         return recording.newest, ""
-    reason = failed.reason.partition("\n")[0]
     name = f"{failed.compile_id or '-'} {short_name(failed.name)}"
-    return last_moment(recording, failed), f"{name} failed: {reason}"
+    return last_moment(recording, failed), f"{name} failed: {in_short(failed.reason)}"
 
 
 def _on_full_screen() -> bool:

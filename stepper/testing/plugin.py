@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -149,15 +149,14 @@ def pytest_exception_interact(
     test = node.stash.get(_TEST, None)
     if test is None or not node.config.option.stepper_pm or not test.newest_walk():
         return
+    from stepper.analysis.failures import in_short
     from stepper.debuggee.post_mortem import show
 
     capture = node.config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture(in_=True)
-    error = call.excinfo.exconly(tryshort=True).splitlines() if call.excinfo is not None else []
+    why = in_short(call.excinfo.exconly(tryshort=True)) if call.excinfo is not None else ""
     try:
-        # The second line of a compiler's error is what the backend raised.
-        why = " ".join(" ".join(error[:2]).split())
         show(test.path, ": ".join(filter(None, (f"{node.nodeid} failed", why))))
     finally:
         if capture is not None:
@@ -190,11 +189,13 @@ def _limits(mark: pytest.Mark) -> Limits:
 
     names = Limits.__struct_fields__
     if mark.args or not mark.kwargs or not set(mark.kwargs) <= set(names):
-        raise pytest.UsageError(
-            f"the mark {_MARK} takes at least one of {', '.join(names)}, by name"
+        given = ", ".join([*map(repr, mark.args), *mark.kwargs]) or "nothing"
+        pytest.fail(
+            f"the mark {_MARK} takes at least one of {', '.join(names)}, by name; "
+            f"it was given {given}",
+            pytrace=False,
         )
-    given: dict[str, Any] = dict(mark.kwargs)
-    return Limits(**given)
+    return Limits(**mark.kwargs)
 
 
 def _file_name(test: str) -> str:

@@ -62,9 +62,9 @@ def stepper(tmp_path: Path, *words: str, typed: str = "") -> subprocess.Complete
 @pytest.mark.parametrize(
     ("source", "error", "reason", "place"),
     [
-        (BACKEND, "BackendCompilerFailed", "backend='failing' raised", "x + 1"),
+        (BACKEND, "BackendCompilerFailed", "backend='failing' raised: RuntimeError: no", "x + 1"),
         (UNSUPPORTED, "Unsupported", "Failed to trace builtin operator\n", 'print("in between")'),
-        (INTERNAL, "InternalTorchDynamoError", "a bug", "x + 1"),
+        (INTERNAL, "InternalTorchDynamoError", "AttributeError: a bug", "x + 1"),
         (BACKEND + RAISED_FROM, "KeyError: 'mine'", "backend='failing' raised", "x + 1"),
     ],
     ids=["backend", "fullgraph", "internal", "raised from it"],

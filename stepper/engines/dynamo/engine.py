@@ -20,8 +20,11 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FrameType
 from typing import Any
 
+from torch._dynamo.exc import TorchDynamoException
+
 from stepper._C import Hook, Steps
 from stepper._C import fields as fields_of
+from stepper.debuggee.evaluator import shorten
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, names_at
 from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.threads import thread_name
@@ -390,9 +393,11 @@ class DynamoEngine:
             self._recorder.graph_break(
                 now.attempt, self._breaks.confirm(error, text, resumes=False)
             )
-        self._recorder.raised(now.translation, f"{type(error).__name__}: {text}")
+        said = f"{type(error).__name__}: {text}"
+        self._recorder.raised(now.translation, said)
         self._failed = now.translation
-        self._end(now, Outcome.FAILED, reason=text)
+        reason = text if isinstance(error, TorchDynamoException) else said
+        self._end(now, Outcome.FAILED, reason=reason)
 
     def _on_skipped(self, result: Any, frame: Any) -> None:
         if result.skip_reason is None or result.guarded_code is not None:
@@ -654,11 +659,9 @@ def _message(error: BaseException) -> str:
     """A compiler exception's message. They are torch's own classes or come from torch's own
     operators."""
     text = getattr(error, "msg", None)
-    return (
-        text
-        if type(text) is str
-        else " ".join(plain_text(part).strip("'\"") for part in error.args)
-    )
+    if type(text) is str:
+        return text
+    return " ".join(shorten(part) if type(part) is str else plain_text(part) for part in error.args)
 
 
 def create() -> DynamoEngine:

@@ -1,0 +1,112 @@
+"""What watching costs, counted: `python -m tests.benchmarks.bench_instructions [MODEL…]`.
+
+The same compiles as in `bench_tracing`, but the figures are ratios of machine instructions that
+the process executed, all its threads together, as valgrind's callgrind counts them. So they say
+the same on a busy machine, and differ by less than 0.002 between two runs; a clock's differ by
+some percent even on an idle one. What they leave out is what an instruction costs: misses of the
+processor's caches and waits for the disk. Callgrind is slow: some ten minutes a model.
+
+Needs valgrind with its headers (`apt install valgrind`) and a C compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import torch
+
+from tests.benchmarks.bench_tracing import BOUNDS, MODELS, watched
+
+CALLS = 30
+COUNTER = Path(__file__).with_name("callgrind.c")
+LABEL = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
+TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
+
+
+def measure(name: str, library: str) -> None:
+    """What runs under callgrind: each way of watching once, after a compile that is not counted."""
+    counter = ctypes.CDLL(library)
+    torch.manual_seed(0)
+    model, inputs = MODELS[name]()
+    model.eval()
+
+    @contextmanager
+    def counted(label: str) -> Iterator[None]:
+        gc.collect()
+        counter.begin_counting()
+        try:
+            yield
+        finally:
+            counter.end_counting(label.encode())
+
+    with tempfile.TemporaryDirectory() as directory, torch.no_grad():
+        torch.compile(model, backend="eager")(**inputs)  # imports, caches
+        for mode in ("plain", *BOUNDS):
+            torch._dynamo.reset()
+            compiled: Callable[..., object] = torch.compile(model, backend="eager")
+            with nullcontext() if mode == "plain" else watched(mode, directory):
+                with counted(mode):
+                    compiled(**inputs)
+                with counted(f"{mode} hot"):
+                    for _ in range(CALLS):
+                        compiled(**inputs)
+
+
+def bench(name: str, library: str, directory: Path) -> None:
+    """Measure one model and print a line for each way to watch it."""
+    command = [
+        "valgrind",
+        "--tool=callgrind",
+        "--instr-atstart=no",
+        f"--callgrind-out-file={directory}/{name}.out",
+        *(sys.executable, "-m", __spec__.name, name, "--counter", library),
+    ]
+    # One thread of OpenMP: the others only wait for work, for as long as they please.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if run.returncode:
+        raise SystemExit(f"{' '.join(command)}\nended with {run.returncode}:\n{run.stderr[-4000:]}")
+    counts: dict[str, int] = {}
+    for dump in directory.glob(f"{name}.out*"):
+        text = dump.read_text()
+        label, total = LABEL.search(text), TOTAL.search(text)
+        if label is not None and total is not None:
+            counts[label[1]] = int(total[1])
+    print(f"{name:6} plain     {counts['plain'] / 1e9:7.3f} thousand million instructions")
+    for mode, bound in BOUNDS.items():
+        ratio, hot = (counts[mode + x] / counts["plain" + x] for x in ("", " hot"))
+        print(f"{name:6} {mode:9} {ratio:7.4f} of plain (bound {bound:.2f}); hot call {hot:.4f}")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}; all when none is named")
+    parser.add_argument("--counter", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.counter:
+        measure(options.models[0], options.counter)
+        return
+    if shutil.which("valgrind") is None:
+        raise SystemExit("valgrind is not installed: apt install valgrind, or run bench_tracing")
+    with tempfile.TemporaryDirectory() as directory:
+        library = f"{directory}/callgrind.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, COUNTER], check=True)
+        for name in options.models or MODELS:
+            bench(name, library, Path(directory))
+
+
+if __name__ == "__main__":
+    main()
