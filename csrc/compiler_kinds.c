@@ -7,18 +7,31 @@
 
 /* A tensor's properties, of which most are like another's; in the order in which the engine is
    asked for their words. */
-enum { PROPERTIES = 7, SIZE = 1 };
+enum { PROPERTIES = 7, SIZE = 1, STRIDE = 2 };
 static PyObject *properties[PROPERTIES];
 static const char *const property_names[] = {
     "dtype", "_size", "stride", "device", "requires_grad", "layout", "class_type",
 };
 
+/* Symbols can stand among sizes and strides; they cannot be hashed, and are the engine's to read. */
+static int
+all_numbers(PyObject *sizes)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sizes); i++) {
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(sizes, i))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* (type name, text, packed TensorMeta), borrowed, or NULL; also without an exception. */
 static PyObject *
 words_of_tensor(Facts *self, PyObject *tracker)
 {
-    PyObject *size = field(tracker, properties[SIZE]);
-    if (size == NULL || !PyTuple_Check(size)) { /* the sizes are symbols, which the engine reads */
+    PyObject *size = field(tracker, properties[SIZE]), *stride = field(tracker, properties[STRIDE]);
+    if (size == NULL || !PyTuple_Check(size) || !all_numbers(size)
+        || (stride != NULL && PyTuple_Check(stride) && !all_numbers(stride))) {
         return NULL;
     }
     PyObject *key = PyTuple_New(PROPERTIES);

@@ -7,10 +7,10 @@ In a program:
     stepper.debug(function)            stop when the function is compiled the next time
     stepper.set_excepthook()           open the debugger when the program dies while it compiles
 
-`stepper.compile(function)` captures it with stepper's own engine; `import stepper.native` is for
+`stepper.compile(function)` captures it with stepper's own engine; `stepper.native` is for
 everything else about that.
 
-`import stepper.cache` is for looking at the cache of compiled code, and for changing it.
+`stepper.cache` is for looking at the cache of compiled code, and for changing it.
 
 Importing this costs nothing: what these need is imported when they are first used.
 
@@ -19,6 +19,7 @@ PYTEST_DONT_REWRITE: under `stepper record -m pytest` it is there before pytest,
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
@@ -63,10 +64,10 @@ breakpoint._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("cache", "native"):
+        return import_module(f"{__name__}.{name}")
     if name == "compile":
-        from stepper import native
-
-        return native.compile
+        return import_module(f"{__name__}.native").compile
     if name in __all__:
         from stepper.debuggee import api
 

@@ -20,6 +20,7 @@ import io
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
@@ -33,6 +34,7 @@ LENGTH = 2000
 _PRINTED_LENGTH = 20_000
 _SIGNAL = signal.SIGURG
 _AGAIN_SECONDS = 0.05
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 T = TypeVar("T")
 
@@ -152,6 +154,15 @@ def describe_exception(error: BaseException) -> str:
     except Exception as another:
         return f"{name} (its message cannot be shown: {type(another).__name__})"
     return shorten(f"{name}: {text}" if text else name)
+
+
+def place_of(error: BaseException) -> str:
+    """` at FILE:LINE` of our own code that an exception passed through last, and of the code that
+    raised it, which is often torch's or Python's; empty where it was never raised."""
+    called = traceback.extract_tb(error.__traceback__)
+    ours = [each for each in called if each.filename.startswith(_PACKAGE)]
+    places = [f"{each.filename}:{each.lineno}" for each in (*ours[-1:], *called[-1:])]
+    return f" at {', '.join(dict.fromkeys(places))}" if places else ""
 
 
 def shorten(text: str, length: int = LENGTH) -> str:

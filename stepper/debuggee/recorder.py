@@ -28,6 +28,7 @@ import msgspec
 
 from stepper._C import Steps
 from stepper.debuggee.engine import NOTHING, Subject
+from stepper.debuggee.evaluator import describe_exception, place_of
 from stepper.debuggee.faces import Describer, Judge, Sink
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, storing
 from stepper.debuggee.walks import Walk, WalkFrame, Walks
@@ -562,17 +563,9 @@ class Recorder:
 
     def broke_down(self, error: BaseException) -> None:
         """The engine ran into a defect of its own and watches no more; the program goes on."""
-        where = error.__traceback__
-        while where is not None and where.tb_next is not None:
-            where = where.tb_next
-        place = (
-            f" at {where.tb_frame.f_code.co_filename}:{where.tb_lineno}"
-            if where is not None
-            else ""
-        )
         text = (
-            f"stepper stopped watching: {type(error).__name__}: {error}{place}. The program goes "
-            "on. Please report it."
+            f"stepper stopped watching: {describe_exception(error)}{place_of(error)}. The "
+            "program goes on. Please report it."
         )
         self.judge.notice(text)
         self._event(self.moment, EventKind.NOTE, text)

@@ -44,18 +44,24 @@ def fake_tensor_meta(value: object) -> TensorMeta | None:
         layout, shape = value.layout, value.shape
         stride = value.stride() if layout is torch.strided else None
         properties = (value.dtype, shape, stride, value.device, value.requires_grad, layout, "")
-    if _all_numbers(shape) and (stride is None or _all_numbers(stride)):
-        return known_tensor_meta(*properties)
     return tensor_meta(*properties)
+
+
+def tensor_meta(*properties: Any) -> TensorMeta:
+    """The properties of a tensor as text: its dtype, sizes, strides, device, `requires_grad`,
+    layout and subclass. Most tensors are like another."""
+    _, shape, stride, *_ = properties
+    if _all_numbers(shape) and (stride is None or _all_numbers(stride)):
+        return _of_numbers(*properties)
+    return _meta(*properties)  # symbols cannot be hashed
 
 
 @functools.lru_cache(maxsize=4096)
-def known_tensor_meta(*properties: Any) -> TensorMeta:
-    """`tensor_meta` of properties that can be hashed; most tensors are like another."""
-    return tensor_meta(*properties)
+def _of_numbers(*properties: Any) -> TensorMeta:
+    return _meta(*properties)
 
 
-def tensor_meta(
+def _meta(
     dtype: object,
     shape: Any,
     stride: Any,
@@ -64,7 +70,6 @@ def tensor_meta(
     layout: object,
     subclass: str,
 ) -> TensorMeta:
-    """The properties of a tensor as text."""
     return TensorMeta(
         dtype=_name(dtype),
         shape=_texts(shape),

@@ -44,7 +44,7 @@ from stepper.debuggee.faces import (
     Flavour,
     Recipe,
 )
-from stepper.engines.common.tensors import fake_tensor_meta, known_tensor_meta, symbol_text
+from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, tensor_meta
 from stepper.engines.common.words import (
     MUTABILITY,
     callable_name,
@@ -152,7 +152,7 @@ class Describer:
 
     def tensor(self, properties: tuple[Any, ...]) -> tuple[str, str, bytes]:
         """See `stepper.debuggee.faces.Describer`."""
-        meta = _static_meta(*properties)
+        meta = _own_meta(*properties)
         return meta.subclass or "Tensor", meta.brief, pack(meta)
 
     def key_text(self, key: object) -> str:
@@ -264,16 +264,23 @@ def _null(describer: Describer, kind: type, fields: dict[str, Any], number: Numb
     return _described(describer, kind, fields, text="NULL")
 
 
+def node_of(proxy: object) -> Any:
+    """A proxy's node, if it has one yet: torch makes that of an attribute (`x.T`) when it is asked
+    for it the first time, which must not be us."""
+    fields = fields_of(proxy)
+    return fields["node"] if "node" in fields else fields.get("_node")
+
+
 def _tensor(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
     size = fields.get("_size")
-    node = fields_of(fields["proxy"])["node"]
+    node = node_of(fields["proxy"])
     meta: TensorMeta | None
     if type(size) is tuple or type(size) is torch.Size:
         names = ("dtype", "_size", "stride", "device", "requires_grad", "layout", "class_type")
-        meta = _static_meta(*map(fields.get, names))
+        meta = _own_meta(*map(fields.get, names))
     else:
         # Only the sizes are not the tracker's own: they are symbols.
-        meta = fake_tensor_meta(node.meta.get("example_value"))
+        meta = None if node is None else fake_tensor_meta(node.meta.get("example_value"))
         grad = fields.get("requires_grad")
         if meta is not None and type(grad) is bool and meta.requires_grad is not grad:
             meta = msgspec.structs.replace(meta, requires_grad=grad)
@@ -282,22 +289,20 @@ def _tensor(describer: Describer, kind: type, fields: dict[str, Any], number: Nu
         type_name=(meta.subclass if meta else "") or "Tensor",
         text=meta.brief if meta else "",
         tensor=meta,
-        node=node.name,
+        node="" if node is None else node.name,
     )  # fmt: skip
 
 
-def _static_meta(*properties: Any) -> TensorMeta:
-    """Of a tensor whose sizes are numbers; the last property is its class or None."""
+def _own_meta(*properties: Any) -> TensorMeta:
+    """Of a tensor whose properties its tracker knows; the last one is its class or None."""
     *others, subclass = properties
     plain = subclass is None or subclass is torch.Tensor
-    return known_tensor_meta(*others, "" if plain else class_name(subclass))
+    return tensor_meta(*others, "" if plain else class_name(subclass))
 
 
 def _symbol(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
-    node = fields_of(fields["proxy"])["node"]
-    return _described(
-        describer, kind, fields, text=symbol_text(fields.get("sym_num")), node=node.name
-    )
+    node, text = node_of(fields["proxy"]), symbol_text(fields.get("sym_num"))
+    return _described(describer, kind, fields, text=text, node="" if node is None else node.name)
 
 
 def _range_or_slice(
@@ -360,7 +365,8 @@ def _key_text(key: object) -> str:
         inner_text = ", ".join(_key_text(item) for item in items[:10])
         return f"({inner_text}{', …' if len(items) > 10 else ''})"
     proxy = fields.get("proxy")
-    return f"<{class_name(type(tracker))}>" if proxy is None else f"%{proxy.node.name}"
+    node = None if proxy is None else node_of(proxy)
+    return f"<{class_name(type(tracker))}>" if node is None else f"%{node.name}"
 
 
 def _cell(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:

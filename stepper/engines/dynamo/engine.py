@@ -36,7 +36,7 @@ from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.cache_face import DynamoCache
 from stepper.engines.dynamo.cache_watch import CacheWatcher
-from stepper.engines.dynamo.describe import Describer
+from stepper.engines.dynamo.describe import Describer, node_of
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.guards_set import look_at_guards, tell_guards
@@ -548,7 +548,7 @@ class DynamoEngine:
     def _on_name_hinted(self, tensor: Any) -> None:
         if self._now is not None:
             self._recorder.touched(tensor)
-            self._now.graph.renamed(fields_of(fields_of(tensor)["proxy"])["node"])
+            self._now.graph.renamed(node_of(fields_of(tensor)["proxy"]))
             self._steps.graph_changed = self._now.graph.changed
 
     def _on_change(self, tracker: Any) -> None:
@@ -608,9 +608,9 @@ class DynamoEngine:
             return plain_text(fields["value"])
         if "value_type" in fields:
             return f"new {callable_name(fields['value_type'])}"
-        if "proxy" in fields and fields["proxy"] is not None:
-            return f"%{fields_of(fields['proxy'])['node'].name}"
-        return type(tracker).__name__
+        proxy = fields.get("proxy")
+        node = None if proxy is None else node_of(proxy)
+        return type(tracker).__name__ if node is None else f"%{node.name}"
 
     def _pending_attributes(self, tracker: object) -> dict[str, object] | None:
         frame = self._steps.top
