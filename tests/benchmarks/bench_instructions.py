@@ -29,6 +29,8 @@ import torch
 from tests.benchmarks.bench_tracing import BOUNDS, MODELS, watched
 
 CALLS = 30
+LEAST_RECORDING = 500_000
+"""Bytes; a watching that ended early would look cheap."""
 COUNTER = Path(__file__).with_name("callgrind.c")
 LABEL = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
 TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
@@ -55,12 +57,14 @@ def measure(name: str, library: str) -> None:
         for mode in ("plain", *BOUNDS):
             torch._dynamo.reset()
             compiled: Callable[..., object] = torch.compile(model, backend="eager")
-            with nullcontext() if mode == "plain" else watched(mode, directory):
+            with nullcontext() if mode == "plain" else watched(mode, directory) as path:
                 with counted(mode):
                     compiled(**inputs)
                 with counted(f"{mode} hot"):
                     for _ in range(CALLS):
                         compiled(**inputs)
+            if mode == "recorded" and path and os.path.getsize(path) < LEAST_RECORDING:
+                raise SystemExit(f"{name} was not recorded")
 
 
 def bench(name: str, library: str, directory: Path) -> None:
