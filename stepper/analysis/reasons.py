@@ -1,4 +1,4 @@
-"""Dynamo's words on why an entry did not match, taken apart.
+"""A compiler's words on why an entry did not match, taken apart.
 
 They are what a recording without lookups has: the reason of the entry that was tried first, for
 people to read. `0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5` names all that is
@@ -12,6 +12,7 @@ import re
 
 import msgspec
 
+from stepper.analysis.sources import unscoped
 from stepper.client.text import one_line
 
 _LABEL = re.compile(r"\s*(?P<label>\d+/\d+|None|[\w/!]+): ")
@@ -40,7 +41,18 @@ _SIZE = re.compile(r".*\.(?:size|stride|storage_offset)\(\).*")
 _NONE = re.compile(r"(?P<source>\w[\w.\[\]'\"]*) is (?P<expected>None)$")
 _EQUAL = re.compile(r"(?P<source>\w[\w.\[\]'\"]*) == (?P<expected>.+)")
 
+_DIED = re.compile(
+    r"^(?:Cache line invalidated because )?(?P<source>.+?) "
+    r"(?:got deallocated$|died, (?:at|in) )"
+)
+_SAID = re.compile(
+    r"(?P<kind>[A-Z_]+)(?: (?P<source>\S+))?: (?P<what>[\w.\[\]()]+) (?P<expected>.+?) ≠ "
+    r"(?P<actual>.+?)(?:, |$)"
+)
+"""The native engine's words."""
 _KINDS = (
+    (_SAID, "", ""),
+    (_DIED, "INVALID", ""),
     (_TENSOR, "TENSOR_MATCH", ""),
     (_TENSOR_ONE_SIDED, "TENSOR_MATCH", "requires_grad"),
     (_TYPE, "TYPE_MATCH", "type"),
@@ -117,5 +129,7 @@ def parse_reason(reason: str) -> Reason:
             expected, actual = (_DTYPES.get(name, name) for name in (expected, actual))
         if pattern is _TENSOR_ONE_SIDED:
             expected, actual = ("True", "False") if expected == "1" else ("False", "True")
-        return Reason(entry, kind, found.get("source") or "", told, expected, actual, text)
+        kind = found.get("kind") or kind
+        source = unscoped(found.get("source") or "")
+        return Reason(entry, kind, source, told, expected, actual, text)
     return Reason(entry, text=text)

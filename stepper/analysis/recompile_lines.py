@@ -39,9 +39,9 @@ _AT_AN_END = 16
 """Recompilations of a function that are told from the first on, and up to the last."""
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
 WITHOUT_LOOKUPS = (
-    "Lookups were not recorded: what is said of entries beyond Dynamo's own words is inferred. "
-    "stepper record --lookups also records each guard that failed, with what was there, and what "
-    "would have failed besides."
+    "Lookups were not recorded: what is said of entries beyond the compiler's own words is "
+    "inferred. stepper record --lookups also records each guard that failed, with what was there, "
+    "and what would have failed besides."
 )
 
 

@@ -50,7 +50,9 @@ class Series(msgspec.Struct, frozen=True):
 
     @property
     def trend(self) -> str:
-        """`grows`, `shrinks` or `changes`."""
+        """`grows`, `shrinks`, `changes`, or `dies`."""
+        if self.kind == "INVALID":
+            return "dies"
         try:
             numbers = [int(value) for value in self.values]
         except ValueError:

@@ -252,7 +252,7 @@ class _Reader:
         tried: Sequence[Tried] = (
             self._inferred(item, words)
             if lookup is None
-            else tuple(self._looked_up(item, lookup, words))
+            else tuple(self._looked_up(item, lookup, words)) or self._inferred(item, words)
         )
         limit = item.reason if item.id in self._limits else ""
         return Recompilation(item, lookup, tried, limit)
@@ -296,9 +296,11 @@ class _Reader:
         elif not differences and row.opname == "BACKEND":
             expected, actual = texts.get("expected", ""), texts.get("actual", "")
             differences = (Difference("backend", expected, actual),)
+        # An entry that is dead says of what it died, and has no guards any more.
+        dead = row.argrepr.partition(": ")[2] if row.opname == "INVALID" else ""
         return Failure(
             kind=row.opname,
-            source=source_in(row.argrepr),
+            source=dead or source_in(row.argrepr),
             differences=differences or ((Difference("global state"),) if state else ()),
             text=texts.get("differs", "") or row.argrepr,
             user_line=texts.get("because of", ""),
@@ -344,7 +346,8 @@ class _Reader:
         made = self._made.get(item.code, [])
         end = bisect_left(made, item.id, key=attrgetter("id"))
         # The newest stands first. More were made than are there after a reset, or an object died.
-        count = min(item.cache_size or end, end, _COMPARED)
+        died = words is not None and words.kind == "INVALID"
+        count = min(item.cache_size or (1 if died else end), end, _COMPARED)
         entries = made[end - count : end][::-1]
         newest = entries[0].compile_id if entries else ""
         first = words.entry or newest if words is not None else ""

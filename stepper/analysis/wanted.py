@@ -6,7 +6,7 @@ it: a size that is a number is guarded, one that is a symbol is free.
 
 Two compilations of one function are compared so: the later one fits the call that made it, so where
 it wants something else than the earlier one, that call failed the earlier one's guard. This is how
-a recording without lookups is read beyond Dynamo's own words.
+a recording without lookups is read beyond the compiler's own words.
 """
 
 from __future__ import annotations

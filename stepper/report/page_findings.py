@@ -93,7 +93,7 @@ def recompilations_section(report: Report, links: Links) -> Html:
 
 
 _WITHOUT_LOOKUPS = (
-    "Lookups were not recorded (--lookups): what is said beyond Dynamo's own words is inferred."
+    "Lookups were not recorded (--lookups): what is said beyond the compiler's words is inferred."
 )
 
 

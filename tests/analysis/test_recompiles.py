@@ -183,6 +183,53 @@ def test_the_native_engine_compares_states_too(
     assert nearest[:2] == [{GRAD_MODE}, {DEFAULT_DTYPE}], "in other states it captures nothing"
 
 
+DEATHS = """
+import gc, stepper, torch
+
+class Scaled:
+    scale = 2
+
+@torch.compile(backend="eager", dynamic=False)
+def f(x, scaled):
+    return x * scaled.scale
+
+def call():
+    class Twice(Scaled):
+        pass
+    f(torch.ones(3), Twice())
+
+for _ in range(2):
+    call()
+    gc.collect()
+f(torch.ones(3), Scaled())
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--lookups",)], ids=["plain", "lookups"])
+@pytest.mark.parametrize("engine", ["dynamo", "native"])
+def test_the_death_of_an_object_is_a_cause(
+    recorded: Recorded, program: Callable[[str], str], engine: str, options: tuple[str, ...]
+) -> None:
+    text = DEATHS
+    if engine == "native":
+        text = text.replace("torch.compile(", "stepper.compile(")
+        options = ("--engine", "native", *options)
+    recording = recorded(program(text), *options)
+    first, second = recompilations(recording)
+    known = [(first, "0/0"), (second, "0/1")]
+    if engine == "dynamo" and not options:
+        known.pop()  # Dynamo's words are on the entry that it tried first
+    for again, label in known:
+        dead = next(each for each in again.tried if each.entry == label)
+        failure = dead.failures[0]
+        assert failure.kind == "INVALID"
+        what = "class Twice" if engine == "native" else "type(scaled)"
+        assert unscoped(failure.source) == what
+    told = "\n".join(line.text for line in recompile_lines(recording))
+    assert "keep it alive, or make it once" in told
+    assert "backend" not in told
+
+
 def test_where_a_guard_came_from(recorded: Recorded) -> None:
     for options in ((), ("--lookups",)):
         recording = recorded(DEMO, *options)

@@ -26,9 +26,6 @@ REGION = "REGION"
 BACKEND = "BACKEND"
 INVALID = "INVALID"
 
-DIED = "an object that it depends on has died"
-"""Why an entry is not valid that can be met in a lookup."""
-
 Row = tuple[str, str, int | None]
 """A row of a lookup: what it is, in words, and the line of the program that it is about."""
 ENDS: tuple[Row, ...] = (
@@ -36,6 +33,12 @@ ENDS: tuple[Row, ...] = (
     (HIT, "run the code of the entry that matches", None),
 )
 """The last rows of a lookup: how it can end."""
+
+
+def died(object: str) -> str:
+    """Why an entry is not valid that can be met in a lookup; `object` is what its guards call what
+    has died, empty where that is not known."""
+    return f"an object that it depends on has died{f': {object}' if object else ''}"
 
 
 class Failed(NamedTuple):
@@ -93,6 +96,7 @@ def tell_lookup(
     tries: Iterable[TriedEntry],
     *,
     unserved: str = "",
+    gone: str = "",
     chosen: Callable[[], str] = str,
     by_hand: bool = False,
 ) -> None:
@@ -103,6 +107,7 @@ def tell_lookup(
         function: whose call it is.
         arguments: the call's, as they are shown beside the entries.
         unserved: why nothing is compiled although nothing matches; empty: it is.
+        gone: which entry was there before, and why it is no more; empty: none is known.
         chosen: at its end, what the user has chosen to become of the call; empty: to go on.
         by_hand: the user makes it at a stop: nothing of it is an event of the program's.
     """
@@ -133,7 +138,7 @@ def tell_lookup(
         walk.leave(frame)
         walk.end(Outcome.HIT, summary)
         return
-    why = "; ".join(reasons) or "nothing is compiled for this code yet"
+    why = "; ".join(reasons) or gone or "nothing is compiled for this code yet"
     if unserved:
         why = f"{unserved}; {why}"
     walk.moment(frame, end.index, locals=entry_told({"because": why}) | arguments)

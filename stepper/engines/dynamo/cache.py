@@ -159,7 +159,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         if entry.draft is not None:
             return entry.draft.wrapper, entry.draft.code
         wrapper = entry.wrapper() if entry.wrapper is not None else None
-        if wrapper is None or isinstance(wrapper, DeletedGuardManagerWrapper):
+        if wrapper is None or not is_alive(wrapper):
             return None, None
         if entry.facts.state is EntryState.NEW and entry.transformed is not None:
             return wrapper, entry.transformed()
@@ -346,7 +346,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         if entry.facts.guards is not None:
             return
         wrapper, transformed = self.parts(entry)
-        if wrapper is not None and not isinstance(wrapper, DeletedGuardManagerWrapper):
+        if is_alive(wrapper):
             rows = GuardTree(wrapper).rows
             entry.change(guards=len(rows), lifelines=_lifelines(entry, rows))
         if transformed is not None:
@@ -409,6 +409,12 @@ def locked() -> Iterator[None]:
         yield
     finally:
         convert_frame.compile_lock.release()
+
+
+def is_alive(wrapper: Any) -> bool:
+    """Whether a guard manager is an entry's own: for the one of an entry that something of has
+    died, Dynamo puts in one that never passes."""
+    return wrapper is not None and not isinstance(wrapper, DeletedGuardManagerWrapper)
 
 
 def entries_of(code: CodeType) -> list[tuple[Origin, Any]]:

@@ -22,17 +22,17 @@ import msgspec
 
 from stepper.engines.common.lookup_walk import (
     BACKEND,
-    DIED,
     ENDS,
     ENTRY,
     INVALID,
     REGION,
     Row,
+    died,
     rows,
 )
 from stepper.engines.common.lookup_words import checks_text
 from stepper.engines.dynamo.bytecode import CodeBook
-from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of
+from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive
 from stepper.engines.dynamo.guard_tree import Check, GuardTree
 from stepper.engines.dynamo.lookup_words import expected_text
 from stepper.engines.dynamo.versions import region_of
@@ -45,6 +45,7 @@ EVERYBODY = -1
 """The region of everybody."""
 
 Key = tuple[str, str, tuple[str, ...]]
+_DEAD = re.compile(r"^Cache line invalidated because (.*) got deallocated$")
 _LINE = re.compile(r"^(?P<file>.*?) ?:(?P<line>\d+) in ")
 
 
@@ -71,7 +72,13 @@ class Candidate:
     @property
     def valid(self) -> bool:
         """Whether its guards can pass at all: what it depends on has not died."""
-        return getattr(self.wrapper, "root", None) is not None
+        return is_alive(self.wrapper)
+
+    @property
+    def dead(self) -> str:
+        """What has died of it if it is not valid, as its guards call that; empty where Dynamo does
+        not say it."""
+        return _DEAD.sub(r"\1", getattr(self.wrapper, "invalidation_reason", ""))
 
     def read(self) -> None:
         """Read its guards, in the order in which this lookup tried them."""
@@ -201,8 +208,8 @@ class Programs:
         """One entry: a row for each of its checks."""
         found: list[Row] = []
         if not candidate.valid:
-            found.append((INVALID, DIED, None))
-        if not candidate.precompiled:
+            found.append((INVALID, died(candidate.dead), None))
+        elif not candidate.precompiled:
             found.append((BACKEND, backend_name(candidate.backend), None))
         found += [
             (check.row.kind, checks_text(check.row, candidate.expected(check.row)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stepper.debuggee.in_view import Described
-from stepper.engines.common.lookup_walk import DIED
+from stepper.engines.common.lookup_walk import died
 from stepper.engines.common.lookup_words import Difference, also_told, entry_told, time_text
 from stepper.engines.dynamo.lookup_programs import Candidate, region_name
 from stepper.engines.dynamo.lookup_words import differences
@@ -126,7 +126,7 @@ def reason(tried: Tried) -> str:
     if tried.matches:
         return ""
     if not tried.candidate.valid:
-        return DIED
+        return died(tried.candidate.dead)
     if tried.backend is Verdict.FAIL:
         return "another backend"
     if tried.fails_at is None:

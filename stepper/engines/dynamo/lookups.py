@@ -45,7 +45,7 @@ from stepper.engines.common.lookup_walk import (
 from stepper.engines.common.lookup_words import backend_told, entry_told
 from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, locked
+from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive, locked
 from stepper.engines.dynamo.changes import PENDING
 from stepper.engines.dynamo.choices import CHOICES, Choice, chosen
 from stepper.engines.dynamo.hits import Hits, listen
@@ -321,7 +321,7 @@ class LookupWatcher:
     def _learn_names(self, names: dict[Any, str], wrapper: Any, quiet: Quiet) -> None:
         """What the objects are called that an entry's guards know by identity: now they are there,
         since the guards pass."""
-        if names or getattr(wrapper, "root", None) is None:
+        if names or not is_alive(wrapper):
             return
         from stepper.engines.dynamo.guard_tree import GuardTree
 
@@ -344,7 +344,7 @@ def _asked(call: _Call, tried: Tried, code: Code) -> Iterator[Asked]:
             refused = Failed(BACKEND, "", "another backend") if failed else None
             yield Asked(row.index, backend_told(*names, tried.backend), refused)
         else:
-            refused = Failed(INVALID, "", row.argrepr)
+            refused = Failed(INVALID, candidate.dead, row.argrepr)
             yield Asked(row.index, entry_told({"verdict": "FAIL"}), refused)
     for index, (answer, verdict) in enumerate(zip(tried.answers, tried.verdicts, strict=True)):
         check = candidate.checks[index]

@@ -199,6 +199,15 @@ class CacheBook(common.Numbered[KnownEntry]):
                 return entry
         return None
 
+    def death(self, code: CodeType) -> str:
+        """Which was the code's newest entry and why it is there no more, if that was since an
+        object died; else empty."""
+        known = self._known.get(code)
+        newest = known.entries[-1].facts if known is not None and known.entries else None
+        if newest is None or newest.state is not EntryState.INVALID:
+            return ""
+        return f"{newest.compile_id or newest.id}: {newest.reason}"
+
     def ended(self, entry: KnownEntry, state: EntryState, reason: str) -> None:
         """It is no longer in the cache."""
         found = entry.ref()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _NAMED = 5
 """So many of the objects that an entry dies with are named in its event."""
-_DIED = " died"
+DIED = " died"
 
 
 class CacheWatcher:
@@ -71,7 +71,7 @@ class CacheWatcher:
         elif detail == RESET:
             self._evicted(entry, f"stepper.native.reset(), {_place()}")
         else:
-            self._died(entry, str(detail).removesuffix(_DIED))
+            self._died(entry, str(detail).removesuffix(DIED))
 
     def _added(self, found: GuardedCode, original: CodeType) -> None:
         entry = BOOK.added(found, original)

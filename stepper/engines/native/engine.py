@@ -12,6 +12,7 @@ from stepper.debuggee.mirror import names_at
 from stepper.debuggee.threads import thread_name
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.torch_state import torch_state
+from stepper.engines.native.cache import BOOK
 from stepper.engines.native.cache_face import NativeCache
 from stepper.engines.native.cache_watch import CacheWatcher
 from stepper.engines.native.changes import PENDING
@@ -20,7 +21,7 @@ from stepper.engines.native.code_book import CodeBook
 from stepper.engines.native.convert_frame import is_library
 from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.execution import ExecutionWatcher
-from stepper.engines.native.lookups import LookupWatcher
+from stepper.engines.native.lookups import LookupWatcher, refusals
 from stepper.engines.native.observer import OBSERVERS, Decision, TranslationObserver
 from stepper.engines.native.per_code import PerCode
 from stepper.engines.native.recording import RecordingObserver
@@ -57,6 +58,8 @@ class NativeEngine:
         """What the program ran out of while a lookup was to be told, until that is told."""
         self._numbers: PerCode[int] = PerCode()
         self._count = itertools.count()
+        self._translated: PerCode[int] = PerCode()
+        """How often, as far as is known: an entry that has died leaves its number behind."""
         self._installed = False
 
     def install(self, observer: Any) -> None:
@@ -153,6 +156,8 @@ class NativeEngine:
         if number is None:
             number = self._numbers.set(code, next(self._count))
         entries = len(_C.code_cache(code))
+        again = self._translated.get(code) or entries
+        self._translated.set(code, again + 1)
         if not entries:
             namespace = translation.function.__globals__
             self._lookups.nothing_there(code, translation.f_locals, namespace, translation.backend)
@@ -160,7 +165,7 @@ class NativeEngine:
             self.recorder.note(trouble)
         with self.recorder.walks.turn:
             live = self.recorder.begin_translation(
-                compile_id=f"{number}/{entries}",
+                compile_id=f"{number}/{again}",
                 code=self.codes.plain(code),
                 cache_size=entries,
                 python_stack=_program_stack(sys._getframe(1)),
@@ -203,17 +208,9 @@ class NativeEngine:
         return None
 
     def _why_recompiled(self, translation: Translation) -> str:
-        cache = _C.code_cache(translation.code)
-        reports = cache.explain(
-            translation.f_locals, translation.function.__globals__, translation.backend
-        )
-        reasons = [
-            str(part.guard)
-            for report in reports
-            for part in report.guards[-1:]
-            if not part.passed and part.guard is not None
-        ]
-        return "\n".join(reasons)
+        code, namespace = translation.code, translation.function.__globals__
+        call = code, translation.f_locals, namespace, translation.backend
+        return "\n".join(refusals(*call)) or BOOK.death(code)
 
     def decided(self, code: CodeType) -> Decision | None:
         """What the user has decided at the miss that was told last."""

@@ -23,7 +23,6 @@ from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.threads import thread_name
 from stepper.engines.common.lookup_walk import (
     BACKEND,
-    DIED,
     ENDS,
     ENTRY,
     INVALID,
@@ -31,6 +30,7 @@ from stepper.engines.common.lookup_walk import (
     Failed,
     Row,
     TriedEntry,
+    died,
     rows,
     tell_lookup,
 )
@@ -45,6 +45,7 @@ from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.native import config
 from stepper.engines.native.backends import backend_name
 from stepper.engines.native.cache import BOOK
+from stepper.engines.native.cache_watch import DIED
 from stepper.engines.native.choices import CHOICES, Choice, Refused
 from stepper.engines.native.code_book import CodeBook
 from stepper.engines.native.convert_frame import GuardedCode, why_given_up
@@ -156,7 +157,10 @@ class LookupWatcher:
         arguments = {f"L[{name!r}]": describe_whole(value) for name, value in call.f_locals.items()}
         tries = self._tries(call, entries, labels)
         try:
-            tell_lookup(walk, listed, code.co_qualname, arguments, tries, unserved=unserved)
+            gone = BOOK.death(code)
+            tell_lookup(
+                walk, listed, code.co_qualname, arguments, tries, unserved=unserved, gone=gone
+            )
         finally:
             if walk.record.outcome is Outcome.RUNNING:
                 walk.end(Outcome.MISS if call.found is None else Outcome.HIT)
@@ -172,10 +176,12 @@ class LookupWatcher:
     def _try(self, call: _Call, entry: GuardedCode, label: str) -> TriedEntry:
         listed = guard_rows(entry)
         if entry.reason is not None:
-            code = self._rows(call.code, label, [(INVALID, DIED, None)])
-            told_there = entry_told({"entry": label, "verdict": f"no match: {label}: {DIED}"})
-            asked = Asked(0, entry_told({"verdict": "FAIL"}), Failed(INVALID, "", DIED))
-            return TriedEntry(label, code, told_there, (asked,), 0, DIED)
+            dead = str(entry.reason).removesuffix(DIED)
+            why = died(dead)
+            code = self._rows(call.code, label, [(INVALID, why, None)])
+            told_there = entry_told({"entry": label, "verdict": f"no match: {label}: {why}"})
+            asked = Asked(0, entry_told({"verdict": "FAIL"}), Failed(INVALID, dead, why))
+            return TriedEntry(label, code, told_there, (asked,), 0, why)
         report = entry.explain(call.f_locals, call.f_globals, call.backend)
         names = backend_name(entry.backend), backend_name(call.backend or entry.backend)
         verdict = Verdict.PASS if report.backend_matched else Verdict.FAIL
@@ -192,7 +198,7 @@ class LookupWatcher:
             failed = None
             if not said.passed:
                 failed = Failed(part.kind, listed[index].source, in_words(part, said))
-                reason = f"{part.kind} {part.name}".rstrip() + f": {failed.text}"
+                reason = _refusal(part, said)
                 if call.choice is not None:
                     differs = differences(part, said)
                     call.choice.refused(Refused(entry, index, part.name, differs, reason))
@@ -223,6 +229,26 @@ class LookupWatcher:
 
 _OTHER_BACKEND = "another backend"
 _UNKNOWN = "its check failed, and none of its guards alone does"
+
+
+def refusals(
+    code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any], backend: Any
+) -> Iterator[str]:
+    """Why each entry of a code does not serve a call, in the order in which they are tried."""
+    call = _Call(code, f_locals, f_globals, backend, None, None)
+    for entry in _C.code_cache(code).entries:
+        assert isinstance(entry, GuardedCode)
+        report = entry.explain(f_locals, f_globals, backend)
+        failing = next((each for each in report.guards if not each.passed), None)
+        if not report.backend_matched:
+            yield f"{_label(code, entry)}: {_OTHER_BACKEND}"
+        elif failing is not None:
+            said = _said(entry, failing, call)
+            yield f"{_label(code, entry)}: {_refusal(failing.guard, said)}"
+
+
+def _refusal(part: GuardPart, said: Said) -> str:
+    return f"{part.kind} {part.name}".rstrip() + f": {in_words(part, said)}"
 
 
 def _said(entry: GuardedCode, report: Any, call: _Call) -> Said:
