@@ -17,10 +17,3 @@ def last_moment(recording: Recording, item: Translation) -> int:
     """The moment at which a compilation ended, the nearest recorded one."""
     at = item.last_moment or item.first_moment
     return max(recording.oldest, min(at, recording.newest))
-
-
-def in_short(error: str) -> str:
-    """An error's message in one line: its first, and where that only announces the next one, as
-    "backend='…' raised:" does, that too."""
-    first, second, *_ = [*error.strip().split("\n", 2), ""]
-    return f"{first} {second.strip()}" if first.endswith(":") else first

@@ -56,8 +56,9 @@ def post_mortem(options: argparse.Namespace) -> int:
 
 def _failure(session: Session) -> tuple[int, str]:
     """The moment to open at, and what happened there in one line."""
-    from stepper.analysis.failures import in_short, last_failure, last_moment
+    from stepper.analysis.failures import last_failure, last_moment
     from stepper.client.text import short_name
+    from stepper.model.trace import headline
 
     recording = session.recording
     if recording is None or not recording.newest:
@@ -66,7 +67,7 @@ def _failure(session: Session) -> tuple[int, str]:
     if failed is None:
         return recording.newest, ""
     name = f"{failed.compile_id or '-'} {short_name(failed.name)}"
-    return last_moment(recording, failed), f"{name} failed: {in_short(failed.reason)}"
+    return last_moment(recording, failed), f"{name} failed: {headline(failed.reason)}"
 
 
 def _on_full_screen() -> bool:

@@ -248,7 +248,7 @@ class Recorder:
         if last is not None and not last.restart_reason:
             self._writer.attempt(_attempt_record(last, self.moment))
         self._writer.translation(record)
-        text = f"{record.compile_id} {outcome}" + (f": {_first_line(reason)}" if reason else "")
+        text = f"{record.compile_id} {outcome}" + (f": {trace.headline(reason)}" if reason else "")
         self._event(self.moment, EventKind.END, text, record.id)
         if not translation.nested:
             self._forget_all()
@@ -451,7 +451,7 @@ class Recorder:
         )
         self._writer.graph_break(record)
         self._occurred(
-            EventKind.GRAPH_BREAK, _first_line(record.reason), record.id, moment=record.moment
+            EventKind.GRAPH_BREAK, trace.headline(record.reason), record.id, moment=record.moment
         )
 
     def _tell(self, kind: EventKind, text: str, number: int) -> None:
@@ -472,7 +472,7 @@ class Recorder:
     ) -> None:
         moment = self.steps.moment if moment is None else moment
         frame = self.stepping or self.steps.current
-        self._event(moment, kind, _first_line(text), number, None if frame is None else frame.id)
+        self._event(moment, kind, trace.headline(text), number, None if frame is None else frame.id)
         if kind in self.judge.wanted:
             self.judge.occurred(kind, moment, text, subject)
 
@@ -632,10 +632,6 @@ def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Atte
 def _code_of(guard: Any) -> list[str] | None:
     """What a guard checks, when it has been built."""
     return getattr(guard, "code_list", None)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0] if "\n" in text else text
 
 
 def _guard_text(kind: str, source: str) -> str:

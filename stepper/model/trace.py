@@ -354,6 +354,15 @@ class EventKind(StrEnum):
     """Something the debugger itself has to say, e.g. that it lost detail and why."""
 
 
+def headline(text: str) -> str:
+    """A compiler's words in one line: their first, and where that only announces the next one, as
+    "backend='…' raised:" does, that too."""
+    if "\n" not in text:
+        return text
+    first, second, *_ = [*text.strip().split("\n", 2), ""]
+    return f"{first} {second.strip()}" if first.endswith(":") else first
+
+
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Something that happened, at a moment."""
 

@@ -14,7 +14,7 @@ from stepper.analysis.recompiles import recompilations
 from stepper.analysis.walks import compilations
 from stepper.client.names import program_name
 from stepper.client.text import value_line
-from stepper.model.trace import Outcome, Phase, Translation
+from stepper.model.trace import Outcome, Phase, Translation, headline
 from stepper.recording.reader import Recording
 from stepper.report import contents
 from stepper.report.entries import Entries
@@ -130,7 +130,7 @@ def _walk(places: Places, item: Translation) -> contents.Walk:
         name=tell.name(item.name),
         where=places.where(item.filename, item.line),
         outcome=tell.own(item.outcome),
-        reason=tell.words(item.reason.partition("\n")[0]) if failed else NOTHING,
+        reason=tell.words(headline(item.reason)) if failed else NOTHING,
         recompile_reason=tell.words(": ".join(filter(None, (again.entry, again.text)))),
         resume_of=tell.name(item.resume_of),
         called_by=tuple(map(places.frame, reversed(item.python_stack))),

@@ -149,13 +149,13 @@ def pytest_exception_interact(
     test = node.stash.get(_TEST, None)
     if test is None or not node.config.option.stepper_pm or not test.newest_walk():
         return
-    from stepper.analysis.failures import in_short
     from stepper.debuggee.post_mortem import show
+    from stepper.model.trace import headline
 
     capture = node.config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture(in_=True)
-    why = in_short(call.excinfo.exconly(tryshort=True)) if call.excinfo is not None else ""
+    why = headline(call.excinfo.exconly(tryshort=True)) if call.excinfo is not None else ""
     try:
         show(test.path, ": ".join(filter(None, (f"{node.nodeid} failed", why))))
     finally:

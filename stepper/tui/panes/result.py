@@ -173,7 +173,7 @@ class ResultPane(ListingPane, AskingPane):
             return one_line(self._troubles.get(translation.id, "decompiling …"))
         if translation.outcome is Outcome.COMPILED:
             return f"no {self.view} was recorded for this translation"
-        return f"the frame was {translation.outcome}: {translation.reason}"
+        return f"the frame was {translation.outcome}: {one_line(translation.reason)}"
 
     @staticmethod
     def _runs(translation: Translation) -> bool:
