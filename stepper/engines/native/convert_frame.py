@@ -18,6 +18,7 @@ import logging
 import os
 import random
 import sys
+import threading
 import traceback
 import types
 from collections.abc import Callable
@@ -67,6 +68,19 @@ _BUILTINS = {
 
 RESET = "reset"
 """With this reason entries end that `reset` ends."""
+compile_lock = threading.RLock()
+"""One thread captures at a time, as in Dynamo: a translation puts back the state of random numbers
+and of gradient mode, which are everybody's, and what watches it follows one."""
+
+
+def _new_lock() -> None:
+    """In a forked process: the thread that held it is not there."""
+    global compile_lock
+    compile_lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_new_lock)
+
 _graph_numbers = itertools.count()
 _entry_numbers = itertools.count()
 _wrappers: PerCode[bool] = PerCode()
@@ -135,6 +149,30 @@ def convert_frame(
         if always:
             _C.set_skip(code, "frame")
         return None
+    lock = compile_lock
+    waited = not lock.acquire(blocking=False)
+    if waited:
+        lock.acquire()
+    try:
+        # Meanwhile the other thread may have captured just this.
+        made = (
+            _C.code_cache(code).lookup(f_locals, function.__globals__, backend) if waited else None
+        )
+        if isinstance(made, GuardedCode):
+            return made
+        return _capture(code, function, f_locals, backend, nopython, dynamic)
+    finally:
+        lock.release()
+
+
+def _capture(
+    code: types.CodeType,
+    function: types.FunctionType,
+    f_locals: dict[str, Any],
+    backend: Backend,
+    nopython: bool,
+    dynamic: bool | None,
+) -> GuardedCode | None:
     cache = _C.code_cache(code)
     if len(cache) >= config.cache_size_limit:
         text = (
