@@ -160,30 +160,30 @@ def convert_frame(
         )
         if isinstance(made, GuardedCode):
             return made
-        return _capture(code, function, f_locals, backend, nopython, dynamic)
+        if _is_full(code):
+            return None
+        return _run(Translation(code, function, f_locals, backend, nopython, dynamic))
     finally:
         lock.release()
 
 
-def _capture(
-    code: types.CodeType,
-    function: types.FunctionType,
-    f_locals: dict[str, Any],
-    backend: Backend,
-    nopython: bool,
-    dynamic: bool | None,
-) -> GuardedCode | None:
-    cache = _C.code_cache(code)
-    if len(cache) >= config.cache_size_limit:
-        text = (
-            f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) was captured "
-            f"{len(cache)} times, which is the limit (cache_size_limit): it runs as it is now"
-        )
-        log.warning("%s", text)
-        OBSERVERS.cache_limit(code, text)
-        _C.set_skip(code, "capture")
-        return None
-    translation = Translation(code, function, f_locals, backend, nopython, dynamic)
+def _is_full(code: types.CodeType) -> bool:
+    """Whether no more entries are made for a code; said once."""
+    entries = len(_C.code_cache(code))
+    if entries < config.cache_size_limit:
+        return False
+    text = (
+        f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) was captured "
+        f"{entries} times, which is the limit (cache_size_limit): it runs as it is now"
+    )
+    log.warning("%s", text)
+    OBSERVERS.cache_limit(code, text)
+    _C.set_skip(code, "capture")
+    return True
+
+
+def _run(translation: Translation) -> GuardedCode | None:
+    nopython = translation.nopython
     try:
         return translation.run()
     except SkipFrame as error:
@@ -200,7 +200,7 @@ def _capture(
         translation.skipped(f"{type(error).__name__}: {error}")
         if config.raise_internal_errors:
             raise
-        report_defect(code, error)
+        report_defect(translation.code, error)
         return None
     finally:
         translation.cleanup()
