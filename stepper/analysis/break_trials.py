@@ -21,7 +21,7 @@ from stepper.analysis.breaks import Cause
 from stepper.analysis.line import Line
 from stepper.analysis.replays import Replay, Replays, told
 from stepper.analysis.sources import spelled
-from stepper.analysis.walks import compilations, has_graph
+from stepper.analysis.walks import compilations, graphs
 from stepper.client.names import brief_source
 from stepper.client.replay import ReplayError
 from stepper.client.text import clip, plural, short_path
@@ -55,7 +55,7 @@ class BreakTrials(Replays[RunFacts]):
         items = compilations(recording)
         return RunFacts(
             breaks=len(recording.graph_breaks()),
-            graphs=sum(has_graph(recording, item) for item in items),
+            graphs=len(graphs(recording)),
             instructions=sum(item.instructions for item in items),
             printed=tuple(_printed("".join(each.data for each in recording.output()))),
         )

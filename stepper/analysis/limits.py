@@ -13,9 +13,9 @@ import msgspec
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
-from stepper.analysis.walks import compilations, compiled_again, has_graph
+from stepper.analysis.walks import compiled_again, graphs
 from stepper.client.text import plural, short_name, short_path
-from stepper.model.trace import Outcome, Translation
+from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
 
 
@@ -74,15 +74,6 @@ def excess_lines(recording: Recording, found: list[Excess], *, after: int = 0) -
     if "recompilation" in exceeded or ("graph" in exceeded and _again(recording, after)):
         yield Line("")
         yield from recompile_lines(recording, after=after)
-
-
-def graphs(recording: Recording, *, after: int = 0) -> list[Translation]:
-    """The compilations after a walk that gave the backend a graph, in order."""
-    return [
-        item
-        for item in compilations(recording)
-        if item.id > after and item.outcome is Outcome.COMPILED and has_graph(recording, item)
-    ]
 
 
 def _breaks(recording: Recording, after: int) -> int:

@@ -66,6 +66,15 @@ def has_graph(recording: Recording, item: Translation) -> bool:
     return any(node.op == "output" and not node.graph for node in nodes)
 
 
+def graphs(recording: Recording, *, after: int = 0) -> list[Translation]:
+    """The compilations after a walk that gave the backend a graph, in order."""
+    return [
+        item
+        for item in compilations(recording)
+        if item.id > after and item.outcome is Outcome.COMPILED and has_graph(recording, item)
+    ]
+
+
 def compiled_again(recording: Recording) -> list[Translation]:
     """The compilations of functions that had cache entries already, those refused too."""
     return [

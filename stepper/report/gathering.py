@@ -8,10 +8,9 @@ import time
 from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import causes, skipped
 from stepper.analysis.guard_uses import entries
-from stepper.analysis.limits import graphs
 from stepper.analysis.reasons import parse_reason
 from stepper.analysis.recompiles import recompilations
-from stepper.analysis.walks import compilations
+from stepper.analysis.walks import compilations, graphs
 from stepper.client.names import program_name
 from stepper.client.text import value_line
 from stepper.model.trace import Outcome, Phase, Translation, headline
