@@ -131,6 +131,27 @@ _BY_CALL = {
 }
 """By the function that is called, whatever the kind of break."""
 
+_NATIVE = (
+    (
+        re.compile("the truth of .* needs the data"),
+        "decide on tensors with torch.where (both sides computed)",
+    ),
+    (
+        re.compile(r"Tensor\.\w+ needs the data|membership in .* needs the data"),
+        "keep the value a tensor, or take it outside of the compiled function",
+    ),
+    (
+        re.compile(r"a call of builtin (?:print|input|open)\b"),
+        "call it before or after the compiled function",
+    ),
+    (
+        re.compile(r"graph_break\(\) was called"),
+        "remove the call; somebody asked for this break",
+    ),
+    (re.compile("an operator with out="), "use what it returns, without out="),
+)
+"""By the native engine's reason."""
+
 
 def settings_in(change: str) -> list[str]:
     """The settings of `torch._dynamo.config` that a change turns on."""
@@ -141,7 +162,7 @@ def change_for(kind: str, explanation: str = "") -> str:
     """The nearest change that avoids a break; empty where none is known.
 
     Args:
-        kind: Dynamo's name for the kind of break.
+        kind: Dynamo's name for the kind of break, or the native engine's reason.
         explanation: Dynamo's words on this one, which may name the function called.
     """
     called = _CALLED.search(explanation)
@@ -150,4 +171,5 @@ def change_for(kind: str, explanation: str = "") -> str:
         by_call = _BY_CALL.get(name) or _BY_CALL.get(name.rpartition(".")[2])
         if by_call is not None:
             return by_call.format(name=name)
-    return CHANGES.get(kind, "")
+    native = (change for reason, change in _NATIVE if reason.match(kind))
+    return CHANGES.get(kind, "") or next(native, "")

@@ -37,7 +37,7 @@ _INTRODUCTIONS = (
 )
 _HANDLING = re.compile(r"\*\*\* While handling this graph break, another graph break occurred")
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
-_RESUMED_AT = re.compile(r"torch_dynamo_resume_in_\w+_at_(\d+)")
+_RESUMED_AT = re.compile(r"torch_dynamo_resume_in_\w+_at_(?P<line>\d+)|__resume_at_\d+_\d+")
 _SKIPPED = re.compile(r"(?P<name>.*?) \((?P<place>.*:\d+)\): (?P<why>.*)", re.DOTALL)
 _EXPLANATION = re.compile(r"^ *Explanation: (.*(?:\n(?! *(?:Hint|Developer)).*)*)", re.MULTILINE)
 
@@ -181,8 +181,9 @@ class _Reader:
     def _resume_codes(self) -> dict[_Site, int]:
         """The resume function that goes on after each instruction that breaks.
 
-        Its name says the function and the line, which can break more than once. It is called when
-        the frame that broke has run so far, so it belongs to the latest break there that has none.
+        Dynamo's name for it says the function and the line, which can break more than once. It is
+        called when the frame that broke has run so far, so it belongs to the latest break there
+        that has none.
         """
         recording = self._recording
         found: dict[_Site, int] = {}
@@ -202,7 +203,8 @@ class _Reader:
                 broken = recording.translation(owner)
                 name = (broken.resume_of or broken.name).rpartition(".")[2]
                 wanted = item.resume_of.rpartition(".")[2]
-                if (name, str(each.user_stack[0].line)) == (wanted, match[1]):
+                line = match["line"] or str(each.user_stack[0].line)
+                if (name, str(each.user_stack[0].line)) == (wanted, line):
                     found[site] = item.code
                     break
         return found

@@ -79,6 +79,43 @@ def test_each_break_goes_on_in_its_own_resume_function(recorded: Recorded) -> No
     assert after == {"0/0": ["5/0"], "1/0": ["4/0"], "2/0": ["3/0"], "5/0": ["6/0"]}
 
 
+NATIVE = """
+import stepper, torch
+
+def helper(x):
+    print("in between")
+    return x * 2
+
+@stepper.compile(backend="eager")
+def f(x):
+    h = helper(x + 1)
+    if h.sum() > 0:
+        h = h - 1
+    return h.sin()
+
+f(torch.ones(3))
+"""
+
+
+def test_the_native_engine_says_why_where_and_how_it_goes_on(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(NATIVE), "--engine", "native")
+    inlined, branch = causes(recording)
+    assert inlined.kind == "a call of builtin print"
+    first, second = inlined.occurrences
+    lines = [(frame.line, frame.function) for frame in first.found.user_stack]
+    assert lines == [(10, "f"), (5, "helper")]
+    assert [frame.line for frame in second.found.user_stack] == [5]
+    assert branch.kind == "the truth of tensor gt needs the data"
+    assert "torch.where" in branch.change
+    assert inlined.change == "call it before or after the compiled function"
+    for each in (first, second, *branch.occurrences):
+        (resumed,) = each.resumed
+        assert resumed.id > each.translation.id
+        assert resumed.resume_of == (each.translation.resume_of or each.translation.name)
+
+
 def test_a_frame_that_is_given_up(recorded: Recorded) -> None:
     cause = cause_in(recorded(DEMO), "in_a_loop")
     assert (cause.kind, cause.then) == ("Failed to trace builtin operator", "graph break in loop")

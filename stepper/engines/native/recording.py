@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch.fx
@@ -31,6 +32,7 @@ from stepper.engines.native.observer import TranslationObserver
 from stepper.engines.native.opcodes import Instruction
 from stepper.model import trace
 from stepper.model.control import ForkTranslation
+from stepper.model.program import PythonFrame
 from stepper.model.trace import Outcome
 
 if TYPE_CHECKING:
@@ -67,6 +69,8 @@ class RecordingObserver(TranslationObserver):
         self._guard_names: dict[int, GuardName] = {}
         self._past = Past()
         self._plan: Plan
+        self._left: tuple[int, tuple[PythonFrame, ...]] = (-1, ())
+        """After which step an inlined call was last given up, and the stack there."""
         self.txs: list[Any] = []
         if engine.walks_are_told:  # other threads tell of theirs meanwhile
             for name in _TOLD:
@@ -96,6 +100,9 @@ class RecordingObserver(TranslationObserver):
             tx.output.side_effects.on_change = self._change
 
     def leave(self, tx: Any) -> None:
+        steps = self._past.steps
+        if not tx.current_instruction.opname.startswith("RETURN") and self._left[0] != steps:
+            self._left = steps, _user_stack(tx)
         frame = self._frames.pop()
         self.txs.pop()
         self._recorder.settle()
@@ -234,9 +241,12 @@ class RecordingObserver(TranslationObserver):
 
     def graph_break(self, tx: Any, inst: Instruction, reason: str) -> None:
         self._recorder.settle()
+        steps, stack = self._left
+        if steps != self._past.steps:  # nothing was inlined there
+            stack = _user_stack(tx)
         self._recorder.graph_break(
             self._attempt,
-            trace.GraphBreak(id=0, attempt=0, moment=0, reason=reason, gb_type="Unsupported"),
+            trace.GraphBreak(id=0, attempt=0, moment=0, reason=reason, user_stack=stack),
         )
         self.checkpoint()
 
@@ -269,3 +279,14 @@ def _argument(argument: Any) -> str:
         parts = (argument.start, argument.stop, argument.step)
         return f"slice({', '.join(map(_argument, parts))})"
     return plain_text(argument)
+
+
+def _user_stack(tx: Any) -> tuple[PythonFrame, ...]:
+    """Where a translator and its callers are in the program, outermost first."""
+    found: list[PythonFrame] = []
+    while tx is not None:
+        code, inst = tx.f_code, tx.current_instruction
+        line, *_ = next(islice(code.co_positions(), inst.offset // 2, None))
+        found.append(PythonFrame(code.co_filename, line or code.co_firstlineno, code.co_name))
+        tx = tx.parent
+    return tuple(found[::-1])
