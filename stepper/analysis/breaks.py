@@ -181,9 +181,9 @@ class _Reader:
     def _resume_codes(self) -> dict[_Site, int]:
         """The resume function that goes on after each instruction that breaks.
 
-        Dynamo's name for it says the function and the line, which can break more than once. It is
-        called when the frame that broke has run so far, so it belongs to the latest break there
-        that has none.
+        It is known of which function it is, and from Dynamo's name for it also the line, which can
+        break more than once. It is called when the frame that broke has run so far, so it belongs
+        to the latest break there that has none.
         """
         recording = self._recording
         found: dict[_Site, int] = {}
@@ -203,8 +203,7 @@ class _Reader:
                 broken = recording.translation(owner)
                 name = (broken.resume_of or broken.name).rpartition(".")[2]
                 wanted = item.resume_of.rpartition(".")[2]
-                line = match["line"] or str(each.user_stack[0].line)
-                if (name, str(each.user_stack[0].line)) == (wanted, line):
+                if name == wanted and match["line"] in (None, str(each.user_stack[0].line)):
                     found[site] = item.code
                     break
         return found
