@@ -104,6 +104,39 @@ frame_release_locals(Frame *frame)
 #endif
 }
 
+/* Whether the memory of a frame may be gone once it has ended. */
+static inline int
+frame_goes_at_its_end(PyThreadState *tstate, Frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    /* Its words on the data stack stay as they are, until the chunk is let go of. */
+    return (PyObject **)frame == tstate->datastack_chunk->data;
+#else
+    (void)tstate;
+    (void)frame;
+    return 0;
+#endif
+}
+
+/* The line at which a frame that has just ended stood; the code is the one that it ran. */
+static inline int
+ended_frame_line(Frame *frame, PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    _Py_CODEUNIT *at = frame->instr_ptr;
+#else
+    _Py_CODEUNIT *at = frame->prev_instr;
+#endif
+    return PyCode_Addr2Line(code, (int)((at - _PyCode_CODE(code)) * (int)sizeof(_Py_CODEUNIT)));
+}
+
+/* Has a frame object say from now on that its frame, which has ended, stands at this line. */
+static inline void
+frame_object_set_line(PyFrameObject *object, int line)
+{
+    object->f_lineno = line;
+}
+
 /* How many words of the data stack a frame that runs this code takes. */
 static inline Py_ssize_t
 code_frame_size(PyCodeObject *code)

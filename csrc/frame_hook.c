@@ -41,12 +41,22 @@ static PyObject *on_enter, *on_leave;
 static _Thread_local int observing; /* the observer is not told about its own calls */
 static _Thread_local Frame *entering; /* whose beginning it is being told */
 
+_Thread_local int *last_line; /* see frame_hook.h */
+
 PyObject *
 run_frame(PyThreadState *tstate, Frame *frame, int throwflag)
 {
+    int *line = last_line;
+    PyCodeObject *code = line == NULL || frame_goes_at_its_end(tstate, frame)
+                             ? NULL
+                             : (PyCodeObject *)Py_NewRef(frame_code(frame));
     give_c_recursion(tstate, 1);
     PyObject *result = _PyEval_EvalFrameDefault(tstate, frame, throwflag);
     give_c_recursion(tstate, -1);
+    if (code != NULL) {
+        *line = ended_frame_line(frame, code);
+        Py_DECREF(code);
+    }
     return result;
 }
 

@@ -10,7 +10,10 @@
    call to the same loop.
 
    The arguments are handed over: the call lets go of them as soon as the new frame has them, which
-   is when that frame comes to the hook. */
+   is when that frame comes to the hook.
+
+   A frame that somebody has kept (`sys._getframe`, a traceback) is asked later where it ended. It
+   stands at the break then, and is told the line at which the last resume function has ended. */
 
 #include "resume_call.h"
 
@@ -21,6 +24,7 @@
 typedef struct {
     PyObject_VAR_HEAD
     PyObject *function;
+    PyObject *kept; /* the frame that leaves the call, where somebody else has it; or NULL */
     PyObject *arguments[1];
 } ResumeCall;
 
@@ -39,6 +43,7 @@ dealloc(ResumeCall *self)
 {
     drop_arguments(self);
     Py_DECREF(self->function);
+    Py_XDECREF(self->kept);
     PyObject_Free(self);
 }
 
@@ -77,20 +82,56 @@ resume_call_begins(ThreadState *thread, Frame *frame)
     return 1;
 }
 
+/* Makes a call; `line` is set to that at which its frame ends. */
+static PyObject *
+make_call(ResumeCall *call, int *line)
+{
+    ThreadState *thread = thread_state_make();
+    if (thread == NULL) {
+        return NULL;
+    }
+    int *outer = last_line;
+    last_line = line;
+    thread->resuming = (PyObject *)call;
+    size_t count = (size_t)Py_SIZE(call);
+    PyObject *result = PyObject_Vectorcall(call->function, call->arguments, count, NULL);
+    thread->resuming = NULL;
+    last_line = outer;
+    return result;
+}
+
+/* Puts the frame that leaves a call among those that are kept, a list, which is made here. */
+static int
+keep(PyObject **frames, PyObject *frame)
+{
+    if (*frames == NULL && (*frames = PyList_New(0)) == NULL) {
+        return -1;
+    }
+    return PyList_Append(*frames, frame);
+}
+
 PyObject *
 resume_calls_finish(PyObject *result)
 {
+    PyObject *kept = NULL;
+    int line = 0;
     while (is_resume_call(result)) {
         ResumeCall *call = (ResumeCall *)result;
-        ThreadState *thread = thread_state_make();
-        if (thread == NULL) {
-            Py_DECREF(call);
-            return NULL;
+        if (call->kept != NULL && keep(&kept, call->kept) < 0) {
+            result = NULL;
         }
-        thread->resuming = (PyObject *)call;
-        result = PyObject_Vectorcall(call->function, call->arguments, (size_t)Py_SIZE(call), NULL);
-        thread->resuming = NULL;
+        else {
+            result = make_call(call, kept == NULL ? NULL : &line);
+        }
         Py_DECREF(call);
+    }
+    if (kept != NULL) {
+        for (Py_ssize_t i = 0; line > 0 && i < PyList_GET_SIZE(kept); i++) {
+            frame_object_set_line((PyFrameObject *)PyList_GET_ITEM(kept, i), line);
+        }
+        SavedError error = error_save();
+        Py_DECREF(kept); /* which may be the end of anything */
+        error_restore(error);
     }
     return result;
 }
@@ -109,6 +150,9 @@ resume(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
         return NULL;
     }
     call->function = Py_NewRef(args[0]);
+    Frame *frame = current_frame(PyThreadState_Get());
+    PyObject *object = frame == NULL ? NULL : (PyObject *)frame->frame_obj;
+    call->kept = object != NULL && Py_REFCNT(object) > 1 ? Py_NewRef(object) : NULL;
     for (Py_ssize_t i = 1; i < count; i++) {
         call->arguments[i - 1] = Py_NewRef(args[i]);
     }

@@ -19,6 +19,14 @@ def hook() -> Iterator[None]:
     _C.remove_hook()
 
 
+@pytest.fixture(params=["in place", "helper"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """How other code comes to run: in the frame itself, or in that of a helper function."""
+    _C.force_helper(request.param == "helper")
+    yield
+    _C.force_helper(False)
+
+
 @pytest.fixture(autouse=True)
 def nothing_loads_torch() -> Iterator[None]:
     loaded = "torch" in sys.modules

@@ -13,7 +13,7 @@ import threading
 import tracemalloc
 import types
 import weakref
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator
 from typing import Any
 
 import pytest
@@ -22,13 +22,6 @@ from stepper import _C
 from tests.csrc.programs import NAMES, PROGRAMS
 
 pytestmark = pytest.mark.usefixtures("hook", "way")
-
-
-@pytest.fixture(params=["in place", "helper"])
-def way(request: pytest.FixtureRequest) -> Iterator[None]:
-    _C.force_helper(request.param == "helper")
-    yield
-    _C.force_helper(False)
 
 
 def always(locals_: dict[str, Any], globals_: dict[str, Any]) -> bool:

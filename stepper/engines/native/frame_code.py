@@ -47,6 +47,7 @@ def compile_return(tx: InstructionTranslator) -> None:
         write_changes(codegen)
         codegen.emit("LOAD_FAST", kept)
     settle_cells(codegen)
+    codegen.line = tx.current_instruction.starts_line or codegen.line
     codegen.emit("RETURN_VALUE")
     finish(codegen, None)
 

@@ -1,0 +1,105 @@
+"""Calls that a frame leaves to the hook: as if its function had gone on."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stepper import _C
+from tests.csrc.test_frame_replace import replaced
+
+pytestmark = pytest.mark.usefixtures("hook", "way")
+
+kept: list[types.FrameType] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    kept.clear()
+
+
+def original(x: int) -> int:
+    raise AssertionError("other code runs in its place")
+
+
+def keep_caller() -> None:
+    kept.append(sys._getframe(1))
+
+
+def ends(x: int) -> int:
+    if x > 1:
+        return x
+    return -x
+
+
+def raises(x: int) -> int:
+    x += 1
+    raise ValueError(x)
+
+
+def keeps_and_leaves_to(function: Callable[[int], int]) -> Callable[[int], int]:
+    """The original, in place of which a frame is kept, and the rest left to a function."""
+
+    def other(x: int) -> int:
+        keep_caller()
+        return resume(following, x)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+
+    # Other code has the free variables of the code in whose place it runs: none.
+    scope: dict[str, Any] = {"keep_caller": keep_caller, "resume": _C.resume, "following": function}
+    code = other.__code__.replace(co_freevars=())
+    return replaced(types.FunctionType(original.__code__, scope), code)
+
+
+def line(frame: types.FrameType) -> int:
+    return frame.f_lineno
+
+
+def line_in(function: Callable[[int], int], offset: int) -> int:
+    return function.__code__.co_firstlineno + offset
+
+
+def test_the_call_is_made_when_the_frame_has_ended() -> None:
+    assert keeps_and_leaves_to(ends)(3) == 3
+
+
+@pytest.mark.parametrize(("x", "offset"), [(3, 2), (-3, 3)])
+def test_a_kept_frame_stands_where_the_last_one_ended(x: int, offset: int) -> None:
+    keeps_and_leaves_to(ends)(x)
+    assert line(kept[0]) == line_in(ends, offset)
+
+
+def test_so_it_does_when_that_one_raised() -> None:
+    with pytest.raises(ValueError, match="4"):
+        keeps_and_leaves_to(raises)(3)
+    assert line(kept[0]) == line_in(raises, 2)
+
+
+def test_all_frames_of_a_row_of_calls_are_told() -> None:
+    def second(x: int) -> int:
+        keep_caller()
+        return _C.resume(ends, x)  # type: ignore[no-any-return]
+
+    assert keeps_and_leaves_to(second)(3) == 3
+    assert len(kept) == 2
+    assert [line(frame) for frame in kept] == [line_in(ends, 2)] * 2
+
+
+def test_what_the_resume_function_calls_does_not_count() -> None:
+    def calls(x: int) -> int:
+        sorted([x, 0], key=ends)
+        return x
+
+    assert keeps_and_leaves_to(calls)(3) == 3
+    assert line(kept[0]) == line_in(calls, 2)
+
+
+def test_a_kept_frame_dies_with_who_kept_it() -> None:
+    run = keeps_and_leaves_to(ends)
+    run(3)
+    (frame,) = kept
+    kept.clear()
+    assert sys.getrefcount(frame) == 2
