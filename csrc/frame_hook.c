@@ -219,7 +219,9 @@ evaluate_known(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeSta
     if (thread != NULL && thread->direct == frame_code(frame)) {
         /* A helper's frame: all that is to be said about its call has been. */
         thread->direct = NULL;
-        return run_frame(tstate, frame, 0);
+        PyObject *result = run_frame(tstate, frame, 0);
+        last_line = NULL;
+        return result;
     }
     /* The frame lets go of its code when it ends, and what is known of the code goes with it. */
     PyCodeObject *code = (PyCodeObject *)Py_NewRef(frame_code(frame));
@@ -262,10 +264,13 @@ evaluate(PyThreadState *tstate, Frame *frame, int throwflag)
     ThreadState *thread = thread_state();
     int resumed = thread != NULL && resume_call_begins(thread, frame);
     CodeState *state = code_state(frame_code(frame));
-    if (state == NULL && (thread == NULL || thread->callback == NULL)) {
+    if (state == NULL && !resumed && (thread == NULL || thread->callback == NULL)) {
         return run_frame(tstate, frame, 0);
     }
     PyObject *result = evaluate_known(tstate, thread, frame, state);
+    if (resumed) {
+        last_line = NULL;
+    }
     if (resumed || !is_resume_call(result)) {
         return result; /* who called the resume function makes the next call, too */
     }

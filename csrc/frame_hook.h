@@ -8,8 +8,9 @@
 /* Runs a frame as CPython does. */
 PyObject *run_frame(PyThreadState *tstate, Frame *frame, int throwflag);
 
-/* Where the line is put at which a frame of this thread has ended, for each that runs through
-   `run_frame`: so the outermost is the last to say. NULL: nobody wants to know. */
+/* Where the line is put at which a resumed frame of this thread has ended: each frame that runs says
+   its own, and the outermost is the last. NULL: nobody wants to know, or it has been said; what the
+   end of the frame's variables calls is not to say anything. */
 extern _Thread_local int *last_line;
 
 #endif

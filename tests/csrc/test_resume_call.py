@@ -97,6 +97,19 @@ def test_what_the_resume_function_calls_does_not_count() -> None:
     assert line(kept[0]) == line_in(calls, 2)
 
 
+def test_what_the_end_of_its_variables_calls_does_not_count() -> None:
+    class Last:
+        def __del__(self) -> None:
+            ends(1)
+
+    def has(x: int) -> int:
+        last = Last()
+        return x if last else 0
+
+    assert keeps_and_leaves_to(has)(3) == 3
+    assert line(kept[0]) == line_in(has, 2)
+
+
 def test_a_kept_frame_dies_with_who_kept_it() -> None:
     run = keeps_and_leaves_to(ends)
     run(3)

@@ -22,7 +22,7 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import torch.fx
@@ -53,6 +53,8 @@ _INLINED = (
 _STEPPER = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 
+_OBJECT_COUNTERS = frozenset({"get_objects", "getallocatedblocks", "gettotalrefcount"})
+"""Names of functions that see all objects of the process, the engine's among them."""
 _LOCALS_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"})
 """Names of functions that see a frame's variables, or the frame itself."""
 
@@ -144,10 +146,10 @@ def convert_frame(
     """
     if (decision := OBSERVERS.decided(code)) is not None:
         return decision.entry
-    reason, always = why_skip(code, function, f_locals)
+    reason, mark = why_skip(code, function, f_locals)
     if reason:
-        if always:
-            _C.set_skip(code, "frame")
+        if mark is not None:
+            _C.set_skip(code, mark)
         return None
     lock = compile_lock
     waited = not lock.acquire(blocking=False)
@@ -220,32 +222,36 @@ def report_defect(code: types.CodeType, error: Exception) -> None:
 
 def why_skip(
     code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]
-) -> tuple[str, bool]:
-    """Why a frame is not looked at, empty: it is; and whether that holds for all its calls."""
+) -> tuple[str, Literal["frame", "recursive"] | None]:
+    """Why a frame is not looked at, empty: it is; and the mark that its code is to have, None: that
+    holds for this call only."""
     present = builtins.__dict__
     for name in _BUILTINS:
         if present.get(name) is not _BUILTINS[name]:
-            return f"the builtin {name} is not Python's own", False
+            return f"the builtin {name} is not Python's own", None
     everything = config.capture_everything and not code.co_filename.startswith((_TORCH, _STEPPER))
     if is_library(code.co_filename) and not everything and not _wrappers.get(code):
-        return "it is torch's, Python's or stepper's own", True
+        return "it is torch's, Python's or stepper's own", "frame"
     if _LOCALS_READERS.intersection(code.co_names):
-        return "it may read its own frame", True
+        return "it may read its own frame", "frame"
+    if _OBJECT_COUNTERS.intersection(code.co_names):
+        # What captures make would be in its count.
+        return "it looks at all objects of the process", "recursive"
     if type(function) is not types.FunctionType or type(function.__globals__) is not dict:
-        return "its globals are no dictionary", True
+        return "its globals are no dictionary", "frame"
     if sys.exc_info()[0] is not None:
-        return "an exception is being handled", False
+        return "an exception is being handled", None
     if function_modes():
-        return "a torch function mode is active", False
+        return "a torch function mode is active", None
     if torch._C._functorch.peek_interpreter_stack() is not None:
-        return "a transform of torch.func is active", False
+        return "a transform of torch.func is active", None
     if torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
-        return "hooks of saved tensors are active", False  # fake tensors would be saved, too
+        return "hooks of saved tensors are active", None  # fake tensors would be saved, too
     if torch._C._is_any_autocast_enabled() or torch.is_inference_mode_enabled():
-        return "autocast or inference mode is active", False
+        return "autocast or inference mode is active", None
     if not everything and not has_tensor_in_frame(code, function, f_locals):
-        return "no tensor is in sight", False
-    return "", False
+        return "no tensor is in sight", None
+    return "", None
 
 
 def wrap_inline(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -181,6 +181,45 @@ def test_a_frame_object_keeps_nothing_of_a_frame_that_went_on() -> None:
     assert [captured(torch.ones(2))[1] for _ in range(3)] == [True] * 3
 
 
+def keeps_its_frame(x: torch.Tensor, keep: Any) -> Any:
+    y = x + 1
+    keep()
+    if len(x) > 1:
+        return y
+    return y - 1
+
+
+@pytest.mark.parametrize(("length", "offset"), [(2, 4), (1, 5)])
+def test_a_frame_that_is_kept_says_where_its_function_ended(length: int, offset: int) -> None:
+    frames: list[Any] = []
+    captured = native.optimize(run_graph)(keeps_its_frame)
+
+    def keep() -> None:
+        frames.append(sys._getframe(1))
+
+    for _ in range(2):  # captures, and is served from the cache
+        captured(torch.ones(length), keep)
+    first = keeps_its_frame.__code__.co_firstlineno
+    assert [frame.f_lineno - first for frame in frames] == [offset] * 2
+    assert native.explain(keeps_its_frame)(torch.ones(2), keep).breaks
+
+
+def test_who_counts_the_objects_of_the_process_finds_no_more() -> None:
+    def counts() -> int:
+        x = torch.ones(2)
+        before = len(gc.get_objects())
+        calls(x)
+        return len(gc.get_objects()) - before
+
+    def calls(x: torch.Tensor) -> None:
+        x + 1  # captured, if it were called by anybody else
+
+    counts()  # what happens only once has happened
+    expected = counts()
+    with native.optimize(run_graph):
+        assert counts() == expected
+
+
 def test_no_garbage_is_collected_while_a_frame_is_looked_at() -> None:
     def f(x: torch.Tensor) -> torch.Tensor:
         return torch.sin(x) + 1
