@@ -187,33 +187,6 @@ give_c_recursion(PyThreadState *tstate, int evaluations)
 #endif
 }
 
-/* The exception that is set, put aside and set again. */
-typedef struct {
-    PyObject *type, *value, *traceback;
-} SavedError;
-
-static inline SavedError
-error_save(void)
-{
-    SavedError error = {NULL, NULL, NULL};
-#if PY_VERSION_HEX >= 0x030C0000
-    error.value = PyErr_GetRaisedException();
-#else
-    PyErr_Fetch(&error.type, &error.value, &error.traceback);
-#endif
-    return error;
-}
-
-static inline void
-error_restore(SavedError error)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    PyErr_SetRaisedException(error.value);
-#else
-    PyErr_Restore(error.type, error.value, error.traceback);
-#endif
-}
-
 /* What a weak reference refers to, or None; a new reference. */
 static inline PyObject *
 weak_target(PyObject *reference)

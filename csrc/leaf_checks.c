@@ -4,12 +4,12 @@
    own attributes. Done in Python, or through the functions that torch exports for them, the call is
    most of the cost; so they are done here, to the same effect. */
 
-#include "module.h"
+#include "leaf_checks.h"
 
 static PyObject *str_dict, *str_training, *str_forward;
 static PyObject *hooks[4];
 
-static int
+int
 has_address(PyObject *object, PyObject *address)
 {
     void *expected = PyLong_AsVoidPtr(address);
@@ -49,10 +49,16 @@ check_type_id(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t cou
                : as_bool(has_address((PyObject *)Py_TYPE(args[0]), args[1]));
 }
 
+PyObject *
+own_dict(PyObject *object)
+{
+    return PyObject_GenericGetAttr(object, str_dict);
+}
+
 static PyObject *
 instance_dict(PyObject *Py_UNUSED(module), PyObject *object)
 {
-    return PyObject_GenericGetAttr(object, str_dict);
+    return own_dict(object);
 }
 
 /* 1: an nn.Module's own attributes say that it is in this mode and that calling it is calling its
@@ -74,19 +80,48 @@ calls_forward(PyObject *fields, PyObject *training)
     return own < 0 ? -1 : !own;
 }
 
+int
+is_module_in_mode(PyObject *object, PyObject *training)
+{
+    PyObject *fields = own_dict(object);
+    if (fields == NULL) {
+        return -1;
+    }
+    int passed = calls_forward(fields, training);
+    Py_DECREF(fields);
+    return passed;
+}
+
 static PyObject *
 check_nn_module(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
-    if (wants(count, "its mode") < 0) {
-        return NULL;
+    return wants(count, "its mode") < 0 ? NULL : as_bool(is_module_in_mode(args[0], args[1]));
+}
+
+static int
+compare_addresses(const void *a, const void *b)
+{
+    uintptr_t first = *(const uintptr_t *)a, second = *(const uintptr_t *)b;
+    return (first > second) - (first < second);
+}
+
+static PyObject *
+no_aliasing(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    uintptr_t *addresses = PyMem_New(uintptr_t, count + 1);
+    if (addresses == NULL) {
+        return PyErr_NoMemory();
     }
-    PyObject *fields = PyObject_GenericGetAttr(args[0], str_dict);
-    if (fields == NULL) {
-        return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        addresses[i] = (uintptr_t)args[i];
     }
-    int passed = calls_forward(fields, args[1]);
-    Py_DECREF(fields);
-    return as_bool(passed);
+    qsort(addresses, (size_t)count, sizeof *addresses, compare_addresses);
+    int different = 1;
+    for (Py_ssize_t i = 1; i < count && different; i++) {
+        different = addresses[i] != addresses[i - 1];
+    }
+    PyMem_Free(addresses);
+    return PyBool_FromLong(different);
 }
 
 #define FAST(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL
@@ -96,6 +131,7 @@ static PyMethodDef functions[] = {
     {"check_type_id", FAST(check_type_id), PyDoc_STR("Whether its class is that of this id.")},
     {"check_nn_module", FAST(check_nn_module),
      PyDoc_STR("Whether a module is in this mode, and calling it is calling its forward.")},
+    {"no_aliasing", FAST(no_aliasing), PyDoc_STR("Whether no two are the same object.")},
     {"instance_dict", instance_dict, METH_O,
      PyDoc_STR("An object's own attributes, without running code of its class.")},
     {NULL},

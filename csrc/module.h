@@ -19,5 +19,6 @@ int stepper_add_cache_entry(PyObject *module);
 int stepper_add_code_cache(PyObject *module);
 int stepper_add_lookup_report(PyObject *module);
 int stepper_add_leaf_checks(PyObject *module);
+int stepper_add_guard_program(PyObject *module);
 
 #endif

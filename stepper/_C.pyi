@@ -176,6 +176,16 @@ def remove_hook() -> None:
         RuntimeError: another evaluator has been put over the hook since.
     """
 
+def put_hook_aside() -> bool:
+    """Do without the hook until `put_hook_back`, while this thread captures nothing.
+
+    Returns False, and does nothing, where the hook has anything to do for others: for another
+    thread, an observer, another evaluator.
+    """
+
+def put_hook_back() -> None:
+    """Have the hook again after `put_hook_aside`; nothing happens if it was not aside."""
+
 def hook_installed() -> bool: ...
 def set_observer(
     enter: Callable[[CodeType, Any], object] | None,
@@ -655,6 +665,57 @@ class Steps(Generic[_M]):
     def guards_seen(self, contents: dict[Any, None], /) -> None:
         """All guards in this dictionary have been reported; nothing is lost any more."""
 
+# --- checks of cache entries (csrc/guard_program.c) ---
+
+STEP_LOCALS: int
+STEP_GLOBALS: int
+STEP_SCOPE: int
+STEP_ATTR: int
+STEP_ITEM: int
+STEP_CLASS: int
+STEP_OWN_DICT: int
+TEST_TRUE: int
+TEST_OBJ_ID: int
+TEST_TYPE_ID: int
+TEST_NN_MODULE: int
+TEST_HAS: int
+TEST_LACKS: int
+TEST_LACKS_ATTR: int
+TEST_LENGTH: int
+TEST_EQUALS: int
+TEST_FLOAT: int
+TEST_SAME: int
+TEST_CALL: int
+TEST_PYTHON: int
+
+class GuardProgram:
+    """Checks conditions about values, in order: `program(L, G)` says whether all hold.
+
+    An `Exception` says that they do not; others are the caller's.
+    """
+
+    def __new__(
+        cls,
+        values: list[tuple[int, int, Any]],
+        conditions: list[tuple[int, int, Any]],
+        scope: dict[str, Any],
+    ) -> Self:
+        """
+        Args:
+            values: for each value, how it is reached: the step, the index of an earlier value from
+                which it begins, and the key: the name of an attribute, the key of an item, the name
+                in the scope.
+            conditions: for each, the test, the index of the value, and the operand: an id, a bool,
+                an element, a name, a length, an equal value, a float, the index of another value,
+                a tuple of indexes, or a function of `L` and `G`.
+            scope: where names are looked up, at each check.
+
+        Raises:
+            ValueError: an index or an operand that does not fit.
+        """
+
+    def __call__(self, f_locals: dict[str, Any], f_globals: dict[str, Any], /) -> bool: ...
+
 # --- leaf checks of guards (csrc/leaf_checks.c) ---
 
 def check_obj_id(object: object, id: int, /) -> bool:
@@ -662,6 +723,9 @@ def check_obj_id(object: object, id: int, /) -> bool:
 
 def check_type_id(object: object, id: int, /) -> bool:
     """Whether its class is the one of this id."""
+
+def no_aliasing(*objects: object) -> bool:
+    """Whether no two are the same object."""
 
 def check_nn_module(module: object, training: bool, /) -> bool:
     """Whether a module, known by its identity, is in this mode and calling it is calling its

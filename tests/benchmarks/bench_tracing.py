@@ -2,11 +2,12 @@
 
 Compiles small T5, GPT-2 and LLaMA with random weights, over and over: without stepper, with
 breakpoints armed that are not hit (detail `stops`), and with everything recorded. The figures are
-ratios of CPU time to the plain compile of the same round, the median over all rounds; so what else
-the machine does cancels out. The order turns from round to round, and so does what one compile
-leaves to the next. Several processes take part, because a process has its luck with where its
-memory lies: the figures of two differ by some percent, whatever is measured. The garbage collector
-runs as usual: what a watcher leaves for it is part of the cost.
+ratios of CPU time, of each way's shortest compile to the shortest plain one of the same process:
+whatever else the machine does makes a compile longer and none shorter, by 30 % here and there, and
+so hardly touches the shortest of several. The order turns from round to round, and so does what one
+compile leaves to the next. Several processes take part, because a process has its luck with where
+its memory lies: the figures of two differ by some percent, whatever is measured; theirs is the
+median. The garbage collector runs as usual: what a watcher leaves for it is part of the cost.
 """
 
 from __future__ import annotations
@@ -107,34 +108,32 @@ def hot_call(model: torch.nn.Module, inputs: dict[str, torch.Tensor], calls: int
     return (time.process_time() - before) / calls
 
 
-def measure(name: str, rounds: int) -> dict[str, list[float]]:
-    """The ratios of one process: of each mode, of the `hot` call, and the recording's `size`."""
+def measure(name: str, rounds: int) -> dict[str, float]:
+    """What a process gives: ratios of each mode and of the `hot` call, and the `size` in bytes."""
     torch.manual_seed(0)
     model, inputs = MODELS[name]()
     model.eval()
-    found: dict[str, list[float]] = {what: [] for what in (*BOUNDS, "hot", "size")}
     order = ["plain", *BOUNDS]
+    compiles: dict[str, list[float]] = {mode: [] for mode in order}
+    calls: dict[str, list[float]] = {mode: [] for mode in order}
+    size = 0
     with tempfile.TemporaryDirectory() as directory, torch.no_grad():
         compile_time(model, inputs)  # imports, caches
         for round in range(rounds):
-            compiles: dict[str, float] = {}
-            calls: dict[str, float] = {}
             for place in range(len(order)):
                 mode = order[(round + place) % len(order)]
                 if mode == "plain":
-                    compiles[mode] = compile_time(model, inputs)
-                    calls[mode] = hot_call(model, inputs)
+                    compiles[mode].append(compile_time(model, inputs))
+                    calls[mode].append(hot_call(model, inputs))
                     continue
                 with watched(mode, directory) as path:
-                    compiles[mode] = compile_time(model, inputs)
-                    calls[mode] = hot_call(model, inputs)
+                    compiles[mode].append(compile_time(model, inputs))
+                    calls[mode].append(hot_call(model, inputs))
                 if mode == "recorded":
-                    found["size"].append(os.path.getsize(path))
+                    size = os.path.getsize(path)
                 os.unlink(path)
-            for mode in BOUNDS:
-                found[mode].append(compiles[mode] / compiles["plain"])
-            found["hot"].append(calls["recorded"] / calls["plain"])
-    return found
+    found = {mode: min(compiles[mode]) / min(compiles["plain"]) for mode in BOUNDS}
+    return {**found, "hot": min(calls["recorded"]) / min(calls["plain"]), "size": size}
 
 
 def bench(name: str, processes: int, rounds: int) -> None:
@@ -143,14 +142,13 @@ def bench(name: str, processes: int, rounds: int) -> None:
     command = [sys.executable, "-m", __spec__.name, name, "--rounds", str(rounds), "--one"]
     for _ in range(processes):
         run = subprocess.run(command, capture_output=True, text=True, check=True)
-        for what, values in json.loads(run.stdout).items():
-            found.setdefault(what, []).extend(values)
+        for what, value in json.loads(run.stdout).items():
+            found.setdefault(what, []).append(value)
     for mode, bound in BOUNDS.items():
-        middle = statistics.median(found[mode])
-        low, _, high = statistics.quantiles(found[mode], n=4)
+        each = ", ".join(f"{value:.3f}" for value in sorted(found[mode]))
         print(
-            f"{name:6} {mode:9} {middle:6.3f} of plain compile time (bound {bound:.2f}; "
-            f"half of all between {low:.3f} and {high:.3f})"
+            f"{name:6} {mode:9} {statistics.median(found[mode]):6.3f} of plain compile time "
+            f"(bound {bound:.2f}; the processes: {each})"
         )
     print(f"{name:6} hot call  {statistics.median(found['hot']):6.3f} of the plain one")
     print(f"{name:6} recording {statistics.median(found['size']) / 1e6:6.2f} MB", flush=True)
@@ -161,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}; all when none is named")
     parser.add_argument("--processes", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=3, help="in each process")
+    parser.add_argument("--rounds", type=int, default=7, help="in each process")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     for name in options.models or MODELS:

@@ -350,7 +350,7 @@ class Translation:
         """
         plan = self.plan
         rng = random.getstate(), torch.get_rng_state()
-        gc.disable()
+        self._undisturbed()
         try:
             while True:
                 self.observer.attempt_begins(plan)
@@ -369,14 +369,20 @@ class Translation:
                     self.observer.leave(tx)
                     tx.cleanup()
         finally:
-            self._collect_again()
+            self._as_usual()
             random.setstate(rng[0])
             torch.set_rng_state(rng[1])
             torch._C._set_grad_enabled(self.state.grad_enabled)
         assert self.entry is not None
         return self.entry
 
-    def _collect_again(self) -> None:
+    def _undisturbed(self) -> None:
+        """Have no garbage collected, and the translator's own calls not go through the hook."""
+        gc.disable()
+        _C.put_hook_aside()
+
+    def _as_usual(self) -> None:
+        _C.put_hook_back()
         if self.collects:
             gc.enable()
 
@@ -435,14 +441,14 @@ class Translation:
         self.graph_code = gm.code
         OBSERVERS.note_graph(self.code, gm)
         torch._C._set_grad_enabled(self.state.grad_enabled)
-        self._collect_again()
+        self._as_usual()
         if output.shapes.inputs:  # symbols are known by the fake tensors only
             fakes = [node.meta["example_value"] for node in output.graphargs]
             with torch._guards.tracing(torch._guards.TracingContext(output.fake_mode)):
                 compiled = self.backend(gm, fakes)
         else:
             compiled = self.backend(gm, [arg.example for arg in output.graphargs.values()])
-        gc.disable()
+        self._undisturbed()
         if not callable(compiled):
             raise TypeError(f"the backend returned a {type(compiled).__name__}, not a callable")
         return named(compiled, name)

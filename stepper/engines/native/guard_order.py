@@ -55,8 +55,10 @@ def in_order(guards: Iterable[Guard]) -> Order:
 
 def _root(guard: Guard) -> str | None:
     """The one argument that a guard is about; None: it is about something else, too."""
+    if "L[" not in guard.name or guard.kind in _OF_SEVERAL:
+        return None
     found = set(_ROOT.findall(guard.name))
-    if len(found) != 1 or guard.kind in _OF_SEVERAL:
+    if len(found) != 1:
         return None
     root: str = found.pop()
     return root if root.startswith("L[") else None

@@ -29,19 +29,17 @@ import torch
 import torch.utils._device
 from torch._C._dynamo.guards import GlobalStateGuard, TensorGuards
 
-from stepper._C import check_nn_module, check_obj_id, check_type_id
+from stepper._C import check_nn_module, check_obj_id, check_type_id, no_aliasing
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.words import class_name, object_text
 from stepper.engines.native.guard_order import in_order
-from stepper.engines.native.guard_sharing import share
+from stepper.engines.native.guard_program import Check, check_of
 from stepper.engines.native.source import GuardSource, Source
 from stepper.model.value import TensorMeta
 
 if TYPE_CHECKING:
     from stepper.engines.native.guard_builder import GuardBuilder
     from stepper.engines.native.symbolic_shapes import Dims
-
-Check = Callable[[dict[str, Any], dict[str, Any]], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +112,6 @@ def function_modes() -> int:
     """How many torch function modes and dispatch modes are active: what they do to an operator is
     nobody's to know."""
     return int(torch._C._len_torch_function_stack()) + int(torch._C._len_torch_dispatch_stack())
-
-
-def no_aliasing(*objects: object) -> bool:
-    """Whether no two are the same object."""
-    return len(set(map(id, objects))) == len(objects)
 
 
 _HOOKS = (
@@ -227,8 +220,7 @@ class CheckFunctionManager:
         conditions = list(dict.fromkeys(conditions)) or ["True"]
         self.source = _function(name, conditions)
         self._scope = builder.scope
-        exec(compile(_function(name, share(conditions)), f"<{name}>", "exec"), self._scope)
-        self.check_fn: Check = self._scope.pop(name)
+        self.check_fn: Check = check_of(["___guarded_code.valid", *conditions], self._scope)
         self._write_parts([*order.first, *order.rest], builder)
 
     @staticmethod
@@ -320,8 +312,7 @@ class CopiedGuards(CheckFunctionManager):
         ]
         texts = [str(check) for _, check in self.parts] or ["True"]
         self.source = _function(name, texts)
-        exec(compile(self.source, f"<{name}>", "exec"), self._scope)
-        self.check_fn = self._scope.pop(name)
+        self.check_fn = check_of(["___guarded_code.valid", *texts], self._scope)
 
 
 def _function(name: str, conditions: list[str]) -> str:

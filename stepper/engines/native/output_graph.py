@@ -11,6 +11,7 @@ place to fake tensors cannot; then the translation begins again (`tainted`).
 
 from __future__ import annotations
 
+import itertools
 import logging
 import warnings
 from collections.abc import Callable, Iterable
@@ -75,6 +76,8 @@ class OutputGraph:
         self.graphargs: dict[torch.fx.Node, GraphArg] = {}
         self.variables: dict[int, tuple[object, VariableTracker]] = {}
         """Trackers of objects with an identity, by id; the object is kept."""
+        self.globals: dict[tuple[int, str], tuple[object, VariableTracker]] = {}
+        """Global variables that were loaded: see `remember_global`."""
         self.mutables: dict[str, Source] = {}
         """Sources of containers and objects that the frame might change, by name."""
         self.tainted = False
@@ -111,6 +114,7 @@ class OutputGraph:
         self.guards.clear()
         self.graphargs.clear()
         self.variables.clear()
+        self.globals.clear()
         self.mutables.clear()
         self.side_effects.cleanup()
 
@@ -121,6 +125,13 @@ class OutputGraph:
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
         """Have an object that has an identity stand for by one tracker."""
         self._remember(self.variables, id(value), (value, tracker))
+
+    def remember_global(self, key: tuple[int, str], value: object, found: VariableTracker) -> None:
+        """Have a global variable, which has this value, stand for by one tracker.
+
+        key: the identity of the namespace, and the name.
+        """
+        self._remember(self.globals, key, (value, found))
 
     def _on_trail(self, undo: Callable[[], object] | None) -> None:
         if undo is not None:
@@ -166,7 +177,7 @@ class OutputGraph:
 
     # --- the graph
 
-    @lines_as_found()
+    @lines_as_found
     def placeholder(self, source: Source, value: torch.Tensor) -> torch.fx.Proxy:
         """An input of the graph."""
         with warnings.catch_warnings():
@@ -179,7 +190,7 @@ class OutputGraph:
         self._storages.add(storage_of(fake))
         return proxy
 
-    @lines_as_found()
+    @lines_as_found
     def symbolic_number(self, source: Source, value: int) -> VariableTracker | None:
         """An input of the graph that is a number; None: it is to be a constant."""
         symbol = self.shapes.number(source, value)
@@ -194,7 +205,7 @@ class OutputGraph:
             )
         return self._numbers[name]
 
-    @lines_as_found()
+    @lines_as_found
     def install_shape_guards(self) -> None:
         """Have checked what was concluded of symbols.
 
@@ -268,12 +279,12 @@ class OutputGraph:
     def _tensor_of(self, node: torch.fx.Node, args: list[VariableTracker]) -> VariableTracker:
         """The tensor for which a node was made; it may be an item of a container among `args`."""
         known = (tracker for _, tracker in self.variables.values())
-        for tracker in (*args, *known):
+        for tracker in itertools.chain(args, known):
             if isinstance(tracker, TensorVariable) and tracker.proxy.node is node:
                 return tracker
         return TensorVariable(torch.fx.Proxy(node, self.tracer))
 
-    @lines_as_found()
+    @lines_as_found
     def _run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         grad = torch.is_grad_enabled()
         _fake_tensor_log.disabled = True  # it reports what the program is going to be told itself

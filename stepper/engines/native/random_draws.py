@@ -29,7 +29,7 @@ class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]
     draws: how many have.
     """
 
-    @lines_as_found()
+    @lines_as_found
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.draws = 0

@@ -37,7 +37,15 @@ class Source:
     """The base of all sources."""
 
     def name(self) -> str:
-        """The expression."""
+        """The expression, written once: sources that are chained to this begin with it."""
+        kept: dict[str, Any] = self.__dict__
+        if "written" not in kept:
+            kept["written"] = self.expression()
+        text: str = kept["written"]
+        return text
+
+    def expression(self) -> str:
+        """Write the expression."""
         raise NotImplementedError
 
     def guard_source(self) -> GuardSource:
@@ -68,7 +76,7 @@ class LocalSource(Source):
     local_name: str
     free: bool = False
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"L[{self.local_name!r}]"
 
     def guard_source(self) -> GuardSource:
@@ -90,7 +98,7 @@ class GlobalSource(Source):
     module: str = ""
     namespace: dict[str, Any] | None = field(default=None, compare=False, repr=False)
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"{self._dict_name()}[{self.global_name!r}]"
 
     def guard_source(self) -> GuardSource:
@@ -122,7 +130,7 @@ class BuiltinSource(Source):
     builtin_name: str
     namespace: dict[str, Any] = field(compare=False, repr=False)
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"__builtins_dict__[{self.builtin_name!r}]"
 
     def guard_source(self) -> GuardSource:
@@ -141,7 +149,7 @@ class ConstantSource(Source):
 
     value: Any
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"___constant_{id(self.value)}"
 
     def guard_source(self) -> GuardSource:
@@ -177,7 +185,7 @@ class AttrSource(ChainedSource):
 
     member: str
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"{self.base.name()}.{self.member}"
 
     def reconstruct(self, codegen: PyCodegen) -> None:
@@ -191,7 +199,7 @@ class InstanceAttrSource(ChainedSource):
 
     member: str
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"___instance_dict({self.base.name()})[{self.member!r}]"
 
     def scope(self) -> dict[str, Any]:
@@ -211,7 +219,7 @@ class GetItemSource(ChainedSource):
 
     index: Any
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"{self.base.name()}[{self.index!r}]"
 
     def reconstruct(self, codegen: PyCodegen) -> None:
@@ -226,7 +234,7 @@ class MemberSource(ChainedSource):
 
     element: Any
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"___member({self.base.name()}, {self.element!r})"
 
     def scope(self) -> dict[str, Any]:
@@ -251,7 +259,7 @@ set_skip(member_of.__code__, "recursive")
 class TypeSource(ChainedSource):
     """The class of a value."""
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"type({self.base.name()})"
 
     def reconstruct(self, codegen: PyCodegen) -> None:
@@ -266,7 +274,7 @@ class DefaultsSource(ChainedSource):
 
     key: int | str
 
-    def name(self) -> str:
+    def expression(self) -> str:
         where = "__defaults__" if isinstance(self.key, int) else "__kwdefaults__"
         return f"{self.base.name()}.{where}[{self.key!r}]"
 
@@ -284,7 +292,7 @@ class ClosureSource(ChainedSource):
     position: int
     variable: str
 
-    def name(self) -> str:
+    def expression(self) -> str:
         return f"{self.base.name()}.__closure__[{self.position}].cell_contents"
 
     def reconstruct(self, codegen: PyCodegen) -> None:

@@ -3,35 +3,43 @@
 While it traces, torch takes stacks with the text of their lines: for each fake mode, for each
 symbol, for its structured log. Python reads the files for that into `linecache`, where the program
 can see them, though it may just have emptied it; so can the interpreter, which looks at what there
-is while it runs. So whatever torch is asked for that may take a stack, what it read for it is taken
-out again, and kept here, and put in for the next time: then torch finds it, and each file is read
-once.
+is while it runs. So whatever torch is asked for that may take a stack, what it read for it goes
+into a copy of `linecache`'s dictionary, is kept here, and is in the copy the next time: then torch
+finds it, and each file is read once.
 
-What has no file, as the code of a graph, stays: nobody could read that again. Another thread may
-read a file meanwhile; if that is taken from it, it is read again when it is needed.
+What has no file, as the code of a graph, stays: nobody could read that again. What another
+thread reads meanwhile is taken from it, and read again when it is needed.
 """
 
 from __future__ import annotations
 
+import functools
 import linecache
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 _read: dict[str, Any] = {}
 """What translations have read: entries of `linecache.cache`."""
 
 
-@contextmanager
-def lines_as_found() -> Iterator[None]:
-    """Files that are read meanwhile are not in `linecache` afterwards."""
-    cache: dict[str, Any] = linecache.cache
-    found = set(cache)
-    for name, entry in list(_read.items()):
-        cache.setdefault(name, entry)
-    try:
-        yield
-    finally:
-        for name in set(cache) - found:
-            if not name.startswith("<") and (entry := cache.pop(name, None)) is not None:
-                _read[name] = entry
+def lines_as_found(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function such that files which are read in it are not in `linecache` afterwards."""
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        found: dict[str, Any] = linecache.cache
+        ours = {**_read, **found}
+        size = len(ours)
+        linecache.cache = ours
+        try:
+            return function(*args, **kwargs)
+        finally:
+            linecache.cache = found
+            if len(ours) != size:
+                for name in ours.keys() - found.keys():
+                    (found if name.startswith("<") else _read)[name] = ours[name]
+
+    return call

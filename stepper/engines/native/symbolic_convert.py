@@ -114,8 +114,8 @@ class InstructionTranslatorBase(Instructions):
             return []
         taken = self.stack[-n:]
         del self.stack[-n:]
-        latest = self.output.side_effects.latest
-        return [latest(value) for value in taken]
+        effects = self.output.side_effects
+        return [effects.latest(value) for value in taken] if effects.newest else taken
 
     # --- values
 
@@ -290,8 +290,11 @@ class InstructionTranslatorBase(Instructions):
 
     def run(self) -> None:
         """Interpret until the function returns."""
+        output, most = self.output, config.max_instructions
         while self.step():
-            self.spend(1)
+            output.spent += 1
+            if output.spent > most:
+                self.spend(0)
 
     def leave_block(self, exit_function: VariableTracker) -> None:
         """A `with` block is left through its exit function."""

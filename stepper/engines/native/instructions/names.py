@@ -7,6 +7,7 @@ import types
 from typing import Any
 
 from stepper.engines.native import opcodes
+from stepper.engines.native.class_dicts import MISSING
 from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.instructions.state import TranslatorState
@@ -151,6 +152,16 @@ class NameInstructions(TranslatorState):
             stored = self.output.side_effects.load_attr(self._namespace(), name)
             if stored is not None:
                 return stored  # type: ignore[no-any-return]
+        key = id(self.f_globals), name
+        value = self.f_globals.get(name, self.f_builtins.get(name, MISSING))
+        known = self.output.globals.get(key)
+        if known is not None and known[0] is value:
+            return self.realize(known[1])  # type: ignore[no-any-return]
+        found = self._found_global(name)
+        self.output.remember_global(key, value, found)
+        return found
+
+    def _found_global(self, name: str) -> VariableTracker:
         source = self._global_source(name)
         if name in self.f_globals:
             return self.build(source, self.f_globals[name])  # type: ignore[no-any-return]

@@ -49,6 +49,14 @@ class AttributeMutationExisting(MutationType):
     """An object with attributes, or a cell, that was there before."""
 
 
+def _union(sets: set[Guards]) -> Guards:
+    """All guards of these. One set often has the others': a value's has those of what it is made
+    of; then it is that one, for to join hundreds takes long."""
+    largest = max(sets, key=len, default=NO_GUARDS)
+    others = [each for each in sets if not each <= largest]
+    return largest.union(*others) if others else largest
+
+
 class VariableTracker:
     """Stands for a value; see the module's essay.
 
@@ -76,17 +84,17 @@ class VariableTracker:
     @staticmethod
     def propagate(*variables: VariableTracker | Sequence[VariableTracker]) -> dict[str, Guards]:
         """The options of a tracker made from these: all their guards."""
-        sets: list[Guards] = []
+        sets: set[Guards] = set()
         for each in variables:
             if isinstance(each, VariableTracker):
-                sets.append(each.guards)
+                sets.add(each.guards)
             else:
-                sets.extend(item.guards for item in each)
-        return {"guards": NO_GUARDS.union(*sets)}
+                sets.update([item.guards for item in each])
+        return {"guards": _union(sets)}
 
     def with_guards(self, guards: Guards) -> VariableTracker:
         """The same value, which depends on these guards, too."""
-        if guards <= self.guards:
+        if guards is self.guards or guards <= self.guards:
             return self
         clone = object.__new__(type(self))
         clone.__dict__.update(self.__dict__, guards=self.guards | guards)

@@ -72,7 +72,7 @@ class SymNodeVariable(VariableTracker):
     def is_python_constant(self) -> bool:
         return True
 
-    @lines_as_found()
+    @lines_as_found
     def as_python_constant(self) -> Any:
         """What it is now, which becomes a guard."""
         return self.python_type()(self.sym_num)
@@ -84,7 +84,7 @@ class SymNodeVariable(VariableTracker):
     def as_proxy(self) -> Any:
         return self.proxy
 
-    @lines_as_found()
+    @lines_as_found
     def truth(self, tx: InstructionTranslatorBase) -> bool:
         return bool(self.sym_num)
 

@@ -1,0 +1,193 @@
+"""What C checks is what the text of a check says."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from typing import Any
+
+import pytest
+import torch
+
+from stepper import _C, native
+from stepper.engines.native.guard_program import check_of
+from stepper.engines.native.guards import SCOPE
+
+
+class Plain:
+    """Has attributes."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+class Counting(dict[str, Any]):
+    """Counts lookups."""
+
+    count = 0
+
+    def __getitem__(self, key: str) -> Any:
+        self.count += 1
+        return super().__getitem__(key)
+
+
+class Interrupts:
+    """Is interrupted when it is looked at."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyboardInterrupt
+
+
+KNOWN = Plain(number=3, items=[1, 2], f=Plain.__init__)
+VALUES: dict[str, Any] = {
+    "known": KNOWN,
+    "like it": Plain(number=3, items=[1, 2], f=None),
+    "another number": Plain(number=4, items=[1], f=Plain.__init__),
+    "a true number": Plain(number=True, items=(), f=Plain.__init__),
+    "nothing": Plain(),
+    "a dictionary": {"number": 3, "items": [1, 2], 0: "zero", "a]b": 1, "it's": 2},
+    "no dictionary": {"a": None},
+    "a list": [3, 4],
+    "a float": 0.0,
+    "a negative zero": -0.0,
+    "NaN": struct.unpack("<d", b"\x01\x00\x00\x00\x00\x00\xf8\x7f")[0],
+    "None": None,
+    "a word": "number",
+}
+CONDITIONS = [
+    f"___check_obj_id(L['x'], {id(KNOWN)})",
+    f"___check_obj_id(L['x'].f, {id(Plain.__init__)})",
+    f"___check_type_id(L['x'], {id(Plain)})",
+    f"___check_type_id(type(L['x']), {id(type)})",
+    "L['x'].number == 3",
+    "L['x'] == 'number'",
+    "L['x']['a]b'] == 1",
+    "L['x'][\"it's\"] == 2",
+    "L['x'][0] == 'zero'",
+    "L['x'][-1] == 4",
+    "L['x'] is None",
+    "L['x'] is G['known']",
+    "L['x'].f is type(L['x']).__init__",
+    "len(L['x'].items) == 2",
+    "len(L['x']) == 2",
+    "'number' in ___instance_dict(L['x'])",
+    "'number' not in ___instance_dict(L['x'])",
+    "'known' not in G",
+    "('a' in L['x']) == False",
+    "('a' in L['x']) == True",
+    "hasattr(L['x'], 'number') == False",
+    "not hasattr(type(L['x']), 'number') and 'number' not in L['x'].__dict__",
+    "L['x'].number == 3 and L['x'].items == ___value_1",
+    "L['x'] == ___value_1",
+    "L['x'].number == 3 or L['x'].number == 4",
+    "(L['x'].number == 4 if hasattr(L['x'], 'number') else True)",
+    "[type(key) for key in L['x']] == [str]",
+    "list(L['x']) == ['a']",
+    "___float_bits(L['x']) == b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00'",
+    "___float_bits(L['x']) == b'\\x01\\x00\\x00\\x00\\x00\\x00\\xf8\\x7f'",
+    "___no_aliasing(L['x'], G['known'])",
+    "___known_words()",
+    "L['absent'] == 3",
+    "L['x'].number.real == 3",
+    "L['x in y'] == 3",
+    "___missing(L['x'])",
+]
+
+
+def scope() -> dict[str, Any]:
+    return {
+        **SCOPE,
+        "___instance_dict": _C.instance_dict,
+        "___float_bits": struct.Struct("<d").pack,
+        "___value_1": [1, 2],
+        "___known_words": lambda: True,
+    }
+
+
+def evaluated(conditions: list[str], f_locals: dict[str, Any], f_globals: dict[str, Any]) -> bool:
+    """What the text says, in Python's words."""
+    text = " and ".join(f"({each})" for each in conditions)
+    try:
+        return bool(eval(f"lambda L, G: {text}", scope())(f_locals, f_globals))
+    except Exception:
+        return False
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=range(len(CONDITIONS)))
+def test_a_condition_means_what_it_says(condition: str) -> None:
+    f_globals = {"known": KNOWN}
+    check = check_of([condition], scope())
+    for name, value in VALUES.items():
+        assert check({"x": value}, f_globals) is evaluated([condition], {"x": value}, f_globals), (
+            name
+        )
+
+
+def test_some_condition_holds_and_some_does_not_for_each_value() -> None:
+    f_globals = {"known": KNOWN}
+    for value in VALUES.values():
+        answers = {check_of([each], scope())({"x": value}, f_globals) for each in CONDITIONS}
+        assert answers == {True, False}
+
+
+def test_two_conditions_hold_together_where_both_do() -> None:
+    for pair in itertools.permutations(CONDITIONS, 2):
+        check = check_of(pair, scope())
+        for value in (KNOWN, VALUES["a dictionary"]):
+            expected = evaluated(list(pair), {"x": value}, {"known": KNOWN})
+            assert check({"x": value}, {"known": KNOWN}) is expected, pair
+
+
+def test_what_several_conditions_look_at_is_looked_up_once() -> None:
+    f_locals = {"x": Counting(a=Plain(b=1, c=2))}
+    assert check_of(["L['x']['a'].b == 1", "L['x']['a'].c == 2"], scope())(f_locals, {})
+    assert f_locals["x"].count == 1
+
+
+def test_nothing_is_read_behind_a_condition_that_fails() -> None:
+    f_locals = {"x": Counting(a=1)}
+    conditions = [f"___check_type_id(L['x'], {id(dict)})", "L['x']['a'] == 1"]
+    assert not check_of(conditions, scope())(f_locals, {})
+    assert f_locals["x"].count == 0
+
+
+def test_it_is_looked_up_anew_at_each_check() -> None:
+    thing = Plain(number=3)
+    check = check_of(["L['x'].number == 3", "G['flag'] is ___flag"], {"___flag": KNOWN})
+    assert check({"x": thing}, {"flag": KNOWN})
+    assert not check({"x": thing}, {"flag": None})
+    thing.number = 4
+    assert not check({"x": thing}, {"flag": KNOWN})
+
+
+def test_a_name_can_be_given_later() -> None:
+    names: dict[str, Any] = {}
+    check = check_of(["___entry.valid"], names)
+    assert not check({}, {})
+    names["___entry"] = Plain(valid=True)
+    assert check({}, {})
+    names["___entry"].valid = False
+    assert not check({}, {})
+
+
+def test_who_interrupts_a_check_is_heard() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        check_of(["L['x'].number == 3"], {})({"x": Interrupts()}, {})
+
+
+def test_the_conditions_of_a_model_are_hardly_ever_left_to_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(8)), torch.nn.ReLU())
+    compiled = native.optimize("eager")(model)
+    kinds: list[int] = []
+    made = _C.GuardProgram
+
+    def noting(values: Any, conditions: Any, scope: Any) -> Any:
+        kinds.extend(test for test, _, _ in conditions)
+        return made(values, conditions, scope)
+
+    monkeypatch.setattr(_C, "GuardProgram", noting)
+    compiled(torch.ones(2, 4))
+    assert len(kinds) > 50
+    assert kinds.count(_C.TEST_PYTHON) < len(kinds) / 10
