@@ -19,8 +19,14 @@ def class_dict(cls: type) -> MappingProxyType[str, Any]:
 
 def lookup(mro: Iterable[type], name: str) -> Any:
     """What the first class that has the name has for it; `MISSING`: none has."""
+    return find(mro, name)[1]
+
+
+def find(mro: Iterable[type], name: str) -> tuple[type, Any]:
+    """The first class that has the name, and what it has for it; `(object, MISSING)`: none has."""
+    read = _DICT.__get__
     for cls in mro:
-        own = class_dict(cls)
+        own = read(cls)
         if name in own:
-            return own[name]
-    return MISSING
+            return cls, own[name]
+    return object, MISSING

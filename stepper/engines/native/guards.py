@@ -21,7 +21,6 @@ import functools
 import types
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -42,8 +41,7 @@ if TYPE_CHECKING:
     from stepper.engines.native.symbolic_shapes import Dims
 
 
-@dataclass(frozen=True, eq=False)
-class Guard:
+class Guard(msgspec.Struct, frozen=True, eq=False):
     """One thing to check; `OutputGraph.install_guard` makes equal ones one.
 
     name: the expression that is checked; empty for those that are about no value.
@@ -54,11 +52,14 @@ class Guard:
     name: str
     source: GuardSource
     create_fn: Callable[[GuardBuilder, Guard], None]
-    origin: Source | None = field(default=None, repr=False)
-    value: Any = field(default=None, repr=False)
+    origin: Source | None = None
+    value: Any = None
     """What was there; not kept longer than the translation."""
-    code_list: list[str] = field(default_factory=list, repr=False)
+    code_list: list[str] = []
     """The conditions, once they are written."""
+
+    def __repr__(self) -> str:
+        return f"<Guard {self.kind} {self.name}>"  # never the value's own
 
     @property
     def kind(self) -> str:
@@ -73,8 +74,7 @@ class Guard:
         self.create_fn(builder, self)
 
 
-@dataclass(frozen=True)
-class GuardPart:
+class GuardPart(msgspec.Struct, frozen=True):
     """A guard as a cache entry keeps it: in words only.
 
     expected: what the value must be, where the code does not say it.

@@ -38,6 +38,7 @@ from stepper.engines.native.variables.base import (
 )
 from stepper.engines.native.variables.builder import VariableBuilder
 from stepper.engines.native.variables.constant import ConstantVariable
+from stepper.engines.native.variables.dicts import ConstDictVariable
 from stepper.engines.native.variables.exceptions import (
     ExceptionVariable,
     TracebackVariable,
@@ -45,6 +46,7 @@ from stepper.engines.native.variables.exceptions import (
 )
 from stepper.engines.native.variables.functions import BaseUserFunctionVariable, CellVariable
 from stepper.engines.native.variables.generators import LocalGeneratorObjectVariable
+from stepper.engines.native.variables.lists import BaseListVariable, TupleVariable
 
 if TYPE_CHECKING:
     from stepper.engines.native.output_graph import OutputGraph
@@ -79,6 +81,8 @@ class InstructionTranslatorBase(Instructions):
     ) -> None:
         read = listing(f_code)
         self.output = output
+        self.newest = output.side_effects.newest
+        self.observer = output.translation.observer
         self.f_code = f_code
         self.f_globals = f_globals
         self.instructions = read.instructions
@@ -102,11 +106,15 @@ class InstructionTranslatorBase(Instructions):
 
     def push(self, value: VariableTracker) -> None:
         """Put a value on the stack."""
-        self.stack.append(self.output.side_effects.latest(value))
+        # Here and below without a call of `latest`: these are what most instructions do.
+        key = value.mutation_type
+        self.stack.append(value if key is None else self.newest.get(key, value))
 
     def pop(self) -> VariableTracker:
         """Take a value from the stack."""
-        return self.output.side_effects.latest(self.stack.pop())
+        value = self.stack.pop()
+        key = value.mutation_type
+        return value if key is None else self.newest.get(key, value)
 
     def popn(self, n: int) -> list[VariableTracker]:
         """Take n values from the stack, the deepest first."""
@@ -114,8 +122,8 @@ class InstructionTranslatorBase(Instructions):
             return []
         taken = self.stack[-n:]
         del self.stack[-n:]
-        effects = self.output.side_effects
-        return [effects.latest(value) for value in taken] if effects.newest else taken
+        newest = self.newest
+        return [newest.get(v.mutation_type, v) for v in taken] if newest else taken  # type: ignore[arg-type]
 
     # --- values
 
@@ -132,7 +140,8 @@ class InstructionTranslatorBase(Instructions):
         if isinstance(tracker, LazyVariableTracker):
             assert tracker.source is not None
             return self.build(tracker.source, tracker.value)
-        return self.output.side_effects.latest(tracker)
+        key = tracker.mutation_type
+        return tracker if key is None else self.newest.get(key, tracker)
 
     def call_in_graph(
         self, op: str, target: Any, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
@@ -145,9 +154,6 @@ class InstructionTranslatorBase(Instructions):
         return self.output.call(op, target, args, kwargs)
 
     def _for_graph(self, arg: VariableTracker) -> VariableTracker:
-        from stepper.engines.native.variables.dicts import ConstDictVariable
-        from stepper.engines.native.variables.lists import BaseListVariable, TupleVariable
-
         arg = self.realize(arg)
         if isinstance(arg, BaseListVariable) and (
             not arg.is_python_constant()
@@ -237,7 +243,7 @@ class InstructionTranslatorBase(Instructions):
     def step(self) -> bool:
         """Interpret one instruction; whether there is one more."""
         inst = self.current_instruction = self.instructions[self.instruction_pointer]
-        self.output.translation.observer.step(self)
+        self.observer.step(self)
         self.instruction_pointer += 1
         method = getattr(self, inst.opname, None)
         if method is None:

@@ -18,7 +18,12 @@ from stepper.engines.native.variables.base import (
     NullVariable,
     VariableTracker,
 )
-from stepper.engines.native.variables.constant import ConstantVariable, is_constant, wrap_constant
+from stepper.engines.native.variables.constant import (
+    CONSTANT_TYPES,
+    ConstantVariable,
+    is_constant,
+    wrap_constant,
+)
 from stepper.engines.native.variables.functions import CellVariable
 from stepper.engines.native.variables.lists import TupleVariable
 from stepper.engines.native.variables.namespace import NamespaceVariable
@@ -119,6 +124,8 @@ class NameInstructions(TranslatorState):
         self.push(self._constant(inst.argval))
 
     def _constant(self, value: Any) -> VariableTracker:
+        if type(value) in CONSTANT_TYPES:
+            return ConstantVariable(value)
         if type(value) is tuple and is_constant(value):
             return TupleVariable(map(self._constant, value), source=ConstantSource(value))
         if is_constant(value):

@@ -49,14 +49,6 @@ class AttributeMutationExisting(MutationType):
     """An object with attributes, or a cell, that was there before."""
 
 
-def _union(sets: set[Guards]) -> Guards:
-    """All guards of these. One set often has the others': a value's has those of what it is made
-    of; then it is that one, for to join hundreds takes long."""
-    largest = max(sets, key=len, default=NO_GUARDS)
-    others = [each for each in sets if not each <= largest]
-    return largest.union(*others) if others else largest
-
-
 class VariableTracker:
     """Stands for a value; see the module's essay.
 
@@ -84,13 +76,18 @@ class VariableTracker:
     @staticmethod
     def propagate(*variables: VariableTracker | Sequence[VariableTracker]) -> dict[str, Guards]:
         """The options of a tracker made from these: all their guards."""
-        sets: set[Guards] = set()
+        largest, others = NO_GUARDS, []
         for each in variables:
-            if isinstance(each, VariableTracker):
-                sets.add(each.guards)
-            else:
-                sets.update([item.guards for item in each])
-        return {"guards": _union(sets)}
+            for tracker in (each,) if isinstance(each, VariableTracker) else each:
+                guards = tracker.guards
+                # One set often has the others': a value's has those of what it is made of.
+                if guards is largest or guards <= largest:
+                    continue
+                if largest <= guards:
+                    largest = guards
+                else:
+                    others.append(guards)
+        return {"guards": largest.union(*others) if others else largest}
 
     def with_guards(self, guards: Guards) -> VariableTracker:
         """The same value, which depends on these guards, too."""

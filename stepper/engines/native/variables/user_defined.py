@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.engines.native.class_dicts import MISSING, class_dict, lookup
+from stepper.engines.native.class_dicts import MISSING, class_dict, find, lookup
 from stepper.engines.native.exc import Unsupported
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import (
@@ -219,16 +219,15 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         self, tx: InstructionTranslatorBase, name: str, mro: tuple[type, ...]
     ) -> VariableTracker:
         """What the first of these classes that has the name gives for this object."""
-        found = lookup(mro, name)
+        kind, found = find(mro, name)
         if found is MISSING:
             raise self.refuse(f"attribute {name}")
-        kind = next(cls for cls in mro if name in class_dict(cls))
-        index = type(self.value).__mro__.index(kind)
+        whole = type(self.value).__mro__
         of_type: Source = self.class_source()
         # `type(x).f` finds what the first class of the order has, unless that is asked for.
-        first = next(cls for cls in type(self.value).__mro__ if name in class_dict(cls))
-        if index and first is not kind:
-            of_type = GetItemSource(AttrSource(of_type, "__mro__"), index)
+        first = kind if mro is whole else find(whole, name)[0]
+        if first is not kind:
+            of_type = GetItemSource(AttrSource(of_type, "__mro__"), whole.index(kind))
         source = AttrSource(of_type, name)
         if type(found) is staticmethod:
             return tx.build(source, found.__func__).with_guards(self.guards)
