@@ -28,17 +28,6 @@ MODULES = (
 )  # fmt: skip
 
 
-REASONS = {
-    "test.test_compile.TestSpecifics.test_lineno_after_implicit_return":
-        "it keeps a frame, which is not the one that goes on after a break",
-    "test.test_compile.TestSpecifics.test_merge_constants":
-        "it asks whether tuples in two constants are one object; the engine makes its own",
-    "test.test_descr.ClassPropertiesAndMethods.test_slots":
-        "it counts all objects of the process, and the engine's are among them",
-}  # fmt: skip
-"""Why tests come out otherwise that do."""
-
-
 @dataclass(frozen=True)
 class Comparison:
     """What one module gave, without and with the engine; None: not run to its end."""
@@ -54,7 +43,7 @@ class Comparison:
             return []
         after = self.captured.outcomes
         return [
-            f"{test}: {before} became {after.get(test, 'missing')}"
+            f"`{test}`: {before} became {after.get(test, 'missing')}"
             for test, before in self.without.outcomes.items()
             if kind_of(before) != kind_of(after.get(test, "missing"))
         ]
@@ -130,14 +119,9 @@ def page(found: Iterable[Comparison], written: str = "") -> str:
     for module in MODULES:
         if module in compared:
             rows.append(compared[module].row)
-            changes += map(_told, compared[module].changes)
+            changes += [f"- {change}" for change in compared[module].changes]
         else:
             rows += [line for line in lines if line.startswith(f"| `{module}` |")]
             changes += [line for line in lines if line.startswith(f"- `test.{module}.")]
     text = _HEAD.format(python=platform.python_version()) + "\n".join(rows) + "\n"
     return text + ("\nWhat changed:\n\n" + "\n".join(changes) + "\n" if changes else "")
-
-
-def _told(change: str) -> str:
-    test, _, became = change.partition(": ")
-    return f"- `{test}`: {REASONS.get(test, became)}"
