@@ -131,6 +131,7 @@ SCOPE: dict[str, Any] = {
     "___check_nn_module": check_nn_module,
     "___no_aliasing": no_aliasing,
     "___function_modes": function_modes,
+    "___Tensor": torch.Tensor,
     "utils_device": torch.utils._device,
 }
 """What conditions can call."""

@@ -8,7 +8,7 @@ from stepper.engines.native.exc import unimplemented
 from stepper.engines.native.instructions.state import TranslatorState
 from stepper.engines.native.opcodes import Instruction
 from stepper.engines.native.variables.base import VariableTracker
-from stepper.engines.native.variables.builtin import class_of, is_subclass
+from stepper.engines.native.variables.builtin import class_of
 from stepper.engines.native.variables.constant import ConstantVariable
 from stepper.engines.native.variables.exceptions import (
     ExceptionClassVariable,
@@ -72,7 +72,7 @@ class RaisingInstructions(TranslatorState):
         kinds = classes.unpack(self) if several else [classes]
         if not all(map(is_exception_class, kinds)):
             raise unimplemented(f"except {classes.describe()}")
-        found = any(is_subclass(value.python_type(), class_of(kind)) for kind in kinds)
+        found = any(class_of(kind) in value.python_type().__mro__ for kind in kinds)
         options = VariableTracker.propagate(value, classes, kinds)
         self.push(ConstantVariable(found, **options))
 

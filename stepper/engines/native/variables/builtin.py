@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import abc
 import builtins
 import functools
-import inspect
 import math
 import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from stepper.engines.native.class_dicts import MISSING, lookup
 from stepper.engines.native.exc import ObservedException, unimplemented
@@ -20,6 +16,7 @@ from stepper.engines.native.variables import dicts, iter, lists, sets
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
 from stepper.engines.native.variables.exceptions import ExceptionVariable, observed, observed_error
+from stepper.engines.native.variables.subclasses import counts_as, name_of_class
 from stepper.engines.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
 from stepper.engines.native.variables.tensor import TensorVariable
 from stepper.engines.native.variables.user_defined import UserDefinedObjectVariable
@@ -449,17 +446,18 @@ def _sum(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker |
 def _isinstance(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
     value, classes = args
     kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
-    found = tuple(class_of(kind) for kind in kinds)
-    kind = value.python_type()
-    options = VariableTracker.propagate(value, classes, kinds)
-    return ConstantVariable(any(is_subclass(kind, each) for each in found), **options)
+    found = [(kind, class_of(kind)) for kind in kinds]
+    kind, name = value.python_type(), name_of_class(value)
+    answer = any(kind is each[1] or counts_as(tx, kind, name, *each) for each in found)
+    return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
 
 
 @handles(issubclass)
 def _issubclass(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
     value, classes = args
     kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
-    answer = any(is_subclass(class_of(value), class_of(kind)) for kind in kinds)
+    kind, name = class_of(value), "" if value.source is None else value.source.name()
+    answer = any(counts_as(tx, kind, name, each, class_of(each)) for each in kinds)
     return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
 
 
@@ -470,21 +468,6 @@ def class_of(tracker: VariableTracker) -> type:
     if not isinstance(found, type):
         raise tracker.refuse("use as a class")
     return found
-
-
-_NO_HOOK: Any = object.__dict__["__subclasshook__"]
-
-
-def is_subclass(kind: type, of: type) -> bool:
-    """`issubclass`, where it runs nobody's code."""
-    hook: Any = inspect.getattr_static(of, "__subclasshook__")
-    if type(of) is abc.ABCMeta and of in kind.__mro__ and hook is _NO_HOOK:
-        return True
-    if of is torch.nn.Parameter or type(of) is type or isinstance(of, type(torch.Tensor)):
-        return of in kind.__mro__
-    if type(of) is abc.ABCMeta and of.__module__ in ("collections.abc", "numbers", "typing"):
-        return issubclass(kind, of)
-    raise unimplemented(f"isinstance with {of.__name__}, whose class is {type(of).__name__}")
 
 
 @handles(str)

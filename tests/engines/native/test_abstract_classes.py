@@ -1,0 +1,139 @@
+"""Abstract classes: whether something is an instance of one is asked without running any code."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from stepper import native
+from tests.engines.native.harness import run_graph
+
+X = torch.arange(3.0)
+
+
+class Graphs(list[torch.fx.GraphModule]):
+    """A backend that keeps what it was given."""
+
+    def __call__(self, gm: torch.fx.GraphModule, example_inputs: list[Any]) -> Any:
+        self.append(gm)
+        return run_graph(gm, example_inputs)
+
+
+class Shape(ABC):  # noqa: B024
+    pass
+
+
+class Circle(Shape):
+    pass
+
+
+class Other:
+    pass
+
+
+def grows(shape: Any, x: torch.Tensor) -> torch.Tensor:
+    return x + 1 if isinstance(shape, Shape) else x - 1
+
+
+@pytest.fixture
+def new() -> type:
+    """A class that nothing was registered with, and nothing is asked about."""
+    return type("New", (), {})
+
+
+def test_what_is_no_instance_is_captured_and_asked_again(new: type) -> None:
+    graphs = Graphs()
+    compiled = native.optimize(graphs, nopython=True)(grows)
+    value = new()
+    assert torch.equal(compiled(value, X), X - 1)
+    assert torch.equal(compiled(value, X), X - 1)
+    assert len(graphs) == 1
+    Shape.register(new)
+    assert torch.equal(compiled(value, X), X + 1)
+    assert len(graphs) == 2
+
+
+def test_what_is_an_instance_is_known_for_good(new: type) -> None:
+    Shape.register(new)
+    graphs = Graphs()
+    compiled = native.optimize(graphs, nopython=True)(grows)
+    value = new()
+    assert torch.equal(compiled(value, X), X + 1)
+    Shape.register(type("Unrelated", (), {}))
+    assert torch.equal(compiled(value, X), X + 1)
+    assert len(graphs) == 1
+
+
+@pytest.mark.parametrize("made", [lambda: 3, lambda: [1], lambda: None, Other, Circle])
+def test_values_that_the_frame_makes(made: Callable[[], Any]) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return grows(made(), x)
+
+    compiled = native.optimize(Graphs(), nopython=True)(f)
+    assert torch.equal(compiled(X), f(X))
+
+
+def test_a_tensor_of_the_graph() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return grows(x * 2, x)
+
+    assert torch.equal(native.optimize(Graphs(), nopython=True)(f)(X), X - 1)
+
+
+@pytest.mark.parametrize("whose", ["itself", "a subclass"])
+def test_no_hook_is_called_while_tracing(whose: str) -> None:
+    asked: list[type] = []
+
+    class Hooked(ABC):  # noqa: B024
+        @classmethod
+        def __subclasshook__(cls, kind: type) -> Any:
+            asked.append(kind)
+            return NotImplemented
+
+    class Base(ABC):  # noqa: B024
+        pass
+
+    class Below(Hooked, Base):
+        pass
+
+    base = Hooked if whose == "itself" else Base
+
+    def f(value: Any, x: torch.Tensor) -> torch.Tensor:
+        x = x * 2
+        return x + 1 if isinstance(value, base) else x - 1
+
+    want = f(Other(), X)
+    expected = list(asked)
+    asked.clear()
+    compiled = native.optimize(Graphs())(f)
+    kind = type("Fresh", (), {})  # about which nothing is cached
+    assert torch.equal(compiled(kind(), X), want)
+    assert len(asked) == len(expected)
+    with pytest.raises(Exception, match="isinstance with"):  # `Below` is alive: Base asks it
+        native.optimize(Graphs(), nopython=True)(f)(kind(), X)
+
+
+def test_a_model_with_a_cache_is_one_graph() -> None:
+    """`transformers` asks each layer of a cache whether it is one of linear attention."""
+    config = transformers.GPTNeoXConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48,
+        vocab_size=100, max_position_embeddings=64, bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = transformers.GPTNeoXModel(config).eval()
+    tokens = torch.arange(8)[None]
+    graphs = Graphs()
+    compiled = native.optimize(graphs)(model)
+    with torch.no_grad():
+        want, got = model(tokens, use_cache=True), compiled(tokens, use_cache=True)
+        assert torch.equal(got.last_hidden_state, want.last_hidden_state)
+        later = torch.tensor([[3]])
+        want = model(later, past_key_values=want.past_key_values)
+        got = model(later, past_key_values=got.past_key_values)
+    assert torch.equal(got.last_hidden_state, want.last_hidden_state)
+    assert len(graphs) == 1
