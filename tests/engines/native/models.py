@@ -77,6 +77,21 @@ def llama() -> Model:
     return transformers.LlamaModel(config), {"input_ids": _tokens()}
 
 
+def gpt2_with_cache() -> Model:
+    config = transformers.GPT2Config(
+        n_layer=2, n_head=2, n_embd=32, vocab_size=64, n_positions=32, bos_token_id=0,
+        eos_token_id=0,
+    )  # fmt: skip
+    return transformers.GPT2LMHeadModel(config), {"input_ids": _tokens()}
+
+
+def llama_with_cache() -> Model:
+    config = transformers.LlamaConfig(
+        vocab_size=64, num_key_value_heads=2, max_position_embeddings=64, **_SIZES
+    )
+    return transformers.LlamaForCausalLM(config), {"input_ids": _tokens()}
+
+
 def t5() -> Model:
     config = transformers.T5Config(
         vocab_size=64, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, use_cache=False
@@ -105,6 +120,8 @@ def recurrent() -> Model:
 
 MODELS: dict[str, Callable[[], Model]] = {
     "GPT-2": gpt2, "LLaMA": llama, "T5": t5, "BERT": bert, "ViT": vit,
+    "GPT-2 with its head and a cache": gpt2_with_cache,
+    "LLaMA with its head and a cache": llama_with_cache,
     "convolutions": convolutions, "recurrent, a loop in Python": recurrent,
 }  # fmt: skip
 

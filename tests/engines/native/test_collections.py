@@ -140,3 +140,20 @@ def test_members_of_enumerations() -> None:
         return x + value
 
     check(number, torch.ones(1), Number.ONE)
+
+
+@pytest.mark.parametrize("arguments", [(3,), (1, 3), (-2, None), (None, None, 2), (0, 4, 3)])
+def test_slices_that_a_frame_makes(arguments: tuple[Any, ...]) -> None:
+    def f(x: torch.Tensor, given: tuple[Any, ...]) -> Any:
+        part = slice(*given)
+        rows = x.view(2, 4)[slice(1), part]
+        return x[part] * 2, rows, [1, 2, 3, 4][part], "abcd"[part], part, part.start, part.step
+
+    assert not check(f, torch.arange(8.0), arguments).breaks
+
+
+def test_slices_of_what_no_slice_takes() -> None:
+    def f(x: torch.Tensor) -> Any:
+        return x[slice()], x  # type: ignore[call-overload]
+
+    check(f, torch.arange(8.0))

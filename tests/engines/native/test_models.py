@@ -19,7 +19,7 @@ pytestmark = pytest.mark.evaluator_out
 def tensors(output: Any) -> dict[Any, torch.Tensor]:
     """The tensors of what a model returns, by name or place."""
     if isinstance(output, dict):
-        return dict(output)
+        return {key: each for key, each in output.items() if isinstance(each, torch.Tensor)}
     return dict(enumerate(output)) if isinstance(output, tuple) else {0: output}
 
 
@@ -53,6 +53,22 @@ def test_a_models_gradients_are_the_same(name: str) -> None:
     assert list(found[0]) == list(found[1])
     for key, value in found[0].items():
         assert torch.allclose(value, found[1][key], atol=1e-6), key
+
+
+@pytest.mark.parametrize("name", [name for name in models.MODELS if "cache" in name])
+def test_a_model_goes_on_with_the_cache_that_a_captured_call_made(name: str) -> None:
+    model, arguments = models.make(name)
+    found = []
+    for call in (model, native.optimize(run_graph, nopython=True)(model)):
+        with torch.no_grad():
+            output = call(**arguments)
+            for token in (3, 5, 7):
+                cache, before = output.past_key_values, output.past_key_values.get_seq_length()
+                output = call(input_ids=torch.tensor([[token]]), past_key_values=cache)
+                assert output.past_key_values is cache
+                assert cache.get_seq_length() == before + 1
+        found.append(output.logits)
+    assert torch.allclose(*found)
 
 
 def test_a_models_outputs_as_a_tuple_and_with_hidden_states() -> None:

@@ -31,7 +31,7 @@ MAX_FOLDED = 4096
 _PURE: frozenset[Any] = frozenset(
     {
         abs, bool, bytes, chr, complex, divmod, float, format, frozenset, int, len, max, min, ord,
-        pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple, slice,
+        pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple,
         math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.prod, math.gcd,
         math.sin, math.cos, math.tan, math.tanh, math.pow, math.isclose, math.isnan, math.isinf,
         math.trunc, math.fabs, math.copysign, operator.index, operator.truth,
@@ -264,7 +264,7 @@ _ARGUMENTS: dict[Any, tuple[int, int]] = {
     set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1),
     sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
-    super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255),
+    super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -392,6 +392,13 @@ def _sorted(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracke
         found = fold(sorted, [ConstantVariable(args[0].elements)], {})
         return found.with_guards(args[0].guards)
     return None
+
+
+@handles(slice)
+def _slice(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
+    none = ConstantVariable(None)
+    items = [none, *args, none] if len(args) == 1 else [*args, none][:3]
+    return lists.SliceVariable(items, **VariableTracker.propagate(args))
 
 
 @handles(reversed)
