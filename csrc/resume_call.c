@@ -53,6 +53,21 @@ static PyMemberDef members[] = {
     {NULL},
 };
 
+static PyObject *
+get_arguments(ResumeCall *self, void *Py_UNUSED(closure))
+{
+    PyObject *arguments = PyTuple_New(Py_SIZE(self));
+    for (Py_ssize_t i = 0; arguments != NULL && i < Py_SIZE(self); i++) {
+        PyTuple_SET_ITEM(arguments, i, Py_NewRef(self->arguments[i]));
+    }
+    return arguments;
+}
+
+static PyGetSetDef getters[] = {
+    {"args", (getter)get_arguments, NULL, PyDoc_STR("With what; nothing once it has begun."), NULL},
+    {NULL},
+};
+
 static PyTypeObject ResumeCall_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "stepper._C.ResumeCall",
@@ -62,6 +77,7 @@ static PyTypeObject ResumeCall_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_dealloc = (destructor)dealloc,
     .tp_members = members,
+    .tp_getset = getters,
 };
 
 int

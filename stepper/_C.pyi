@@ -253,7 +253,13 @@ def get_skip(code: CodeType) -> _Skip | None: ...
 class ResumeCall:
     """The call of a function that a frame leaves to the hook."""
 
-    function: Final[FunctionType]
+    @property
+    def function(self) -> FunctionType:
+        """What is to be called."""
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """With what; nothing once it has begun."""
 
 def resume(function: FunctionType, /, *args: Any) -> ResumeCall:
     """What transformed code returns to have a function called once its frame has ended.

@@ -122,7 +122,9 @@ def test_a_copy_dies_with_what_it_still_knows_by_identity() -> None:
 
 
 def test_the_session_makes_and_registers_copies_too(entry: stepper.cache.Entry) -> None:
-    cache = NativeCache(lambda code: None, lambda code, original, name, run: run())
+    cache = NativeCache(
+        lambda code: None, lambda code, original, name, run: run(), lambda *lookup: None
+    )
     view = cache.clone(entry.id, (), ("True",))
     number = view.entry.id
     assert cache.edit(number, view.bytecode).entry.id == number

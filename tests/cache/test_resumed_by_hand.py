@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,11 +17,12 @@ from tests.debuggee.harness import Program
 
 PROGRAM = """
 import torch
+from {package} import compile
 
 def counting():
     calls = 0
 
-    @torch.compile(backend="eager", dynamic=False)
+    @compile(backend="eager", dynamic=False)
     def count(x):
         nonlocal calls
         y = x + 1
@@ -31,7 +32,7 @@ def counting():
 
     return count
 
-@torch.compile(backend="eager", dynamic=False)
+@compile(backend="eager", dynamic=False)
 def twice(x, factor):
     y = x + 1
     print("once")
@@ -39,7 +40,7 @@ def twice(x, factor):
     print("twice")
     return y - 1
 
-@torch.compile(backend="eager")
+@compile(backend="eager")
 def other(x):
     return x + 1
 
@@ -52,7 +53,27 @@ print(count(torch.ones(2)).tolist(), twice(torch.ones(2), 2).tolist())
 """
 
 
+class Engine(NamedTuple):
+    """What differs between the engines."""
+
+    package: str
+    resumed: str
+    """What the names of its resume functions begin with."""
+    level: int
+    """How much deeper than its caller a resume function is told."""
+    done: str
+    """What is not done by hand."""
+
+
+ENGINES = {
+    "dynamo": Engine("torch", "torch_dynamo_resume_in_twice", 1, "compiled"),
+    "native": Engine("stepper", "__resume", 0, "captured"),
+}
+
+
 class Stepped(Program):
+    engine: Engine
+
     def listing(self) -> CacheListing:
         data = self.ask(ListCache).data
         assert isinstance(data, CacheListing)
@@ -83,12 +104,16 @@ class Stepped(Program):
         return found
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Any]:
+@pytest.fixture(params=ENGINES)
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     programs: list[Stepped] = []
+    engine = ENGINES[request.param]
 
     def begin(*breakpoints: str, **config: Any) -> Stepped:
-        programs.append(Stepped(PROGRAM, tmp_path, breakpoints=breakpoints, **config))
+        source = PROGRAM.replace("{package}", engine.package)
+        config |= {"breakpoints": breakpoints, "engine": request.param}
+        programs.append(Stepped(source, tmp_path, **config))
+        programs[-1].engine = engine
         programs[-1].stopped()
         return programs[-1]
 
@@ -103,16 +128,6 @@ def told(walks: list[Translation]) -> list[tuple[str, str, str, int]]:
          str(each.outcome), each.level - walks[0].level)
         for each in walks
     ]  # fmt: skip
-
-
-RESUMED = "torch_dynamo_resume_in_twice"
-NESTED = [
-    ("execute", "twice", "returned", 0),
-    ("lookup", RESUMED, "hit", 1),
-    ("execute", RESUMED, "returned", 1),
-    ("lookup", RESUMED, "hit", 2),
-    ("execute", RESUMED, "returned", 2),
-]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +147,14 @@ def test_each_goes_on_into_its_own_lookup_and_the_winners_code(
     text = program.to_the_end(motion)
     assert text.endswith("returned Tensor f32[2]"), text
     assert program.hits() == before
-    assert told(program.walks()) == NESTED
+    resumed, level = program.engine.resumed, program.engine.level
+    assert told(program.walks()) == [
+        ("execute", "twice", "returned", 0),
+        ("lookup", resumed, "hit", level),
+        ("execute", resumed, "returned", level),
+        ("lookup", resumed, "hit", 2 * level),
+        ("execute", resumed, "returned", 2 * level),
+    ]
     program.resume()
     status, out, _ = program.finish()
     assert status == 0
@@ -160,11 +182,11 @@ def test_where_no_entry_matches_it_runs_uncompiled_and_that_is_said(start: Any) 
     before = program.hits()
     assert program.step_entry("twice", "torch.ones(2), 5").ok
     text = program.to_the_end(Motion.STEP)
-    assert "returned Tensor f32[2]; torch_dynamo_resume_in_twice_at_" in text
-    assert "ran uncompiled: no entry of its own matches" in text
+    assert f"returned Tensor f32[2]; {program.engine.resumed}_at_" in text
+    assert f"ran un{program.engine.done}: no entry of its own matches" in text
     lookup = program.walks()[1]
     assert (lookup.phase, lookup.outcome) == (Phase.LOOKUP, Outcome.SKIPPED)
-    assert "nothing is compiled" in lookup.reason
+    assert f"nothing is {program.engine.done}" in lookup.reason
     assert "L['factor']" in lookup.reason  # which guard, of which entry
     assert len(program.walks()) == 2
     assert program.hits() == before
@@ -193,5 +215,5 @@ def test_lookups_of_the_program_are_told_apart(start: Any) -> None:
     recording = Recording.open(program.recording)
     names = [each.name for each in recording.translations() if each.phase is Phase.LOOKUP]
     assert sum(name.endswith(" by hand") for name in names) == 2
-    assert sum(name.startswith(RESUMED) for name in names) == 8
+    assert sum(name.startswith(program.engine.resumed) for name in names) == 8
     recording.close()

@@ -116,3 +116,10 @@ def test_a_kept_frame_dies_with_who_kept_it() -> None:
     (frame,) = kept
     kept.clear()
     assert sys.getrefcount(frame) == 2
+
+
+def test_a_call_can_be_looked_at_and_made_by_hand() -> None:
+    value = object()
+    call = _C.resume(line, value, 3)
+    assert (call.function, call.args) == (line, (value, 3))
+    assert _C.finish(_C.resume(ends, -5)) == 5

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from stepper import _C
 from stepper.engines.common import portable_code
 from stepper.engines.common.arguments import call, copies, same_random_numbers
 from stepper.engines.common.asked_call import locals_of_call
@@ -17,6 +16,7 @@ from stepper.engines.native.cache import BOOK, globals_of
 from stepper.engines.native.cache_check import uncaptured
 from stepper.engines.native.choices import CHOICES
 from stepper.engines.native.convert_frame import is_library
+from stepper.engines.native.resumed import Following, ResumedCalls, TellLookup
 from stepper.model.cache import (
     CacheCheck,
     CacheListing,
@@ -28,20 +28,21 @@ from stepper.model.cache import (
 )
 
 Standing = Callable[[CodeType], dict[str, Any] | None]
-Following = Callable[[CodeType, CodeType, str, Callable[[], str]], str]
 
 
 class NativeCache:
     """Answers for the caches of `stepper._C`."""
 
-    def __init__(self, standing: Standing, following: Following) -> None:
+    def __init__(self, standing: Standing, following: Following, tell_lookup: TellLookup) -> None:
         """
         Args:
             standing: the locals of the call of a code, if the program stands at one.
             following: calls something that runs a code once, and has that followed.
+            tell_lookup: records a lookup that is made by hand.
         """
         self._standing = standing
         self._following = following
+        self._tell_lookup = tell_lookup
 
     def listing(self, function: str) -> CacheListing:
         """See `Cache.listing`."""
@@ -76,12 +77,15 @@ class NativeCache:
         f_globals = globals_of(original)
         copied = copies(self._locals(original, arguments))
 
-        def run() -> str:
-            return object_text(_C.finish(call(found.code, f_globals, copied.f_locals, original)))
+        def run() -> Any:
+            return call(found.code, f_globals, copied.f_locals, original)
 
         def stepped() -> str:
+            resumed = ResumedCalls(known.facts.backend, self._tell_lookup, self._following)
             with uncaptured(), same_random_numbers():
-                return self._following(found.code, original, known.facts.compile_id, run)
+                result = self._following(found.code, original, known.facts.compile_id, run)
+                text = object_text(resumed.finish(result))
+            return f"{text}{resumed.remark}"
 
         return copied.beware, stepped
 

@@ -53,7 +53,7 @@ class NativeEngine:
         self._watcher = CacheWatcher(self._newest_translation)
         self._lookups = LookupWatcher(_program_stack)
         self._executions = ExecutionWatcher(_program_stack, self.break_down)
-        self.cache = NativeCache(self._call_of, self._executions.by_hand)
+        self.cache = NativeCache(self._call_of, self._executions.by_hand, self._lookups.by_hand)
         self.lost = ""
         """What the program ran out of while a lookup was to be told, until that is told."""
         self._numbers: PerCode[int] = PerCode()

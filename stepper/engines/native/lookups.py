@@ -55,7 +55,7 @@ from stepper.engines.native.guards import GuardPart
 from stepper.engines.native.resume_execution import info_of
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.program import Code, PythonFrame
-from stepper.model.trace import EventKind, Outcome, Phase
+from stepper.model.trace import BY_HAND, EventKind, Outcome, Phase
 
 _EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
 
@@ -71,6 +71,8 @@ class _Call(NamedTuple):
     found: GuardedCode | None
     choice: Choice | None
     """What becomes of it, while that can be chosen."""
+    by_hand: bool = False
+    """Whether the user makes it at a stop: then nothing of it is an event of the program's."""
 
 
 class LookupWatcher:
@@ -139,6 +141,24 @@ class LookupWatcher:
         with CHOICES.open(choice):
             self._tell(_Call(code, f_locals, f_globals, backend, None, choice), entries)
 
+    def by_hand(
+        self,
+        code: CodeType,
+        f_locals: dict[str, Any],
+        f_globals: dict[str, Any],
+        winner: GuardedCode | None,
+    ) -> None:
+        """Tell a lookup that was made by hand, in which that entry has won."""
+        entries: list[GuardedCode] = []
+        for entry in _C.code_cache(code).entries:
+            assert isinstance(entry, GuardedCode)
+            entries.append(entry)
+            if entry is winner:
+                break
+        backend = None if winner is None else winner.backend
+        call = _Call(code, f_locals, f_globals, backend, winner, None, by_hand=True)
+        self._tell(call, entries, "" if winner is not None else _BY_HAND_ALONE)
+
     def _tell(self, call: _Call, entries: Sequence[GuardedCode], unserved: str = "") -> None:
         labels = [_label(call.code, each) for each in entries]
         found: list[Row] = [(ENTRY, label, None) for label in labels]
@@ -147,7 +167,7 @@ class LookupWatcher:
         walk = self._recorder.begin_walk(
             Phase.LOOKUP,
             listed,
-            name=code.co_qualname,
+            name=f"{code.co_qualname}{BY_HAND}" if call.by_hand else code.co_qualname,
             thread=thread_name(),
             python_stack=self._program_stack(sys._getframe(1)),
             resume_of=info_of(code).function,
@@ -159,8 +179,9 @@ class LookupWatcher:
         try:
             gone = BOOK.death(code)
             tell_lookup(
-                walk, listed, code.co_qualname, arguments, tries, unserved=unserved, gone=gone
-            )
+                walk, listed, code.co_qualname, arguments, tries,
+                unserved=unserved, gone=gone, by_hand=call.by_hand,
+            )  # fmt: skip
         finally:
             if walk.record.outcome is Outcome.RUNNING:
                 walk.end(Outcome.MISS if call.found is None else Outcome.HIT)
@@ -227,6 +248,7 @@ class LookupWatcher:
         return self._codes.lookup(code, name, name, rows(found))
 
 
+_BY_HAND_ALONE = "stepped by hand, so nothing is captured and it runs as it is"
 _OTHER_BACKEND = "another backend"
 _UNKNOWN = "its check failed, and none of its guards alone does"
 
