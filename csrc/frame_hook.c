@@ -273,7 +273,7 @@ evaluate(PyThreadState *tstate, Frame *frame, int throwflag)
     if (resumed) {
         last_line = NULL;
     }
-    if (resumed || !is_resume_call(result)) {
+    if (resumed || !is_resume_call(result) || ((thread = thread_state()) != NULL && thread->leaves)) {
         return result; /* who called the resume function makes the next call, too */
     }
     frame_release_locals(frame);

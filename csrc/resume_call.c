@@ -181,10 +181,25 @@ finish(PyObject *Py_UNUSED(module), PyObject *result)
     return resume_calls_finish(Py_NewRef(result));
 }
 
+static PyObject *
+leave_resume_calls(PyObject *Py_UNUSED(module), PyObject *flag)
+{
+    ThreadState *thread = thread_state_make();
+    int leaves = thread == NULL ? -1 : PyObject_IsTrue(flag);
+    if (leaves < 0) {
+        return NULL;
+    }
+    int before = thread->leaves;
+    thread->leaves = leaves;
+    return PyBool_FromLong(before);
+}
+
 static PyMethodDef functions[] = {
     {"resume", (PyCFunction)(void (*)(void))resume, METH_FASTCALL,
      PyDoc_STR("What a frame returns to have a function called once it has ended.")},
     {"finish", finish, METH_O, PyDoc_STR("What a frame's result comes to.")},
+    {"leave_resume_calls", leave_resume_calls, METH_O,
+     PyDoc_STR("Whether this thread makes the calls itself that frames return.")},
     {NULL},
 };
 

@@ -53,6 +53,7 @@ thread_state_make(void)
     state->backend = NULL;
     state->direct = NULL;
     state->resuming = NULL;
+    state->leaves = 0;
     int failed = PyDict_SetItemString(dict, ThreadState_Type.tp_name, (PyObject *)state);
     Py_DECREF(state);
     if (failed < 0) {

@@ -12,6 +12,7 @@ typedef struct {
 
     PyCodeObject *direct; /* the next frame, if it runs this code, runs it as it is; borrowed */
     PyObject *resuming;   /* the ResumeCall that is being made, until its frame has begun; borrowed */
+    int leaves;           /* whoever called a frame makes the ResumeCall that it returns */
 } ThreadState;
 
 /* NULL: this thread has set nothing. */

@@ -271,6 +271,10 @@ def finish(result: object, /) -> Any:
     """What the result of transformed code comes to, for a frame that did not run under the hook:
     the calls that `resume` stands for are made."""
 
+def leave_resume_calls(flag: bool, /) -> bool:
+    """Whether the hook gives the callers of this thread's frames the `ResumeCall` that a frame
+    returns, instead of making it; returns what it was before."""
+
 def force_helper(flag: bool, /) -> None:
     """For tests: run other code by calling a helper function, even where the frame can take it."""
 

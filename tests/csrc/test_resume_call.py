@@ -123,3 +123,20 @@ def test_a_call_can_be_looked_at_and_made_by_hand() -> None:
     call = _C.resume(line, value, 3)
     assert (call.function, call.args) == (line, (value, 3))
     assert _C.finish(_C.resume(ends, -5)) == 5
+
+
+def test_a_thread_can_make_the_calls_itself() -> None:
+    def first(x: int) -> Any:
+        return resume(following, x)  # type: ignore[name-defined]  # noqa: F821
+
+    scope: dict[str, Any] = {"resume": _C.resume, "following": ends}
+    code = first.__code__.replace(co_freevars=())
+    function = replaced(types.FunctionType(original.__code__, scope), code)
+    assert _C.leave_resume_calls(True) is False
+    try:
+        left = function(3)
+    finally:
+        assert _C.leave_resume_calls(False) is True
+    assert type(left) is _C.ResumeCall
+    assert (left.function, left.args) == (ends, (3,))
+    assert function(3) == _C.finish(left) == 3

@@ -16,7 +16,7 @@ from stepper.engines.native.cache import BOOK, globals_of
 from stepper.engines.native.cache_check import uncaptured
 from stepper.engines.native.choices import CHOICES
 from stepper.engines.native.convert_frame import is_library
-from stepper.engines.native.resumed import Following, ResumedCalls, TellLookup
+from stepper.engines.native.resumed import Following, ResumedCalls, TellLookup, resume_calls_left
 from stepper.model.cache import (
     CacheCheck,
     CacheListing,
@@ -82,7 +82,7 @@ class NativeCache:
 
         def stepped() -> str:
             resumed = ResumedCalls(known.facts.backend, self._tell_lookup, self._following)
-            with uncaptured(), same_random_numbers():
+            with uncaptured(), resume_calls_left(), same_random_numbers():
                 result = self._following(found.code, original, known.facts.compile_id, run)
                 text = object_text(resumed.finish(result))
             return f"{text}{resumed.remark}"

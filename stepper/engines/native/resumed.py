@@ -10,9 +10,10 @@ Where no entry matches, the function runs as it is, and that is said.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, cast
 
 from stepper import _C
 from stepper.engines.common import arguments
@@ -49,10 +50,11 @@ class ResumedCalls:
     def finish(self, result: Any) -> Any:
         """What the result of transformed code comes to."""
         while type(result) is _C.ResumeCall:
-            result = self._go_on(result.function, result.args)
+            result = self._go_on(result)
         return result
 
-    def _go_on(self, function: FunctionType, args: tuple[Any, ...]) -> Any:
+    def _go_on(self, call: _C.ResumeCall) -> Any:
+        function, args = cast(FunctionType, call.function), call.args  # to mypy it is a method
         code = function.__code__
         try:
             f_locals = arguments.bind(function, args, {})
@@ -69,3 +71,13 @@ class ResumedCalls:
         closure = function.__closure__
         made = FunctionType(winner.code, function.__globals__, function.__name__, None, closure)
         return self._following(winner.code, code, entry.facts.compile_id, lambda: made(*args))
+
+
+@contextlib.contextmanager
+def resume_calls_left() -> Iterator[None]:
+    """What transformed code returns is the call of its resume function, also under the hook."""
+    before = _C.leave_resume_calls(True)
+    try:
+        yield
+    finally:
+        _C.leave_resume_calls(before)
