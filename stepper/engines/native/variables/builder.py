@@ -66,6 +66,7 @@ from stepper.engines.native.variables.partial import (
 from stepper.engines.native.variables.sets import SetVariable
 from stepper.engines.native.variables.signatures import SignatureFunctionVariable
 from stepper.engines.native.variables.tensor import TensorVariable
+from stepper.engines.native.variables.torch_ops import wrap_operator
 from stepper.engines.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -171,7 +172,7 @@ class VariableBuilder:
         if is_plain_member(value):
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return EnumVariable(value, source=self.source, guards=guards)
-        found = self._wrap_callable(value)
+        found = wrap_operator(self, value) or self._wrap_callable(value)
         if found is not None:
             return found
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
