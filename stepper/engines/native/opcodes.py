@@ -39,6 +39,9 @@ ITERATOR_STAYS = PYTHON >= (3, 13)
 END_FOR = PYTHON >= (3, 12)
 """FOR_ITER jumps to an END_FOR that it passes over."""
 
+SENT_TO_STAYS = PYTHON >= (3, 12)
+"""A SEND to what has ended leaves that below the result, for an END_SEND."""
+
 PRECALL = PYTHON == (3, 11)
 """PRECALL stands before CALL."""
 

@@ -93,6 +93,30 @@ class FlowInstructions(OperatorInstructions):
     def END_FOR(self, inst: Instruction) -> None:
         raise unimplemented("END_FOR that is reached")
 
+    # --- generators within generators
+
+    GET_YIELD_FROM_ITER = GET_ITER
+
+    def SEND(self, inst: Instruction) -> None:
+        self.pop()  # what was sent: None, for there is no `send` here
+        receiver = self.pop()
+        if not isinstance(receiver, IteratorVariable):
+            raise unimplemented(f"yield from {receiver.describe()}")
+        value = receiver.next_variable(self)  # type: ignore[arg-type]
+        self.output.chosen_by(receiver)
+        self.push(receiver)
+        if value is not None:
+            self.push(value)
+            return
+        ended = self.stack[-1] if opcodes.SENT_TO_STAYS else self.stack.pop()
+        returned = getattr(ended, "returned", None) or ConstantVariable(None)
+        self.push(returned.with_guards(receiver.guards))
+        self._jump(inst)
+
+    def END_SEND(self, inst: Instruction) -> None:
+        _, value = self.popn(2)
+        self.push(value)
+
     # --- blocks
 
     def BEFORE_WITH(self, inst: Instruction) -> None:

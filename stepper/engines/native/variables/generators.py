@@ -67,6 +67,7 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
     ) -> VariableTracker:
         thrown = args[1] if len(args) == 3 else args[0] if len(args) == 1 else None
         begun = self.state is not None and self.state[1] > resume_index(self.code)
+        begun = begun and not self._is_within_another
         if name != "throw" or not isinstance(thrown, ExceptionVariable) or kwargs or not begun:
             raise self.refuse(f"method {name}")
         found = self._go_on(tx, thrown)
@@ -125,11 +126,19 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         return isinstance(returned, ConstantVariable) and returned.value is None
 
     @property
+    def _is_within_another(self) -> bool:
+        """Whether it has been left in a `yield from`, where what is thrown in goes to another."""
+        before: int = self.state[1] - 2
+        return before >= 0 and listing(self.code).instructions[before].opname == "SEND"
+
+    @property
     def would_run_when_closed(self) -> bool:
         """Whether it has been left within a `try` or `with` block, which it would leave when it is
         let go."""
         if self.state is None:
             return False
+        if self._is_within_another:
+            return True
         entry = handler_of(self.code, self.state[1] - 1)
         if entry is None:
             return False
