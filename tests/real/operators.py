@@ -64,7 +64,8 @@ def difference(eager: Any, compiled: Any) -> str:
 def samples(op: Any) -> Iterator[tuple[Callable[..., Any], Any]]:
     """The operator as function and as method, each with some of its arguments."""
     dtype = torch.float32 if torch.float32 in op.dtypes else next(iter(op.dtypes))
-    made = op.sample_inputs("cpu", dtype, requires_grad=op.supports_autograd)
+    grad = op.supports_autograd and (dtype.is_floating_point or dtype.is_complex)
+    made = op.sample_inputs("cpu", dtype, requires_grad=grad)
     for sample in itertools.islice(made, SAMPLES):
         for call in filter(None, (op.op, op.method_variant)):
             yield call, (sample.input, sample.args, sample.kwargs)
@@ -99,8 +100,8 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     compile: Any = stepper.native.compile if options.native else torch.compile
     reset = stepper.native.reset if options.native else torch._dynamo.reset
-    # What is left uninitialized is another memory's each time.
-    chosen = [op for op in op_db[:: options.every] if "empty" not in op.name]
+    # What is left uninitialized is another memory's each time; some are for other devices only.
+    chosen = [op for op in op_db[:: options.every] if "empty" not in op.name and op.dtypes]
     calls = sum(compare(op, partial(compile, backend="eager"), reset) for op in chosen)
     print(f"{calls} calls of {len(chosen)} operators compared")
 
