@@ -78,7 +78,14 @@ def an_exception_within(x: torch.Tensor) -> Any:
     return list(outermost())
 
 
-@pytest.mark.parametrize("f", [nested, tree, from_a_dictionary, an_exception_within])
+def the_first(x: torch.Tensor) -> Any:
+    def outer() -> Any:
+        yield from parts(x)
+
+    return next(each * 2 for each in outer()), next(outer())
+
+
+@pytest.mark.parametrize("f", [nested, tree, from_a_dictionary, an_exception_within, the_first])
 def test_they_are_one_graph(f: Callable[..., Any]) -> None:
     found = check(f, X)
     assert found.breaks == [], str(found)
@@ -101,6 +108,18 @@ def only_a_part(x: torch.Tensor) -> Any:
         x = x + each
         break
     return x, seen
+
+
+def only_a_part_around(x: torch.Tensor) -> Any:
+    seen = []
+
+    def outer() -> Any:
+        try:
+            yield from parts(x)
+        finally:
+            seen.append("left")
+
+    return next(outer()), seen
 
 
 def thrown_into(x: torch.Tensor) -> Any:
@@ -165,7 +184,14 @@ def from_an_iterator_of_its_own(x: torch.Tensor) -> Any:
 
 @pytest.mark.parametrize(
     "f",
-    [only_a_part, thrown_into, in_a_with_block, from_what_was_there, from_an_iterator_of_its_own],
+    [
+        only_a_part,
+        only_a_part_around,
+        thrown_into,
+        in_a_with_block,
+        from_what_was_there,
+        from_an_iterator_of_its_own,
+    ],
 )
 def test_the_others_do_what_they_do_in_eager(f: Callable[..., Any]) -> None:
     check(f, X)

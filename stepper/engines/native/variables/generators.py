@@ -134,16 +134,16 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
     @property
     def would_run_when_closed(self) -> bool:
         """Whether it has been left within a `try` or `with` block, which it would leave when it is
-        let go."""
+        let go. One that it has been left in, by a `yield from`, is asked itself."""
         if self.state is None:
             return False
-        if self._is_within_another:
-            return True
-        entry = handler_of(self.code, self.state[1] - 1)
-        if entry is None:
-            return False
-        first = listing(self.code).instructions[entry.target]
-        return first.opname != "CALL_INTRINSIC_1"  # the generator's own, which only passes on
+        at = self.state[1] - 1
+        while (entry := handler_of(self.code, at)) is not None:
+            first = listing(self.code).instructions[entry.target].opname
+            if first != "CLEANUP_THROW":
+                return first != "CALL_INTRINSIC_1"  # the generator's own, which only passes on
+            at = entry.target
+        return False
 
 
 def _snapshot(tx: InliningInstructionTranslator) -> Any:
