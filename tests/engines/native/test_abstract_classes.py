@@ -11,7 +11,7 @@ import torch
 import transformers
 
 from stepper import native
-from tests.engines.native.harness import run_graph
+from tests.engines.native.harness import check, run_graph
 
 X = torch.arange(3.0)
 
@@ -116,6 +116,32 @@ def test_no_hook_is_called_while_tracing(whose: str) -> None:
     assert len(asked) == len(expected)
     with pytest.raises(Exception, match="isinstance with"):  # `Below` is alive: Base asks it
         native.optimize(Graphs(), nopython=True)(f)(kind(), X)
+
+
+class Pretends:
+    @property
+    def __class__(self) -> Any:  # type: ignore[override]
+        return int
+
+
+class Refuses:
+    @property
+    def __class__(self) -> Any:  # type: ignore[override]
+        raise RuntimeError("not told")
+
+
+@pytest.mark.parametrize("kind", [Pretends, Refuses])
+def test_what_an_object_says_of_its_class_is_asked(kind: Any) -> None:
+    value = kind()
+
+    def f(x: torch.Tensor) -> Any:
+        return x + 1, isinstance(value, int)
+
+    def attribute(x: torch.Tensor) -> Any:
+        return x + 1, value.__class__
+
+    check(f, X)
+    check(attribute, X)
 
 
 def test_a_model_with_a_cache_is_one_graph() -> None:

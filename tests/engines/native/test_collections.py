@@ -152,6 +152,32 @@ def test_slices_that_a_frame_makes(arguments: tuple[Any, ...]) -> None:
     assert not check(f, torch.arange(8.0), arguments).breaks
 
 
+def compared(x: torch.Tensor) -> Any:
+    part, same = slice(1, 2), slice(1, 2, None)
+    return x + 1, part == same, part == (1, 2, None), part != (1, 2, None), part < slice(1, 3)
+
+
+def in_others(x: torch.Tensor) -> Any:
+    part = slice(1, 2)
+    return x + 1, part in [slice(1, 2)], (1, 2, None) in [part], bool(slice(0)), repr(part)
+
+
+@pytest.mark.parametrize("f", [compared, in_others])
+def test_slices_are_no_tuples(f: Any) -> None:
+    check(f, torch.arange(3.0))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [len, list, sum, iter, hash, lambda s: s * 2, lambda s: [1, *s], lambda s: s < (1, 2)],
+)
+def test_what_slices_do_not_do(use: Any) -> None:
+    def f(x: torch.Tensor) -> Any:
+        return x + 1, use(slice(1, 2))
+
+    check(f, torch.arange(3.0))
+
+
 def test_slices_of_what_no_slice_takes() -> None:
     def f(x: torch.Tensor) -> Any:
         return x[slice()], x  # type: ignore[call-overload]

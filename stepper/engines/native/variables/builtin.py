@@ -158,6 +158,10 @@ def binary_op(
         if isinstance(result, ConstantVariable) and result.value is NotImplemented:
             raise a.refuse("an operator that is not implemented")
         return result
+    if isinstance(a, lists.SliceVariable) or isinstance(b, lists.SliceVariable):
+        if not (a.is_python_constant() and b.is_python_constant()):
+            raise unimplemented("an operator of a slice")
+        return fold(operation, [a, b], {})
     if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
         for each in (a, b):
             if not isinstance(each, TensorVariable | SymNodeVariable) and not (
@@ -296,6 +300,8 @@ def handles(*functions: Any) -> Callable[[Handler], Handler]:
 def _len(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
     (value,) = args
     options = VariableTracker.propagate(value)
+    if isinstance(value, lists.SliceVariable):
+        return None  # it has none
     if isinstance(value, lists.BaseListVariable | dicts.ConstDictVariable):
         return ConstantVariable(len(value.items), **options)
     if isinstance(value, dicts.DictViewVariable):
@@ -449,12 +455,17 @@ def _sum(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker |
     )
 
 
+_REAL_CLASS: Any = object.__dict__["__class__"]
+
+
 @handles(isinstance)
 def _isinstance(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
     value, classes = args
     kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
     found = [(kind, class_of(kind)) for kind in kinds]
     kind, name = value.python_type(), name_of_class(value)
+    if lookup(kind.__mro__, "__class__") is not _REAL_CLASS:  # which `isinstance` asks, too
+        raise value.refuse("isinstance()")
     answer = any(kind is each[1] or counts_as(tx, kind, name, *each) for each in found)
     return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
 

@@ -171,7 +171,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if stored is not None:
             return tx.realize(stored).with_guards(self.guards)
         kind = type(self.value)
-        if name == "__class__":
+        if name == "__class__" and lookup(kind.__mro__, name) is object.__dict__[name]:
             return tx.class_variable(self)
         if name == "__dict__" and kind.__dictoffset__:
             return InstanceDictVariable(self, **self.propagate(self))
