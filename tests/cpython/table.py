@@ -24,7 +24,7 @@ MODULES = (
     "test_generators",
     "test_dict", "test_list", "test_set", "test_tuple", "test_contextlib", "test_functools",
     "test_itertools", "test_dataclasses", "test_enum", "test_descr", "test_inspect",
-    "test_traceback",
+    "test_isinstance", "test_traceback", "test_abc", "test_slice", "test_yield_from",
 )  # fmt: skip
 
 
