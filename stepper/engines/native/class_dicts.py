@@ -17,6 +17,11 @@ def class_dict(cls: type) -> MappingProxyType[str, Any]:
     return found
 
 
+def says_its_class(kind: type) -> bool:
+    """Whether `__class__` of the class's objects is of its own making."""
+    return lookup(kind.__mro__, "__class__") is not object.__dict__["__class__"]
+
+
 def lookup(mro: Iterable[type], name: str) -> Any:
     """What the first class that has the name has for it; `MISSING`: none has."""
     return find(mro, name)[1]

@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stepper.engines.native.class_dicts import MISSING, lookup
+from stepper.engines.native.class_dicts import MISSING, lookup, says_its_class
 from stepper.engines.native.exc import ObservedException, unimplemented
 from stepper.engines.native.variables import dicts, iter, lists, sets
 from stepper.engines.native.variables.base import VariableTracker
@@ -455,16 +455,13 @@ def _sum(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker |
     )
 
 
-_REAL_CLASS: Any = object.__dict__["__class__"]
-
-
 @handles(isinstance)
 def _isinstance(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
     value, classes = args
     kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
     found = [(kind, class_of(kind)) for kind in kinds]
     kind, name = value.python_type(), name_of_class(value)
-    if lookup(kind.__mro__, "__class__") is not _REAL_CLASS:  # which `isinstance` asks, too
+    if says_its_class(kind):  # `isinstance` asks, too
         raise value.refuse("isinstance()")
     answer = any(kind is each[1] or counts_as(tx, kind, name, *each) for each in found)
     return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))

@@ -17,6 +17,7 @@ from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import AttrSource
 from stepper.engines.native.variables.base import VariableTracker
 from stepper.engines.native.variables.lists import BaseListVariable
+from stepper.engines.native.variables.misc import PythonModuleVariable
 from stepper.engines.native.variables.torch import TorchInGraphFunctionVariable
 
 if TYPE_CHECKING:
@@ -37,21 +38,14 @@ def wrap_operator(builder: VariableBuilder, value: Any) -> VariableTracker | Non
     return made(value, source=builder.source, guards=guards)
 
 
-class OperatorNamespaceVariable(VariableTracker):
-    """`torch.ops`, or a namespace of it.
+class OperatorNamespaceVariable(PythonModuleVariable):
+    """`torch.ops`, or a namespace of it: modules, in which torch puts what it is asked for.
 
     value: it.
     """
 
-    def __init__(self, value: Any, **options: Any) -> None:
-        super().__init__(**options)
-        self.value = value
-
-    def python_type(self) -> type:
-        return type(self.value)
-
-    def truth(self, tx: InstructionTranslatorBase) -> bool:
-        return True
+    def has_attribute(self, tx: InstructionTranslatorBase, name: str) -> bool:
+        raise self.refuse("hasattr")
 
     def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
         return member(tx, self, self.value, name)

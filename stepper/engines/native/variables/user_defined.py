@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.engines.native.class_dicts import MISSING, class_dict, find, lookup
+from stepper.engines.native.class_dicts import (
+    MISSING,
+    class_dict,
+    find,
+    lookup,
+    says_its_class,
+)
 from stepper.engines.native.exc import Unsupported
 from stepper.engines.native.guard_builder import GuardBuilder
 from stepper.engines.native.source import (
@@ -171,7 +177,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if stored is not None:
             return tx.realize(stored).with_guards(self.guards)
         kind = type(self.value)
-        if name == "__class__" and lookup(kind.__mro__, name) is object.__dict__[name]:
+        if name == "__class__" and not says_its_class(kind):
             return tx.class_variable(self)
         if name == "__dict__" and kind.__dictoffset__:
             return InstanceDictVariable(self, **self.propagate(self))
