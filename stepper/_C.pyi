@@ -102,21 +102,40 @@ class Hook:
     def __new__(cls, function: Callable[..., object], turn: _Turn, watcher: _Watcher) -> Hook: ...
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
 
-# --- names (csrc/names.c) ---
+# --- instructions (csrc/instructions.c) ---
 
 def plain_arguments(
-    values: list[Any],
-    arguments: list[int | None],
-    targets: list[int | None],
-    opnames: list[str],
-    worded: frozenset[str],
-    longest: int,
-    /,
+    listed: list[Any], targets: list[int | None], worded: frozenset[str], longest: int, /
 ) -> list[Any]:
     """The texts of instructions' arguments as far as they are plain: a jump (which has a target)
     and an instruction without one have the empty text, an identifier of at most `longest`
     characters is its own, and so is a number, unless the instruction is one of `worded`; None for
     the others."""
+
+def instruction_rows(
+    make: Callable[..., _R],
+    listed: list[Any],
+    texts: list[str],
+    targets: list[int | None],
+    handlers: list[int | None],
+    /,
+) -> tuple[_R, ...]:
+    """Calls `make` for each instruction with its index, name, argument, text of that, offset, the
+    four parts of its positions (None without any), target and handler."""
+
+# --- nodes in words (csrc/node_words.c) ---
+
+def node_words(
+    positional: tuple[Any, ...],
+    named: dict[str, Any],
+    node: type,
+    other: Callable[[Any], str],
+    /,
+) -> str:
+    """The arguments of an FX node as they would stand in a call. An instance of `node` has its
+    `name`; short strings, floats, numbers of a machine's size, True, False and None their repr;
+    tuples and lists, and subclasses of them, brackets around what they hold. `other` says the
+    rest."""
 
 # --- events (csrc/event_run.c) ---
 

@@ -314,7 +314,7 @@ class Tape:
         guard = Guard(self._next("guard"), self.attempt.id, self.moment, kind, source, "local")
         guard = msgspec.structs.replace(guard, **facts)
         row = (guard.id, guard.attempt, guard.moment, kind, source, guard.scope, guard.user_line)
-        self.writer.guards([(*row, None)])
+        self.writer.guards([row])
         if guard.code:
             self.guard_codes({guard.id: guard.code})
         if guard.withdrawn is not None:

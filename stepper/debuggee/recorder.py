@@ -54,10 +54,11 @@ class Recorder:
         self._event_late = writer.event_late
         self.everything = detail == "all"
         self._ids = {
-            what: itertools.count(1)
-            for what in ("translation", "attempt", "node", "side_effect", "break")
+            what: itertools.count(1) for what in ("translation", "attempt", "side_effect", "break")
         }
         self._guard_ids = itertools.count(1)
+        self.node_ids = itertools.count(1)
+        """Gives each node its number."""
         self.stepping: WalkFrame | None = None
         """The frame of a walk that is at its newest moment now, while the judge is asked."""
         self.walks = Walks(self)
@@ -341,7 +342,7 @@ class Recorder:
         the end."""
         number = next(self._guard_ids)
         attempt.translation.guards[number] = guard
-        row = (number, attempt.id, moment, kind, source, scope, line, None)
+        row = (number, attempt.id, moment, kind, source, scope, line)
         self._writer.guards((row,))
         text = _guard_text(kind, source)
         if EventKind.GUARD in self.judge.wanted:
@@ -368,8 +369,7 @@ class Recorder:
         ]
         numbers = list(itertools.islice(self._guard_ids, len(guards)))
         attempt.translation.guards.update(zip(numbers, guards, strict=True))
-        count = len(numbers)
-        columns = ([attempt.id] * count, moments, kinds, sources, scopes, lines, [None] * count)
+        columns = ([attempt.id] * len(numbers), moments, kinds, sources, scopes, lines)
         self._writer.guards(zip(numbers, *columns, strict=True))
         texts = map(_guard_text, kinds, sources)
         for moment, text, number, frame in zip(moments, texts, numbers, frames, strict=True):
@@ -412,10 +412,6 @@ class Recorder:
                 self._occurred(EventKind.NODE, text, node.id, subject)
             else:
                 self._tell(EventKind.NODE, text, node.id)
-
-    def new_node_id(self) -> int:
-        """A number for the next node."""
-        return self._next("node")
 
     def node_erased(self, id: int) -> None:
         """A node was removed from the graph."""

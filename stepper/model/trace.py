@@ -246,9 +246,9 @@ class Guard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The moment whose instruction made Dynamo take it back; None: it holds."""
 
 
-InstalledGuard = tuple[int, int, int, str, str, str, str, None]
-"""A `Guard` as it is written when it is installed: its fields in order, without `code`, which is
-known later; `withdrawn` is None."""
+InstalledGuard = tuple[int, int, int, str, str, str, str]
+"""A `Guard` as it is written when it is installed: its fields in order, without `code` and
+`withdrawn`, which are known later."""
 
 
 class Node(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

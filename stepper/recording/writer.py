@@ -43,9 +43,9 @@ _DESCRIPTIONS = "INSERT INTO descriptions VALUES (?, ?, ?)"
 _TRANSLATION = "INSERT OR REPLACE INTO translation VALUES (?, ?)"
 _ATTEMPT = "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?)"
 _FRAME = "INSERT INTO frame VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_GUARD = "INSERT INTO guard VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_GUARD = "INSERT INTO guard VALUES (?, ?, ?, ?, ?, ?, ?, NULL)"
 _GUARD_CODES = "INSERT OR REPLACE INTO guard_codes VALUES (?, ?)"
-_NODE = "INSERT INTO node VALUES (?, ?, ?, ?, ?, ?)"
+_NODE = "INSERT INTO node VALUES (?, ?, ?, ?, NULL, ?)"
 _SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
 _EVENTS = "INSERT INTO events VALUES (?, ?, ?)"
@@ -186,7 +186,7 @@ class Writer:
     def node(self, n: Node) -> None:
         """An FX node, when it is made or gets another name (then as a new one)."""
         appeared = n.moment if n.renamed is None else n.renamed
-        self._waiting[_NODE] += (n.id, n.attempt, appeared, n.rank, n.erased, pack(n))
+        self._waiting[_NODE] += (n.id, n.attempt, appeared, n.rank, pack(n))
 
     def node_erased(self, id: int, moment: int) -> None:
         """A node is removed by the instruction of `moment`."""

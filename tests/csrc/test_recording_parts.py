@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import types
 from typing import Any
 
 import msgspec
@@ -278,13 +279,90 @@ def test_names_and_numbers_are_their_own_text() -> None:
         (True, 5, None, "LOAD", None),
         (2**70, 5, None, "LOAD", None),
     ]
-    *columns, wanted = map(list, zip(*cases, strict=True))
+    listed = [_instruction(opname, arg, value) for value, arg, _, opname, _ in cases]
+    targets = [target for _, _, target, _, _ in cases]
     worded = frozenset({"OPERATOR"})
-    assert _C.plain_arguments(*columns, worded, 8) == wanted  # type: ignore[call-arg, arg-type]
+    assert _C.plain_arguments(listed, targets, worded, 8) == [wanted for *_, wanted in cases]
     with pytest.raises(TypeError):
-        _C.plain_arguments(("x",), [1], [None], ["LOAD"], worded, 8)  # type: ignore[arg-type]
+        _C.plain_arguments(tuple(listed), targets, worded, 8)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="length"):
-        _C.plain_arguments(["x"], [1], [], ["LOAD"], worded, 8)
+        _C.plain_arguments(listed, targets[:-1], worded, 8)
+    with pytest.raises(AttributeError):
+        _C.plain_arguments([object()], [None], worded, 8)
+
+
+def test_instructions_become_rows() -> None:
+    listed = [_instruction("LOAD", 1, "x", offset=4), _instruction("JUMP", None, None)]
+    listed[0].positions = (3, 4, 5, 6)
+    columns = (["x", ""], [None, 0], [1, None])
+
+    def row(*fields: object) -> tuple[object, ...]:
+        return fields
+
+    assert _C.instruction_rows(row, listed, *columns) == (
+        (0, "LOAD", 1, "x", 4, 3, 4, 5, 6, None, 1),
+        (1, "JUMP", None, "", None, None, None, None, None, 0, None),
+    )
+    with pytest.raises(ValueError, match="length"):
+        _C.instruction_rows(row, listed, ["x"], *columns[1:])
+    with pytest.raises(ZeroDivisionError):
+        _C.instruction_rows(lambda *fields: 1 / 0, listed, *columns)
+    listed[1].positions = (3, 4)
+    with pytest.raises(TypeError, match="four"):
+        _C.instruction_rows(row, listed, *columns)
+
+
+def _instruction(
+    opname: str, arg: int | None, argval: object, offset: int | None = None
+) -> types.SimpleNamespace:
+    return types.SimpleNamespace(
+        opname=opname, arg=arg, argval=argval, offset=offset, positions=None
+    )
+
+
+# Nodes
+
+
+class _Node:
+    def __init__(self, name: object) -> None:
+        self.name = name
+
+
+def test_the_arguments_of_a_node_are_put_in_words() -> None:
+    class Pair(tuple[object, ...]):
+        __slots__ = ()
+
+    a, b = _Node("a"), _Node("b")
+    arguments = (a, 1, -0.5, None, True, "it's", (b,), (), [a, (1, b)], Pair((a, 2)), 2**70, b"x")
+    said: list[object] = []
+
+    def other(argument: object) -> str:
+        said.append(argument)
+        return "other"
+
+    words = _C.node_words(arguments, {"out": a, "dim": [0]}, _Node, other)
+    assert words == (
+        'a, 1, -0.5, None, True, "it\'s", (b,), (), [a, (1, b)], (a, 2), other, other, '
+        "out=a, dim=[0]"
+    )
+    assert said == [2**70, b"x"]
+    assert _C.node_words((), {"out": a}, _Node, other) == "out=a"
+    assert _C.node_words((), {}, _Node, other) == ""
+    assert _C.node_words(("n" * 201,), {}, _Node, other) == "other"
+
+
+def test_what_cannot_be_put_in_words_is_an_error() -> None:
+    deep: list[object] = []
+    deep.append(deep)
+    for argument, error in (
+        (_Node(7), TypeError),
+        (b"x", ZeroDivisionError),
+        (deep, RecursionError),
+    ):
+        with pytest.raises(error):
+            _C.node_words((argument,), {"named": argument}, _Node, lambda other: 1 / 0)  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="no str"):
+        _C.node_words((b"x",), {}, _Node, lambda other: 7)  # type: ignore[arg-type, return-value]
 
 
 # Frames

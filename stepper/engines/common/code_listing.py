@@ -6,23 +6,16 @@ import itertools
 import linecache
 import opcode
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from stepper._C import plain_arguments
+from stepper._C import instruction_rows, plain_arguments
 from stepper.engines.common.words import plain_text
 from stepper.model.program import Code, Instruction
 
 _OPERATORS: list[str] = [symbol for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]
 _NONE = itertools.repeat(None)
-_NOWHERE = (None, None, None, None)
-_PARTS = [operator.itemgetter(part) for part in range(4)]
-"""Of a place: line, last line, column, last column."""
-_opname_of, _arg_of, _argval_of, _offset_of, _positions_of = map(
-    operator.attrgetter,
-    ("opname", "arg", "argval", "offset", "positions"),
-)
 _line_of = operator.itemgetter(2)
 _WORDED = frozenset({"BINARY_OP", "FORMAT_VALUE", "KW_NAMES"})
 """Whose argument is a number that means something else."""
@@ -52,33 +45,23 @@ def code_in_words(
 
 
 def instructions(
-    listed: Sequence[Any],
+    listed: list[Any],
     texts: list[str],
     targets: list[int | None],
-    handlers: Iterable[int | None],
+    handlers: list[int | None] | None = None,
 ) -> tuple[Instruction, ...]:
     """Instructions of `dis`, or of Dynamo, with the texts of their arguments, and by index where
-    they jump to and where an exception goes on."""
-    # Column by column, since a loop over thousands of rows is slow in the midst of the compiler.
-    places = list(map(_positions_of, listed))
-    if None in places:
-        places = [place or _NOWHERE for place in places]
-    columns = (map(_opname_of, listed), map(_arg_of, listed), texts, map(_offset_of, listed))
-    where = (map(part, places) for part in _PARTS)
-    return tuple(map(Instruction, itertools.count(), *columns, *where, targets, handlers))
+    they jump to and where an exception goes on (None: nowhere)."""
+    return instruction_rows(Instruction, listed, texts, targets, handlers or [None] * len(listed))
 
 
-def argument_texts(code: CodeType, listed: Sequence[Any], targets: list[int | None]) -> list[str]:
+def argument_texts(code: CodeType, listed: list[Any], targets: list[int | None]) -> list[str]:
     """The arguments in words; a jump's is its target, and has none."""
-    values = list(map(_argval_of, listed))
     # A name can also be a constant; Dynamo writes names into instructions of its own without a
     # number for them.
-    texts = plain_arguments(
-        values, list(map(_arg_of, listed)), targets, list(map(_opname_of, listed)), _WORDED,
-        MAX_ARGUMENT,
-    )  # fmt: skip
+    texts = plain_arguments(listed, targets, _WORDED, MAX_ARGUMENT)
     for index in itertools.compress(itertools.count(), map(operator.is_, texts, _NONE)):
-        texts[index] = _argument(code, listed[index], values[index])
+        texts[index] = _argument(code, listed[index], listed[index].argval)
     return texts
 
 

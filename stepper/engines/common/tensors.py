@@ -50,8 +50,7 @@ def fake_tensor_meta(value: object) -> TensorMeta | None:
 def tensor_meta(*properties: Any) -> TensorMeta:
     """The properties of a tensor as text: its dtype, sizes, strides, device, `requires_grad`,
     layout and subclass. Most tensors are like another."""
-    _, shape, stride, *_ = properties
-    if _all_numbers(shape) and (stride is None or _all_numbers(stride)):
+    if set(map(type, (*properties[1], *(properties[2] or ())))) <= _NUMBER:
         return _of_numbers(*properties)
     return _meta(*properties)  # symbols cannot be hashed
 

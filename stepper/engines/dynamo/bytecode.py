@@ -7,7 +7,7 @@ import itertools
 import operator
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -82,14 +82,14 @@ def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
     texts = argument_texts(code, listed, targets)
     for index, callee in callees(code, listed).items():
         texts[index] = callee
-    return instructions(listed, texts, targets, itertools.repeat(None))
+    return instructions(listed, texts, targets)
 
 
 def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
     listed, index_of = tx.instructions, tx.indexof
     targets = list(map(index_of.get, map(_target_of, listed)))
     entries = list(map(_entry_of, listed))
-    handlers: Iterable[int | None] = itertools.repeat(None)
+    handlers = None
     if any(entries):
         handlers = [None if entry is None else index_of.get(entry.target) for entry in entries]
     return instructions(listed, argument_texts(tx.f_code, listed, targets), targets, handlers)

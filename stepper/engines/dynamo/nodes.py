@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from torch.fx import Node
 
-from stepper._C import NodeMarks
+from stepper._C import NodeMarks, node_words
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.common.tensors import fake_tensor_meta, symbol_text
@@ -46,6 +46,8 @@ class GraphWatcher(NodeMarks):
         """The OutputGraph that is watched."""
         self._renamed: list[Node] = []
         self._moved: dict[Node, None] = {}
+        self._targets: dict[int, tuple[object, str]] = {}
+        """What was called, by id, in words: most of it is called again and again."""
 
     def begin(self, output: Any) -> None:
         """Watch an OutputGraph; nodes that it already has are reported at the next look."""
@@ -70,6 +72,7 @@ class GraphWatcher(NodeMarks):
         self.removed.clear()
         self._renamed.clear()
         self._moved.clear()
+        self._targets.clear()
         self.changed = False
 
     def moved(self, node: Node) -> bool:
@@ -110,11 +113,6 @@ class GraphWatcher(NodeMarks):
             return
         if not recorder.everything and EventKind.NODE not in recorder.judge.wanted:
             return
-        if self.inserted or self.removed or self._moved or self._renamed:
-            self._sync_nodes(recorder, attempt)
-        self.changed = False
-
-    def _sync_nodes(self, recorder: Recorder, attempt: LiveAttempt) -> None:
         # Each goes from its list when it has been told: at the program's recursion limit, or out of
         # memory, any of this can fail, and is done the next time.
         while self.removed:
@@ -125,36 +123,56 @@ class GraphWatcher(NodeMarks):
                 recorder.node_erased(record.id)
             del self.removed[0]
         # Beside a node that was moved away, a place means nothing: all of them go first.
-        moved = [
-            (node, old) for node in self._moved if (old := self.known.pop(node, None)) is not None
-        ]
-        self._moved.clear()
+        moved: list[tuple[Node, trace.Node]] = []
+        if self._moved:
+            pop = self.known.pop
+            moved += [(node, old) for node in self._moved if (old := pop(node, None)) is not None]
+            self._moved.clear()
         while self.inserted:
             node = next(iter(self.inserted))
             if node not in self.known and self.is_ours(node.graph):
-                name = self.graphs[id(node.graph)][1]
-                record = _record(
-                    node,
-                    recorder.new_node_id(),
-                    attempt.id,
-                    recorder.moment,
-                    name,
-                    self._rank(node),
-                )
-                self.known[node] = record
-                recorder.node(attempt, record, known=False)
+                self._tell(node, recorder, attempt)
             self.inserted.pop(node, None)  # a stop at it may have told the rest
         for node, old in moved:
             self._move(node, old, recorder, attempt)
-        for node in self._renamed:
-            self._rename(node, recorder, attempt)
-        self._renamed.clear()
+        if self._renamed:
+            for node in self._renamed:
+                self._rename(node, recorder, attempt)
+            self._renamed.clear()
+        self.changed = False
+
+    def _tell(self, node: Node, recorder: Recorder, attempt: LiveAttempt) -> None:
+        """Report a new node. In the midst of the compiler each call of Python is a cold one: here
+        are few."""
+        meta, meta_text = _meta(node.meta.get("example_value", node.meta.get("val")))
+        op, target = node.op, node.target
+        if type(target) is not str:
+            held = self._targets.get(id(target))
+            if held is None:  # the target is held: its id must not come to mean another one
+                held = self._targets[id(target)] = (target, _target(target))
+            target = held[1]
+        self.known[node] = record = trace.Node(
+            id=next(recorder.node_ids),
+            attempt=attempt.id,
+            moment=recorder.steps.moment,
+            graph=self.graphs[id(node.graph)][1],
+            rank=self._rank(node),
+            name=node.name,
+            op=op,
+            target=target,
+            args=_arguments(node),
+            inputs=tuple(map(_name_of, node._input_nodes)),
+            meta=meta,
+            meta_text=meta_text,
+            source=_source(node) if op == "placeholder" else "",
+        )
+        recorder.node(attempt, record, known=False)
 
     def _move(self, node: Node, old: trace.Node, recorder: Recorder, attempt: LiveAttempt) -> None:
         """Report a node at its new place from now on."""
         recorder.node_erased(old.id)
         new = msgspec.structs.replace(
-            old, id=recorder.new_node_id(), rank=self._rank(node), renamed=recorder.moment
+            old, id=next(recorder.node_ids), rank=self._rank(node), renamed=recorder.moment
         )
         self.known[node] = new
         recorder.node(attempt, new, known=True)
@@ -202,37 +220,14 @@ class GraphWatcher(NodeMarks):
             recorder.node_erased(old.id)
             new = msgspec.structs.replace(
                 old,
-                id=recorder.new_node_id(),
+                id=next(recorder.node_ids),
                 name=name,
                 args=args,
-                inputs=_inputs(changed),
+                inputs=tuple(map(_name_of, changed._input_nodes)),
                 renamed=recorder.moment,
             )
             self.known[changed] = new
             recorder.node(attempt, new, known=True)
-
-
-def _record(node: Node, id: int, attempt: int, moment: int, graph: str, rank: float) -> trace.Node:
-    meta, meta_text = _meta(node.meta.get("example_value", node.meta.get("val")))
-    return trace.Node(
-        id=id,
-        attempt=attempt,
-        moment=moment,
-        graph=graph,
-        rank=rank,
-        name=node.name,
-        op=node.op,
-        target=_target(node.target),
-        args=_arguments(node),
-        inputs=_inputs(node),
-        meta=meta,
-        meta_text=meta_text,
-        source=_source(node),
-    )
-
-
-def _inputs(node: Node) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(_name_of, node.all_input_nodes)))
 
 
 def _target(target: object) -> str:
@@ -247,30 +242,22 @@ def _target(target: object) -> str:
 
 
 def _arguments(node: Node) -> str:
-    parts = [_argument(argument) for argument in node.args]
-    parts += [f"{name}={_argument(argument)}" for name, argument in node.kwargs.items()]
-    text = ", ".join(parts)
+    text = node_words(node._args, node._kwargs, Node, _argument)
     return text if len(text) <= MAX_ARGUMENTS else text[: MAX_ARGUMENTS - 1] + "…"
 
 
 def _argument(argument: Any) -> str:
-    if isinstance(argument, Node):
-        return argument.name
-    if isinstance(argument, tuple | list):
-        inner = ", ".join(map(_argument, argument))
-        if isinstance(argument, list):  # FX has a list class of its own
-            return f"[{inner}]"
-        return f"({inner},)" if len(argument) == 1 else f"({inner})"
+    """One that is neither a node nor plain, nor a tuple or list."""
     if isinstance(argument, dict):
-        return (
-            "{"
-            + ", ".join(f"{plain_text(key)}: {_argument(item)}" for key, item in argument.items())
-            + "}"
-        )
+        items = [f"{plain_text(key)}: {_words(item)}" for key, item in argument.items()]
+        return f"{{{', '.join(items)}}}"
     if type(argument) is slice:
-        bounds = (argument.start, argument.stop, argument.step)
-        return f"slice({', '.join(map(_argument, bounds))})"
+        return f"slice({_words(argument.start, argument.stop, argument.step)})"
     return plain_text(argument)
+
+
+def _words(*arguments: Any) -> str:
+    return node_words(arguments, {}, Node, _argument)
 
 
 def _meta(value: object) -> tuple[TensorMeta | None, str]:

@@ -191,7 +191,7 @@ class RecordingObserver(TranslationObserver):
 
     def node_made(self, node: torch.fx.Node, guards: Guards) -> None:
         self._count += 1
-        number = self._nodes[node] = self._recorder.new_node_id()
+        number = self._nodes[node] = next(self._recorder.node_ids)
         meta = fake_tensor_meta(node.meta.get("example_value"))
         first = _INPUTS if node.op == "placeholder" else 0.0
         record = trace.Node(
