@@ -12,7 +12,7 @@
 
 #define BATCH 64           /* steps that are noted before they are told */
 #define KEYFRAME_EVERY 400 /* moments: a state is rebuilt from at most so many deltas */
-#define RUN 4096           /* moments that are told before they are written */
+#define RUN 16384          /* moments that are told before they are written */
 #define MOST_NOTES 32768   /* when telling fails again and again, for want of memory or stack */
 
 typedef struct {

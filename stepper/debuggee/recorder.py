@@ -39,6 +39,10 @@ from stepper.model.trace import EventKind, MomentId, Outcome, Phase
 
 _encode = msgspec.msgpack.Encoder().encode
 
+GuardMark = tuple[Any, MomentId, int, Code | None, int]
+"""A guard, the moment whose instruction installed it, the frame of that (0: none), and its code
+and the instruction in it, where that is of the same attempt."""
+
 
 class Recorder:
     """What an engine reports to; see the module's essay and `stepper.debuggee.engine.Observer`."""
@@ -355,12 +359,15 @@ class Recorder:
     def guards(
         self,
         attempt: LiveAttempt,
-        marks: Iterable[tuple[Any, MomentId, int, Code | None, int]],
+        marks: Iterable[GuardMark],
         words: Iterable[tuple[str, str, str]],
     ) -> None:
         """Guards that were marked as they came (`Steps.take_guards`), when nobody stops at one;
         `words`: the kind, source and scope of each. Column by column, since there are thousands."""
-        guards, moments, frames, codes, ips = zip(*marks, strict=True)
+        columns = [*zip(*marks, strict=True)]
+        if not columns:
+            return
+        guards, moments, frames, codes, ips = columns
         kinds, sources, scopes = zip(*words, strict=True)
         known = self._user_lines
         lines = [
@@ -369,23 +376,30 @@ class Recorder:
         ]
         numbers = list(itertools.islice(self._guard_ids, len(guards)))
         attempt.translation.guards.update(zip(numbers, guards, strict=True))
-        columns = ([attempt.id] * len(numbers), moments, kinds, sources, scopes, lines)
-        self._writer.guards(zip(numbers, *columns, strict=True))
+        attempts = [attempt.id] * len(numbers)
+        self._writer.guards(
+            zip(numbers, attempts, moments, kinds, sources, scopes, lines, strict=True)
+        )
         texts = map(_guard_text, kinds, sources)
         for moment, text, number, frame in zip(moments, texts, numbers, frames, strict=True):
             self._event_late(moment, EventKind.GUARD, text, number, frame or None)
 
+    def marked_now(self, attempt: LiveAttempt, guards: Iterable[Any]) -> list[GuardMark]:
+        """Guards that the instruction of the newest moment installed, for `guards`."""
+        frame = self.steps.current
+        code, ip = None, 0
+        if frame is not None and frame.attempt is attempt:
+            code, ip = frame.code, frame.ip
+        at = self.stepping or frame
+        return [(guard, self.moment, 0 if at is None else at.id, code, ip) for guard in guards]
+
     def guard_now(
         self, attempt: LiveAttempt, guard: Any, kind: str, source: str, scope: str
     ) -> int:
-        """The same by the instruction of the newest moment."""
-        frame = self.steps.current
-        ours = frame is not None and frame.attempt is attempt
-        line = self.user_line(frame.code, frame.ip) if frame is not None and ours else ""
-        at = self.stepping or frame
-        return self.guard(
-            attempt, guard, kind, source, scope, self.moment, None if at is None else at.id, line
-        )
+        """The same as `guard` by the instruction of the newest moment."""
+        ((_, moment, frame, code, ip),) = self.marked_now(attempt, [guard])
+        line = "" if code is None else self.user_line(code, ip)
+        return self.guard(attempt, guard, kind, source, scope, moment, frame or None, line)
 
     def guard_withdrawn(self, attempt: LiveAttempt, number: int) -> None:
         """The engine's compiler takes a guard back."""

@@ -100,7 +100,7 @@ class Database:
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise _translated(error, self.path) from error
 
-    def write(self, batches: Sequence[tuple[str, Iterable[Params]]]) -> None:
+    def write(self, batches: Iterable[tuple[str, Iterable[Params]]]) -> None:
         """Run statements, each over many rows, as one transaction: all of it is kept or nothing.
 
         Raises:

@@ -60,6 +60,9 @@ def look_at_guards(recorder: Recorder, attempt: LiveAttempt, output: Any) -> Non
     recorder.steps.guards_seen(inner)
     count = len(told)
     try:
+        if EventKind.GUARD not in recorder.judge.wanted:
+            recorder.guards(attempt, recorder.marked_now(attempt, fresh), map(_in_words, fresh))
+            return
         for guard in fresh:
             if len(told) != count:
                 return  # as above
