@@ -364,10 +364,7 @@ class Recorder:
     ) -> None:
         """Guards that were marked as they came (`Steps.take_guards`), when nobody stops at one;
         `words`: the kind, source and scope of each. Column by column, since there are thousands."""
-        columns = [*zip(*marks, strict=True)]
-        if not columns:
-            return
-        guards, moments, frames, codes, ips = columns
+        guards, moments, frames, codes, ips = zip(*marks, strict=True)
         kinds, sources, scopes = zip(*words, strict=True)
         known = self._user_lines
         lines = [

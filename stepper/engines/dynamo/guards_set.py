@@ -15,7 +15,7 @@ import itertools
 from typing import Any
 
 from stepper.debuggee.mirror import LiveAttempt
-from stepper.debuggee.recorder import Recorder
+from stepper.debuggee.recorder import GuardMark, Recorder
 from stepper.engines.dynamo.versions import guards_in, source_name
 from stepper.model.trace import EventKind
 
@@ -25,20 +25,7 @@ def tell_guards(recorder: Recorder) -> None:
     steps = recorder.steps
     attempt = steps.guards_of
     try:
-        marked = steps.take_guards()
-        if not marked:
-            return
-        if EventKind.GUARD not in recorder.judge.wanted:
-            recorder.guards(attempt, marked, [_in_words(mark[0]) for mark in marked])
-            return
-        told = attempt.translation.guards
-        count = len(told)
-        for guard, moment, frame, code, ip in marked:
-            if len(told) != count:
-                return  # a stop at an earlier one has reported the rest
-            line = "" if code is None else recorder.user_line(code, ip)
-            recorder.guard(attempt, guard, *_in_words(guard), moment, frame or None, line)
-            count += 1
+        _tell(recorder, attempt, steps.take_guards())
     except (RecursionError, MemoryError):
         steps.guards_lost = True  # the look at the whole set finds what was not told
         raise
@@ -58,19 +45,28 @@ def look_at_guards(recorder: Recorder, attempt: LiveAttempt, output: Any) -> Non
     missing = there - numbers.keys()
     fresh = list(itertools.compress(inner, map(missing.__contains__, map(id, inner))))
     recorder.steps.guards_seen(inner)
-    count = len(told)
     try:
-        if EventKind.GUARD not in recorder.judge.wanted:
-            recorder.guards(attempt, recorder.marked_now(attempt, fresh), map(_in_words, fresh))
-            return
-        for guard in fresh:
-            if len(told) != count:
-                return  # as above
-            recorder.guard_now(attempt, guard, *_in_words(guard))
-            count += 1
+        _tell(recorder, attempt, recorder.marked_now(attempt, fresh))
     except (RecursionError, MemoryError):
         recorder.steps.guards_lost = True
         raise
+
+
+def _tell(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> None:
+    """Report guards in the order in which they came."""
+    if not marked:
+        return
+    if EventKind.GUARD not in recorder.judge.wanted:
+        recorder.guards(attempt, marked, [_in_words(mark[0]) for mark in marked])
+        return
+    told = attempt.translation.guards
+    count = len(told)
+    for guard, moment, frame, code, ip in marked:
+        if len(told) != count:
+            return  # a stop at an earlier one has reported the rest
+        line = "" if code is None else recorder.user_line(code, ip)
+        recorder.guard(attempt, guard, *_in_words(guard), moment, frame or None, line)
+        count += 1
 
 
 def _in_words(guard: Any) -> tuple[str, str, str]:

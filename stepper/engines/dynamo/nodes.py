@@ -123,11 +123,10 @@ class GraphWatcher(NodeMarks):
                 recorder.node_erased(record.id)
             del self.removed[0]
         # Beside a node that was moved away, a place means nothing: all of them go first.
-        moved: list[tuple[Node, trace.Node]] = []
-        if self._moved:
-            pop = self.known.pop
-            moved += [(node, old) for node in self._moved if (old := pop(node, None)) is not None]
-            self._moved.clear()
+        moved = [
+            (node, old) for node in self._moved if (old := self.known.pop(node, None)) is not None
+        ]
+        self._moved.clear()
         while self.inserted:
             node = next(iter(self.inserted))
             if node not in self.known and self.is_ours(node.graph):
@@ -135,22 +134,15 @@ class GraphWatcher(NodeMarks):
             self.inserted.pop(node, None)  # a stop at it may have told the rest
         for node, old in moved:
             self._move(node, old, recorder, attempt)
-        if self._renamed:
-            for node in self._renamed:
-                self._rename(node, recorder, attempt)
-            self._renamed.clear()
+        for node in self._renamed:
+            self._rename(node, recorder, attempt)
+        self._renamed.clear()
         self.changed = False
 
     def _tell(self, node: Node, recorder: Recorder, attempt: LiveAttempt) -> None:
         """Report a new node. In the midst of the compiler each call of Python is a cold one: here
         are few."""
         meta, meta_text = _meta(node.meta.get("example_value", node.meta.get("val")))
-        op, target = node.op, node.target
-        if type(target) is not str:
-            held = self._targets.get(id(target))
-            if held is None:  # the target is held: its id must not come to mean another one
-                held = self._targets[id(target)] = (target, _target(target))
-            target = held[1]
         self.known[node] = record = trace.Node(
             id=next(recorder.node_ids),
             attempt=attempt.id,
@@ -158,15 +150,24 @@ class GraphWatcher(NodeMarks):
             graph=self.graphs[id(node.graph)][1],
             rank=self._rank(node),
             name=node.name,
-            op=op,
-            target=target,
+            op=node.op,
+            target=self._target(node.target),
             args=_arguments(node),
             inputs=tuple(map(_name_of, node._input_nodes)),
             meta=meta,
             meta_text=meta_text,
-            source=_source(node) if op == "placeholder" else "",
+            source=_source(node) if node.op == "placeholder" else "",
         )
         recorder.node(attempt, record, known=False)
+
+    def _target(self, target: object) -> str:
+        """What a node calls, in words."""
+        if type(target) is str:
+            return target
+        held = self._targets.get(id(target))
+        if held is None:  # the target is held: its id must not come to mean another one
+            held = self._targets[id(target)] = (target, _called(target))
+        return held[1]
 
     def _move(self, node: Node, old: trace.Node, recorder: Recorder, attempt: LiveAttempt) -> None:
         """Report a node at its new place from now on."""
@@ -185,7 +186,7 @@ class GraphWatcher(NodeMarks):
         record, before, after = self.known.get(node), node._prev, node._next
         return (
             record is not None
-            and (record.op, record.target) == (node.op, _target(node.target))
+            and (record.op, record.target) == (node.op, self._target(node.target))
             and (before not in self.known or self.known[before].rank < record.rank)
             and (after not in self.known or record.rank < self.known[after].rank)
         )
@@ -230,9 +231,7 @@ class GraphWatcher(NodeMarks):
             recorder.node(attempt, new, known=True)
 
 
-def _target(target: object) -> str:
-    if type(target) is str:
-        return target
+def _called(target: object) -> str:
     if name := callable_name(target):
         return name.removeprefix("_") if name.startswith("_operator.") else name
     # OpOverload and its packet are torch's own classes: their str is their name.
