@@ -46,7 +46,7 @@ from stepper.engines.native.variables.exceptions import (
 )
 from stepper.engines.native.variables.functions import BaseUserFunctionVariable, CellVariable
 from stepper.engines.native.variables.generators import LocalGeneratorObjectVariable
-from stepper.engines.native.variables.lists import BaseListVariable, TupleVariable
+from stepper.engines.native.variables.lists import BaseListVariable, SliceVariable, TupleVariable
 
 if TYPE_CHECKING:
     from stepper.engines.native.output_graph import OutputGraph
@@ -155,7 +155,7 @@ class InstructionTranslatorBase(Instructions):
 
     def _for_graph(self, arg: VariableTracker) -> VariableTracker:
         arg = self.realize(arg)
-        if isinstance(arg, BaseListVariable) and (
+        if isinstance(arg, BaseListVariable | SliceVariable) and (
             not arg.is_python_constant()
             or any(isinstance(item, LazyVariableTracker) for item in arg.items)
         ):

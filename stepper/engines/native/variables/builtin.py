@@ -158,10 +158,6 @@ def binary_op(
         if isinstance(result, ConstantVariable) and result.value is NotImplemented:
             raise a.refuse("an operator that is not implemented")
         return result
-    if isinstance(a, lists.SliceVariable) or isinstance(b, lists.SliceVariable):
-        if not (a.is_python_constant() and b.is_python_constant()):
-            raise unimplemented("an operator of a slice")
-        return fold(operation, [a, b], {})
     if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
         for each in (a, b):
             if not isinstance(each, TensorVariable | SymNodeVariable) and not (
@@ -300,8 +296,6 @@ def handles(*functions: Any) -> Callable[[Handler], Handler]:
 def _len(tx: Any, args: list[VariableTracker], kwargs: Any) -> VariableTracker | None:
     (value,) = args
     options = VariableTracker.propagate(value)
-    if isinstance(value, lists.SliceVariable):
-        return None  # it has none
     if isinstance(value, lists.BaseListVariable | dicts.ConstDictVariable):
         return ConstantVariable(len(value.items), **options)
     if isinstance(value, dicts.DictViewVariable):

@@ -15,7 +15,6 @@ from stepper.engines.native.variables.dicts import ConstDictVariable, DictViewVa
 from stepper.engines.native.variables.lists import (
     BaseListVariable,
     RangeVariable,
-    SliceVariable,
     TupleVariable,
 )
 from stepper.engines.native.variables.sets import SetVariable
@@ -272,7 +271,7 @@ def iterate(tx: InstructionTranslatorBase, value: VariableTracker) -> IteratorVa
     options: dict[str, Any] = VariableTracker.propagate(value)
     if isinstance(value, IteratorVariable):
         return value
-    if isinstance(value, BaseListVariable | RangeVariable) and not isinstance(value, SliceVariable):
+    if isinstance(value, BaseListVariable | RangeVariable):
         return ListIteratorVariable(value, **options)
     if isinstance(value, ConstDictVariable):
         value = DictViewVariable(value, "keys", **options)

@@ -282,10 +282,27 @@ class RangeVariable(VariableTracker):
         codegen.call(3)
 
 
-class SliceVariable(BaseListVariable):
-    """A slice; its items are start, stop and step."""
+class SliceVariable(VariableTracker):
+    """A slice.
 
-    kind = slice
+    items: start, stop and step.
+    """
+
+    def __init__(self, items: Iterable[VariableTracker], **options: Any) -> None:
+        super().__init__(**options)
+        self.items = list(items)
+
+    def python_type(self) -> type:
+        return slice
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.items
+
+    def has_attribute(self, tx: InstructionTranslatorBase, name: str) -> bool:
+        return hasattr(slice, name)
+
+    def is_python_constant(self) -> bool:
+        return all(item.is_python_constant() for item in self.items)
 
     def as_python_constant(self) -> Any:
         return slice(*[item.as_python_constant() for item in self.items])
@@ -295,15 +312,6 @@ class SliceVariable(BaseListVariable):
 
     def truth(self, tx: InstructionTranslatorBase) -> bool:
         return True
-
-    def unpack(self, tx: InstructionTranslatorBase) -> list[VariableTracker]:
-        raise self.refuse("iteration")
-
-    def getitem(self, tx: InstructionTranslatorBase, key: VariableTracker) -> VariableTracker:
-        raise self.refuse("subscription")
-
-    def contains(self, tx: InstructionTranslatorBase, item: VariableTracker) -> bool:
-        raise self.refuse("a membership test")
 
     def var_getattr(self, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
         if name not in ("start", "stop", "step"):
