@@ -10,6 +10,7 @@
 #include "module.h"
 
 #include "api.h"
+#include "turn.h"
 
 #include <stddef.h>
 
@@ -17,7 +18,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *function, *watcher;
-    PyObject *acquire, *release; /* of the turn */
+    Turn *turn;
 } Hook;
 
 static PyObject *str_lost, *str_break_down, *recursion, *memory;
@@ -43,19 +44,16 @@ answer_error(Hook *self)
 
 /* Give the turn back, whatever exception is on its way. */
 static int
-give_back(Hook *self)
+give_back(Turn *turn)
 {
     PyObject *error = PyErr_Occurred() ? error_take() : NULL;
-    PyObject *answer = PyObject_CallNoArgs(self->release);
-    Py_XDECREF(answer);
+    int done = turn_give(turn);
     if (error != NULL) {
-        if (answer == NULL) {
-            PyErr_Clear();
-        }
+        PyErr_Clear();
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
         Py_DECREF(error);
     }
-    return answer == NULL ? -1 : 0;
+    return done;
 }
 
 static PyObject *
@@ -66,13 +64,15 @@ hook_call(PyObject *hook, PyObject *const *args, size_t flags, PyObject *names)
         Py_RETURN_NONE;
     }
     Py_INCREF(self); /* a hook can be removed while it is at work */
-    PyObject *answer = PyObject_CallNoArgs(self->acquire);
-    if (answer != NULL) {
-        Py_SETREF(answer, PyObject_Vectorcall(self->function, args, flags, names));
-        if (give_back(self) < 0) {
+    Turn *turn = (Turn *)Py_NewRef(self->turn);
+    PyObject *answer = NULL;
+    if (turn_take(turn) == 0) {
+        answer = PyObject_Vectorcall(self->function, args, flags, names);
+        if (give_back(turn) < 0) {
             Py_CLEAR(answer);
         }
     }
+    Py_DECREF(turn);
     if (answer == NULL) {
         answer = answer_error(self);
     }
@@ -86,19 +86,15 @@ hook_init(Hook *self, PyObject *args, PyObject *kwargs)
 {
     static char *parameters[] = {"function", "turn", "watcher", NULL};
     PyObject *function, *turn, *watcher;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO:Hook", parameters, &function, &turn,
-                                     &watcher)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!O:Hook", parameters, &function, &Turn_Type,
+                                     &turn, &watcher)) {
         return -1;
     }
     if (self->function != NULL) {
         PyErr_SetString(PyExc_TypeError, "a Hook is made once");
         return -1;
     }
-    self->acquire = PyObject_GetAttrString(turn, "acquire");
-    self->release = PyObject_GetAttrString(turn, "release");
-    if (self->acquire == NULL || self->release == NULL) {
-        return -1;
-    }
+    self->turn = (Turn *)Py_NewRef(turn);
     self->function = Py_NewRef(function);
     self->watcher = Py_NewRef(watcher);
     self->vectorcall = hook_call;
@@ -110,8 +106,7 @@ hook_traverse(Hook *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->function);
     Py_VISIT(self->watcher);
-    Py_VISIT(self->acquire);
-    Py_VISIT(self->release);
+    Py_VISIT(self->turn);
     return 0;
 }
 
@@ -120,8 +115,7 @@ hook_clear(Hook *self)
 {
     Py_CLEAR(self->function);
     Py_CLEAR(self->watcher);
-    Py_CLEAR(self->acquire);
-    Py_CLEAR(self->release);
+    Py_CLEAR(self->turn);
     return 0;
 }
 
@@ -166,5 +160,5 @@ stepper_add_hook(PyObject *module)
             return -1;
         }
     }
-    return PyModule_AddType(module, &Hook_Type);
+    return PyModule_AddType(module, &Turn_Type) < 0 ? -1 : PyModule_AddType(module, &Hook_Type);
 }

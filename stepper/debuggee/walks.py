@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from stepper._C import Turn
 from stepper.debuggee.engine import Subject
 from stepper.debuggee.in_view import Described, InView, Known
 from stepper.model import trace
@@ -120,7 +121,7 @@ class Walks:
     """What all walks of a session share."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self.turn = _thread.RLock()
+        self.turn = Turn()
         """Whoever writes while walks are recorded has it."""
         self.telling = Telling(self, tells=True)
         """To be entered for every operation of a walk."""
