@@ -25,6 +25,7 @@
 #include "steps.h"
 
 #include "api.h"
+#include "fields.h"
 
 #include <structmember.h>
 
@@ -51,7 +52,7 @@ answer_error(Steps *self)
 static int
 is_alert(Steps *self)
 {
-    PyObject *alert = PyObject_GetAttr(self->judge, str_alert);
+    PyObject *alert = stepper_attribute(self->judge, str_alert);
     int truth = alert == NULL ? -1 : PyObject_IsTrue(alert);
     Py_XDECREF(alert);
     return truth;

@@ -83,6 +83,11 @@ class Recorder:
             flush=writer.flush,
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
+        self.settle: Callable[[], None] = self.steps.tell
+        """Something is about to change: what there was is told now."""
+        self.touched: Callable[[Any], None] = self.steps.touched if self.everything else _ignore
+        """The tracker is about to change: what it was is told now, what it became with the next
+        moment."""
         self._user_lines: dict[tuple[int, int], str] = {}
         """What `user_line` answered of an instruction, by code and index."""
         self.steps.write_frames(self._facts_of, writer.event)
@@ -122,16 +127,6 @@ class Recorder:
 
     def _pack_blocks(self, translator: Any, blocks: list[Any]) -> bytes:
         return _encode([self.describer.block(translator, block) for block in blocks])
-
-    def touched(self, tracker: Any) -> None:
-        """The tracker is about to change: what it was is told now, what it became with the next
-        moment."""
-        if self.everything:
-            self.steps.touched(tracker)
-
-    def settle(self) -> None:
-        """Something is about to change: what there was is told now."""
-        self.steps.tell()
 
     # --- translations, attempts, frames
 
@@ -599,6 +594,7 @@ class Recorder:
         if self.everything:
             return
         self.everything = True
+        self.touched = self.steps.touched
         if self.stepping is not None:
             self.stepping.walk.materialize(self.stepping)
             self._engine.catch_up()
@@ -615,7 +611,7 @@ class Recorder:
             self._write_frame(mirror)
         self.steps.tell_whole(frame)
         for tracker in self.describer.take_shown_before():
-            self.steps.touched(tracker)
+            self.touched(tracker)
         self._engine.catch_up()  # before the moment counts: what is there already is seen at it
         self.steps.moment += 1
 
@@ -623,6 +619,10 @@ class Recorder:
         """Tell what is left to tell, and let go of every tracker."""
         self.steps.tell()
         self.steps.clear()
+
+
+def _ignore(tracker: object) -> None:
+    """Nobody keeps what trackers are."""
 
 
 def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Attempt:
