@@ -8,7 +8,8 @@
 #include "pack.h"
 
 /* stepper.debuggee.faces.Recipe */
-enum { SPECIAL = 0, NAMED = 1, SEQUENCE = 2, LAZY = 3, CONSTANT = 4, MAPPING = 5, TENSOR = 6 };
+enum { SPECIAL = 0, NAMED = 1, SEQUENCE = 2, LAZY = 3, CONSTANT = 4, MAPPING = 5, TENSOR = 6,
+       SET = 7, PARTS = 8, CELL = 9 };
 enum { MAX_ITEMS = 100 };   /* stepper.debuggee.faces.MAX_ITEMS */
 enum { MAX_TEXT = 200 };    /* stepper.engines.common.words.MAX_TEXT */
 
@@ -37,6 +38,14 @@ typedef struct {
     Child items[2 * MAX_ITEMS];
     Py_ssize_t count;
 } Children;
+
+/* What there is to say of a tracker beyond its class. */
+typedef struct {
+    PyObject *type, *text; /* held, or NULL */
+    Py_ssize_t length;     /* -1: it has none */
+    long long position;    /* of an iterator, -1: it has none */
+    Children children;     /* 8 KB: not to be cleared for each description */
+} Contents;
 
 /* The names of fields and of the engine's functions, interned. */
 extern PyObject *str_source, *str_mutation_type, *str_cache, *str_vt, *str_items, *str_index,
@@ -75,6 +84,14 @@ uint32_t describe_constant(Facts *self, PyObject *tracker, PyObject *kind);
    NULL. -1 with an exception; `*words` is NULL for what cannot change. */
 int mutability_of(Facts *self, PyObject *tracker, PyObject **words, PyObject **attributes);
 int pack_mutability(Buffer *out, PyObject *words);
+
+/* container_kinds.c. */
+int container_kinds_init(void);
+/* 1 when the tracker has what its recipe says; 0: it does not, nothing is set; -1 with an exception.
+   The children may have to be released in each case. */
+int contents_of(Facts *self, PyObject *tracker, PyObject *kind, int recipe, Contents *found);
+/* Add the attributes that are pending. */
+void add_pending(Facts *self, Contents *found, int recipe, PyObject *attributes);
 
 /* compiler_kinds.c: 0 with `*id` 0 is the engine's to describe. */
 int compiler_kinds_init(void);

@@ -2,7 +2,7 @@
 
    A description is the MessagePack of a Value (stepper/model/value.py), made here for the kinds that
    are most of what a compiler has: those that are a name and the trackers among their fields, and
-   sequences. The others are the engine's to tell apart (`special`). Where they are kept: bodies.c.
+   containers. The others are the engine's to tell apart (`special`). Where they are kept: bodies.c.
 
    Reading fields runs nothing. What can run anything (numbering a child, the engine's own functions)
    gets objects that are held, and nothing points into a container across it. */
@@ -279,5 +279,7 @@ PyTypeObject Facts_Type = {
 int
 stepper_add_facts(PyObject *module)
 {
-    return describing_init() < 0 || compiler_kinds_init() < 0 ? -1 : PyModule_AddType(module, &Facts_Type);
+    return describing_init() < 0 || container_kinds_init() < 0 || compiler_kinds_init() < 0
+               ? -1
+               : PyModule_AddType(module, &Facts_Type);
 }

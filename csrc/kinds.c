@@ -1,5 +1,5 @@
-/* The kinds of trackers that are described here: by a name and the trackers among their tracker,
-   sequences, mappings, common constants. */
+/* The kinds of trackers that are described here: by a name and the trackers among their fields, by
+   what they hold (container_kinds.c), common constants. */
 
 #include "describing.h"
 
@@ -89,14 +89,6 @@ give_scratch(Facts *self, Buffer *out)
     }
 }
 
-/* The items of a sequence, borrowed, or NULL where they are none that can be looked at. */
-static PyObject *
-items_of(PyObject *tracker)
-{
-    PyObject *items = field(tracker, str_items);
-    return items != NULL && (PyList_CheckExact(items) || PyTuple_CheckExact(items)) ? items : NULL;
-}
-
 int
 mutability_of(Facts *self, PyObject *tracker, PyObject **words, PyObject **attributes)
 {
@@ -134,96 +126,72 @@ uint32_t
 describe_plainly(Facts *self, PyObject *tracker, PyObject *kind, int recipe, Numbering numbering,
                  void *context)
 {
-    Children children; /* 8 KB: not to be cleared for each description */
-    children.count = 0;
+    Contents found;
+    Children *children = &found.children;
+    children->count = 0;
+    found.type = found.text = NULL;
+    found.length = -1;
+    found.position = -1;
     Buffer out = take_scratch(self);
-    PyObject *type = NULL, *text = NULL, *mutability = NULL, *attributes = NULL;
+    PyObject *mutability = NULL, *attributes = NULL;
     uint32_t id = 0;
-    long long position = -1;
-    Py_ssize_t length = -1;
-    PyObject *items = recipe == SEQUENCE ? items_of(tracker) : NULL;
-    if (items != NULL) {
-        length = PySequence_Fast_GET_SIZE(items);
-        for (Py_ssize_t i = 0; i < length && i < MAX_ITEMS; i++) {
-            add_child(&children, NULL, i, PySequence_Fast_GET_ITEM(items, i));
-        }
-        PyObject *index = field(tracker, str_index);
-        if (index != NULL && PyLong_CheckExact(index)) {
-            position = PyLong_AsLongLong(index);
-        }
-        type = Py_NewRef(PyTuple_GET_ITEM(kind, 2));
-        text = PyUnicode_FromFormat(
-            "%U of %zd", PyUnicode_GET_LENGTH(type) ? type : PyTuple_GET_ITEM(kind, 1), length);
-        if (text == NULL) {
-            goto done;
-        }
+    int has_contents = contents_of(self, tracker, kind, recipe, &found);
+    if (has_contents < 0) {
+        goto done;
     }
-    else if (recipe == MAPPING && (items = field(tracker, str_items)) != NULL
-             && PyDict_CheckExact(items)) {
-        length = PyDict_GET_SIZE(items);
-        if (add_items(self, &children, items) < 0) {
+    if (!has_contents) {
+        add_fields(self, children, tracker);
+        if (words_of(self, tracker, kind, &found.type, &found.text) < 0) {
             goto done;
         }
-        type = Py_NewRef(PyTuple_GET_ITEM(kind, 2));
-        PyObject *builtin = PyTuple_GET_ITEM(kind, 3);
-        text = PyUnicode_GET_LENGTH(builtin)
-                   ? Py_NewRef(builtin)
-                   : PyUnicode_FromFormat("%U of %zd",
-                                          PyUnicode_GET_LENGTH(type) ? type
-                                                                     : PyTuple_GET_ITEM(kind, 1),
-                                          length);
-        if (text == NULL) {
-            goto done;
-        }
-    }
-    else {
-        add_fields(self, &children, tracker);
-        if (words_of(self, tracker, kind, &type, &text) < 0) {
-            goto done;
-        }
-        if (PyUnicode_GET_LENGTH(text) == 0) {
-            Py_SETREF(text, Py_NewRef(PyUnicode_GET_LENGTH(type) ? type : PyTuple_GET_ITEM(kind, 1)));
+        if (PyUnicode_GET_LENGTH(found.text) == 0) {
+            Py_SETREF(found.text, Py_NewRef(PyUnicode_GET_LENGTH(found.type)
+                                                ? found.type
+                                                : PyTuple_GET_ITEM(kind, 1)));
         }
     }
     if (mutability_of(self, tracker, &mutability, &attributes) < 0) {
         goto done;
     }
     if (attributes != NULL) {
-        add_attributes(self, &children, attributes);
+        add_pending(self, &found, recipe, attributes);
     }
-    if (number_children(&children, numbering, context) < 0) {
+    if (number_children(children, numbering, context) < 0) {
         goto done;
     }
     /* The fields of Value in order; those at the end that have their default are left out. */
-    int count = position >= 0 ? 8 : length >= 0 ? 7 : children.count > 0 ? 6 : 5;
+    int count = found.position >= 0   ? 8
+                : found.length >= 0   ? 7
+                : children->count > 0 ? 6
+                                      : 5;
     int done = pack_array(&out, (size_t)count) < 0
                        || pack_text(&out, PyTuple_GET_ITEM(kind, 1)) < 0
-                       || pack_text(&out, type) < 0 || pack_text(&out, text) < 0
+                       || pack_text(&out, found.type) < 0 || pack_text(&out, found.text) < 0
                        || pack_source(self, &out, tracker) < 0
                        || pack_mutability(&out, mutability) < 0
                    ? -1
                    : 0;
     if (done == 0 && count > 5) {
-        done = pack_children(&out, &children);
+        done = pack_children(&out, children);
     }
     if (done == 0 && count > 6) {
-        done = pack_uint(&out, (uint64_t)length);
+        done = pack_uint(&out, (uint64_t)found.length);
     }
     if (done == 0 && count > 7) {
         char digits[24];
-        int size = snprintf(digits, sizeof digits, "%lld", position);
+        int size = snprintf(digits, sizeof digits, "%lld", found.position);
         done = pack_raw(&out, "\x91\x92\xa5" "index", 8) < 0
                        || pack_head(&out, (unsigned char)(0xa0 | size), 0, 0) < 0
                        || pack_raw(&out, digits, (size_t)size) < 0
                    ? -1
                    : 0;
     }
-    id = done < 0 ? 0 : id_of_packed(self, &out, &children);
+    id = done < 0 ? 0 : id_of_packed(self, &out, children);
 done:
-    release_children(&children);
+    release_children(children);
     give_scratch(self, &out);
-    Py_XDECREF(type);
-    Py_XDECREF(text);
+    Py_XDECREF(found.type);
+    Py_XDECREF(found.text);
     Py_XDECREF(attributes);
     return id;
 }

@@ -101,7 +101,7 @@ NOTHING: Literal[3] = 3
 """Is no value, like the NULL below a callable; all are the same."""
 
 # How trackers of a class are described; csrc/facts.c has the same numbers.
-Recipe = Literal[0, 1, 2, 3, 4, 5, 6]
+Recipe = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 BY_ENGINE: Literal[0] = 0
 """`Describer.special` describes it."""
 BY_NAME: Literal[1] = 1
@@ -116,6 +116,12 @@ AS_MAPPING: Literal[5] = 5
 """By the trackers in its field `items`, if that is an exact dict, else by `Describer.special`."""
 AS_TENSOR: Literal[6] = 6
 """By its properties and its node, if its sizes are numbers, else by `Describer.special`."""
+AS_SET: Literal[7] = 7
+"""By the trackers that the keys in its field `items` stand for, if that is an exact dict."""
+AS_PARTS: Literal[8] = 8
+"""A range or a slice, by the three trackers in its field `items`."""
+AS_CELL: Literal[9] = 9
+"""By its name, and what was stored in it last."""
 
 MAX_ITEMS = 100
 """Children shown of one container; its true length is recorded beside them."""

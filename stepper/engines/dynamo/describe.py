@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import collections
 import operator
+import types
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -29,10 +30,13 @@ from torch._dynamo.variables.misc import NullVariable
 from stepper._C import Facts
 from stepper._C import fields as fields_of
 from stepper.debuggee.faces import (
+    AS_CELL,
     AS_CONSTANT,
     AS_LAZY,
     AS_MAPPING,
+    AS_PARTS,
     AS_SEQUENCE,
+    AS_SET,
     AS_TENSOR,
     BY_ENGINE,
     BY_NAME,
@@ -76,7 +80,9 @@ _number_of = operator.attrgetter("value")
 class Describer:
     """Says what trackers are; each equal description is stored once, by `facts`."""
 
-    alike = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format})
+    alike = frozenset(
+        {torch.dtype, torch.device, torch.layout, torch.memory_format, types.EllipsisType, bytes}
+    )
 
     def __init__(self) -> None:
         self.realized: dict[int, tuple[Any, object]] = {}
@@ -94,13 +100,12 @@ class Describer:
         """See `stepper.debuggee.faces.Describer`."""
         cls = class_name(kind)
         names = [base.__name__ for base in _mro(kind)]
-        special = next((_SPECIAL[name] for name in names if name in _SPECIAL), None)
-        recipe: Recipe
-        if special is not None:
-            self._special[kind] = special
-            recipe = AS_CONSTANT if kind is ConstantVariable else _RECIPES.get(special, BY_ENGINE)
-        else:
-            recipe = AS_SEQUENCE if _SEQUENCES.intersection(names) else BY_NAME
+        name = next((name for name in names if name in _RECIPES), "")
+        recipe = _RECIPES.get(name, BY_NAME)
+        if name in _SPECIAL:
+            self._special[kind] = _SPECIAL[name]
+        if recipe == AS_CONSTANT and kind is not ConstantVariable:
+            recipe = BY_ENGINE
         return recipe, cls, _PYTHON_TYPES.get(cls, ""), _builtin_name(kind)
 
     def special(self, tracker: object, fields: dict[str, Any], number: Number) -> int | None:
@@ -123,10 +128,7 @@ class Describer:
             and (attributes := self.attributes(tracker))
         ):
             named = ((f".{name}", held) for name, held in list(attributes.items())[:MAX_ITEMS])
-            stored = _named(number, named)
-            # What was stored in a cell is what it holds.
-            items = stored[-1:] if value.cls == "CellVariable" else value.items + stored
-            value = msgspec.structs.replace(value, items=items)
+            value = msgspec.structs.replace(value, items=value.items + _named(number, named))
         return self._told(value)
 
     def words(self, fields: dict[str, Any]) -> tuple[str, str]:
@@ -305,14 +307,6 @@ def _symbol(describer: Describer, kind: type, fields: dict[str, Any], number: Nu
     return _described(describer, kind, fields, text=text, node="" if node is None else node.name)
 
 
-def _range_or_slice(
-    describer: Describer, kind: type, fields: dict[str, Any], number: Number
-) -> Value:
-    items = _named(number, zip((".start", ".stop", ".step"), fields["items"], strict=False))
-    type_name = _PYTHON_TYPES.get(class_name(kind), class_name(kind))
-    return _described(describer, kind, fields, text=type_name, items=items)
-
-
 def _mapping(
     describer: Describer, kind: type, fields: dict[str, Any], number: Number
 ) -> Value | None:
@@ -325,24 +319,9 @@ def _mapping(
             break
         if is_tracker(child):
             items.append(Item(f"[{_key_text(key)}]", number(child)))
-    return _container(describer, kind, fields, tuple(items), len(mapping))
-
-
-def _set(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value | None:
-    elements: Any = fields.get("items")
-    if type(elements) is not dict:
-        return None
-    keys = [getattr(key, "vt", None) for key in list(elements)[:MAX_ITEMS]]
-    items = _named(number, [(f"{{{index}}}", child) for index, child in enumerate(keys)])
-    return _container(describer, kind, fields, items, len(elements))
-
-
-def _container(
-    describer: Describer, kind: type, fields: dict[str, Any], items: tuple[Item, ...], length: int
-) -> Value:
     name = _PYTHON_TYPES.get(class_name(kind), "")
-    text = _builtin_name(kind) or f"{name or class_name(kind)} of {length}"
-    return _described(describer, kind, fields, text=text, items=items, length=length)
+    text = _builtin_name(kind) or f"{name or class_name(kind)} of {len(mapping)}"
+    return _described(describer, kind, fields, text=text, items=tuple(items), length=len(mapping))
 
 
 def _key_text(key: object) -> str:
@@ -369,12 +348,6 @@ def _key_text(key: object) -> str:
     return f"<{class_name(type(tracker))}>" if node is None else f"%{node.name}"
 
 
-def _cell(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
-    items = _named(number, [(".cell_contents", fields.get("pre_existing_contents"))])
-    name = fields.get("local_name")
-    return _described(describer, kind, fields, text=name or "cell", items=items)
-
-
 def _lazy(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
     return _described(describer, kind, fields, **_lazy_facts(fields["_cache"].value))
 
@@ -392,22 +365,31 @@ def is_tracker(value: object) -> bool:
     return is_subclass(VariableTracker, type(value))
 
 
+_RECIPES: dict[str, Recipe] = {
+    "ConstantVariable": AS_CONSTANT,
+    "NullVariable": BY_ENGINE,
+    "TensorVariable": AS_TENSOR,
+    "SymNodeVariable": BY_ENGINE,
+    "LazyVariableTracker": AS_LAZY,
+    "RangeVariable": AS_PARTS,
+    "SliceVariable": AS_PARTS,
+    "SetVariable": AS_SET,
+    "ConstDictVariable": AS_MAPPING,
+    "CellVariable": AS_CELL,
+    "BaseListVariable": AS_SEQUENCE,
+    "ListIteratorVariable": AS_SEQUENCE,
+}
+"""How trackers of a class, or of one that inherits from it, are described."""
+
 _SPECIAL: dict[str, Special] = {
     "ConstantVariable": _constant,
     "NullVariable": _null,
     "TensorVariable": _tensor,
     "SymNodeVariable": _symbol,
     "LazyVariableTracker": _lazy,
-    "RangeVariable": _range_or_slice,
-    "SliceVariable": _range_or_slice,
-    "SetVariable": _set,
     "ConstDictVariable": _mapping,
-    "CellVariable": _cell,
 }
-
-_RECIPES: dict[Special, Recipe] = {_lazy: AS_LAZY, _mapping: AS_MAPPING, _tensor: AS_TENSOR}
-
-_SEQUENCES = frozenset({"BaseListVariable", "ListIteratorVariable"})
+"""Those of which some, or all, are described here."""
 
 _PYTHON_TYPES = {
     "TupleVariable": "tuple", "ListVariable": "list", "SizeVariable": "torch.Size",
