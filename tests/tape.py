@@ -313,8 +313,10 @@ class Tape:
         assert self.attempt is not None
         guard = Guard(self._next("guard"), self.attempt.id, self.moment, kind, source, "local")
         guard = msgspec.structs.replace(guard, **facts)
-        row = (guard.id, guard.attempt, guard.moment, kind, source, guard.scope, guard.user_line)
-        self.writer.guards([row])
+        self.writer.guards(
+            guard.id, guard.attempt, (guard.moment,), (kind,), (source,), (guard.scope,),
+            (guard.user_line,),
+        )  # fmt: skip
         if guard.code:
             self.guard_codes({guard.id: guard.code})
         if guard.withdrawn is not None:

@@ -341,8 +341,7 @@ class Recorder:
         the end."""
         number = next(self._guard_ids)
         attempt.translation.guards[number] = guard
-        row = (number, attempt.id, moment, kind, source, scope, line)
-        self._writer.guards((row,))
+        self._writer.guards(number, attempt.id, (moment,), (kind,), (source,), (scope,), (line,))
         text = _guard_text(kind, source)
         if EventKind.GUARD in self.judge.wanted:
             subject = Subject(kind=kind, source=source)
@@ -368,10 +367,7 @@ class Recorder:
         ]
         numbers = list(itertools.islice(self._guard_ids, len(guards)))
         attempt.translation.guards.update(zip(numbers, guards, strict=True))
-        attempts = [attempt.id] * len(numbers)
-        self._writer.guards(
-            zip(numbers, attempts, moments, kinds, sources, scopes, lines, strict=True)
-        )
+        self._writer.guards(numbers[0], attempt.id, moments, kinds, sources, scopes, lines)
         texts = map(_guard_text, kinds, sources)
         for moment, text, number, frame in zip(moments, texts, numbers, frames, strict=True):
             self._event_late(moment, EventKind.GUARD, text, number, frame or None)

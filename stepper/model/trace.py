@@ -83,7 +83,7 @@ class Choice(msgspec.Struct, frozen=True, array_like=True):
 
 class Dependence(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the guards of an entry are there for, where they travel on the trackers: in the native
-    engine. All are ids in table `guard`."""
+    engine. All are ids of guards."""
 
     output: Ranges = ()
     """Of what the frame returns, hands on or changes."""
@@ -246,11 +246,6 @@ class Guard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The moment whose instruction made Dynamo take it back; None: it holds."""
 
 
-InstalledGuard = tuple[int, int, int, str, str, str, str]
-"""A `Guard` as it is written when it is installed: its fields in order, without `code` and
-`withdrawn`, which are known later."""
-
-
 class Node(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A node of the FX graph."""
 
@@ -281,6 +276,11 @@ class Node(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     guards: Ranges = ()
     """Ids of the guards on which it depends, where they travel on the trackers: in the native
     engine."""
+
+    @property
+    def appeared(self) -> MomentId:
+        """The moment whose instruction brought it; a renamed node is a new one of earlier make."""
+        return self.moment if self.renamed is None else self.renamed
 
 
 class SideEffect(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -8,18 +8,20 @@ the id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
-from typing import NamedTuple, TypeVar
+import contextlib
+from collections.abc import Mapping, Set
+from typing import NamedTuple
 
 import msgspec
 
 from stepper.model.program import Code
 from stepper.model.trace import Attempt, Frame, Outcome, Translation
+from stepper.recording.changes import Changes
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
+from stepper.recording.packing import unpacked
 from stepper.recording.rows import RowFinder, Stretch
-
-Record = TypeVar("Record")
+from stepper.recording.runs import GuardRuns, NodeRuns
 
 _CODES_TOGETHER = 8
 """Code objects that are read at once: whoever goes through attempts wants one after the other."""
@@ -48,29 +50,6 @@ class _FrameRow(NamedTuple):
 _FRAME_COLUMNS = ", ".join(_FrameRow._fields)
 
 
-def unpacked(database: Database, decoder: msgspec.msgpack.Decoder[Record], body: bytes) -> Record:
-    """Decode a binary column.
-
-    Raises:
-        RecordingError: the bytes are not a record of the decoder's type.
-    """
-    return all_unpacked(database, decoder, (body,))[0]
-
-
-def all_unpacked(
-    database: Database, decoder: msgspec.msgpack.Decoder[Record], bodies: Iterable[bytes]
-) -> list[Record]:
-    """Decode a binary column of many rows.
-
-    Raises:
-        RecordingError: the bytes of one are not a record of the decoder's type.
-    """
-    try:
-        return [*map(decoder.decode, bodies)]
-    except (msgspec.DecodeError, UnicodeError, RecursionError, ValueError) as error:
-        raise damaged(database.path, str(error)) from error
-
-
 def _running(translations: dict[int, Translation]) -> list[int]:
     """The ids of those that have not ended."""
     return [t.id for t in translations.values() if t.outcome is Outcome.RUNNING]
@@ -83,6 +62,12 @@ class Catalog:
         self._database = database
         self.rows = RowFinder(database)
         self._frame_rows = Stretch(database, self.rows, _FrameRow, "frame", "first_moment")
+        self.guards = GuardRuns(database)
+        self.withdrawn = Changes(database, "guard_withdrawn", "guard")
+        """Of guards."""
+        self.nodes = NodeRuns(database)
+        self.erased = Changes(database, "node_erased", "node")
+        """Of nodes."""
         self._translations: dict[int, Translation] = {}
         self._attempts: dict[int, Attempt] = {}
         self._attempts_of: dict[int, list[int]] = {}
@@ -103,19 +88,26 @@ class Catalog:
         """The recording is over; what it says is running was cut off."""
         self._over = why
         self._stale = True
-        self._frame_rows.forget()
+        self._forget_rows()
 
     def refresh(self) -> None:
         """Forget what may have changed."""
         self._stale = True
         self._outline_stale = True
-        self._frame_rows.forget()
+        self._forget_rows()
         for id in [id for id, frame in self._frames.items() if frame.last_moment is None]:
             del self._frames[id]
         for id in list(self._frames_of):
             attempt = self._attempts.get(id)
             if attempt is None or attempt.last_moment is None:
                 del self._frames_of[id]
+
+    def _forget_rows(self) -> None:
+        """Look again for rows, when they are next asked for."""
+        for rows in (self._frame_rows, self.withdrawn, self.erased):
+            rows.forget()
+        for runs in (self.guards, self.nodes):
+            runs.refresh()
 
     def _load(self) -> None:
         if not self._stale:
@@ -145,7 +137,7 @@ class Catalog:
     def _cut_off(self, t: Translation) -> Translation:
         """A translation whose end was not recorded, with what is known of it."""
         attempts = [a.id for a in self._attempts.values() if a.translation == t.id]
-        last = max(attempts, default=0)
+        guards, nodes = self._found(max(attempts)) if attempts else (0, 0)
         newest = self._database.one(
             tuple[int], "SELECT first + count - 1 FROM moments ORDER BY first DESC LIMIT 1"
         )
@@ -155,17 +147,27 @@ class Catalog:
             reason=t.reason or self._over,
             attempts=len(attempts),
             instructions=max(0, (newest or (0,))[0] - t.first_moment + 1),
-            guards=self._count(last, "guard", gone="withdrawn"),
-            nodes=self._count(last, "node"),
-            graph_breaks=sum(self._count(attempt, "graph_break") for attempt in attempts),
+            guards=guards,
+            nodes=nodes,
+            graph_breaks=sum(map(self._graph_breaks, attempts)),
         )
 
-    def _count(self, attempt: int, table: str, gone: str = "") -> int:
-        """How many rows an attempt has that are not gone."""
-        sql = f"SELECT count(*) FROM {table} WHERE attempt = ?"
-        found = self._database.one(
-            tuple[int], f"{sql} AND {gone} IS NULL" if gone else sql, (attempt,)
-        )
+    def _found(self, attempt: int) -> tuple[int, int]:
+        """How many guards of an attempt hold, and how many nodes it made, as far as they can be
+        read: what is wrong with them is told to those who ask for them."""
+        ends = attempt, self._attempts[attempt].first_moment - 1, None
+        guards = nodes = 0
+        with contextlib.suppress(RecordingError):
+            if held := {guard.id for guard in self.guards.of(*ends)}:
+                gone = self.withdrawn.between(min(held), max(held))
+                guards = len(held.difference(number for number, _ in gone))
+        with contextlib.suppress(RecordingError):
+            nodes = len(self.nodes.of(*ends))
+        return guards, nodes
+
+    def _graph_breaks(self, attempt: int) -> int:
+        sql = "SELECT count(*) FROM graph_break WHERE attempt = ?"
+        found = self._database.one(tuple[int], sql, (attempt,))
         return found[0] if found else 0
 
     def _unknown(self, what: str, id: object) -> RecordingError:

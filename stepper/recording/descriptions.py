@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from stepper.recording.catalog import unpacked
 from stepper.recording.database import Database, damaged
+from stepper.recording.packing import unpacked
 from stepper.recording.schema import MOST_TOGETHER
 
 _RUNS = (

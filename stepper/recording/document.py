@@ -56,7 +56,10 @@ def page() -> str:
     ]
     parts += sections(schema.SCHEMA, "###")
     parts.append(_ENDING)
-    for record in (schema.Moments, schema.Events, schema.Delta, schema.Keyframe, schema.FrameKey):
+    for record in (
+        schema.Moments, schema.Guards, schema.Events, schema.Delta, schema.Keyframe,
+        schema.FrameKey,
+    ):  # fmt: skip
         parts += [record_section(record)]
     return "\n".join(parts).rstrip() + "\n"
 

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from stepper.model.trace import Event, EventKind, Output
-from stepper.recording.catalog import unpacked
 from stepper.recording.database import Database, damaged
+from stepper.recording.packing import unpacked
 from stepper.recording.schema import MOST_TOGETHER
 from stepper.recording.schema import Events as Body
 

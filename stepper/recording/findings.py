@@ -1,39 +1,37 @@
 """What an attempt found: its guards, nodes, side effects and graph breaks.
 
 Each kind is kept as one list per attempt, read once and extended after a refresh; what was there at
-a moment is then a slice of it. Rows are appended in the order of moments, so an attempt's part of
-the table is found by bisecting (see `rows`). Two kinds change after they were written, until the
-translation is over: a guard gets its code when it is built (told apart, all of a translation's at
-once) and can be withdrawn, and a node can be erased.
+a moment is then a slice of it. All is written in the order of moments, so an attempt's part of a
+table is found by bisecting (see `runs` and `rows`). Two kinds change after they were written, until
+the translation is over: a guard gets its code when it is built and can be withdrawn, and a node can
+be erased. That is told apart: the codes of all guards of a translation at once, the other two in
+tables of their own (see `changes`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect
-from stepper.recording.catalog import Catalog, all_unpacked, unpacked
+from stepper.recording.catalog import Catalog
+from stepper.recording.changes import Changes
 from stepper.recording.database import Database
-from stepper.recording.rows import Row, Stretch
+from stepper.recording.packing import all_unpacked, unpacked
+from stepper.recording.rows import Stretch
+from stepper.recording.runs import Runs, appeared
 
 _CODES_TOGETHER = 32
 """Translations whose guards' codes are read at once."""
 _LARGEST = 2**63 - 1
 
 
-class _Found(Protocol):
-    @property
-    def id(self) -> int: ...
-    @property
-    def moment(self) -> int: ...
-
-
-Thing = TypeVar("Thing", bound=_Found)
-Cell = TypeVar("Cell")
+Thing = TypeVar("Thing", Guard, Node, SideEffect)
+Stored = TypeVar("Stored", Guard, Node)
 
 
 class _List(Generic[Thing]):
@@ -49,47 +47,13 @@ class _List(Generic[Thing]):
     def before(self, moment: int | None) -> list[Thing]:
         if moment is None:
             return list(self.things)
-        self._moments.extend(map(_appeared, self.things[len(self._moments) :]))
+        self._moments.extend(map(appeared, self.things[len(self._moments) :]))
         return self.things[: bisect_left(self._moments, moment)]
 
     def replace(self, id: int, **facts: object) -> None:
         at = bisect_left(self.things, id, key=lambda thing: thing.id)
         if at < len(self.things) and self.things[at].id == id:
-            self.things[at] = msgspec.structs.replace(self.things[at], **facts)  # type: ignore[type-var]
-
-
-def _appeared(thing: _Found) -> int:
-    """The moment whose instruction brought it; a renamed node is a new one of earlier make."""
-    if isinstance(thing, Node) and thing.renamed is not None:
-        return thing.renamed
-    return thing.moment
-
-
-class _GuardRow(NamedTuple):
-    id: int
-    attempt: int
-    moment: int
-    kind: str
-    source: str
-    scope: str
-    user_line: str
-    withdrawn: int | None
-
-
-class _NodeRow(NamedTuple):
-    id: int
-    attempt: int
-    moment: int
-    rank: float
-    erased: int | None
-    body: bytes
-
-
-def _with_cells(node: Node, row: _NodeRow) -> Node:
-    """A node with what changed after it was written."""
-    if node.erased != row.erased or node.rank != row.rank:
-        return msgspec.structs.replace(node, erased=row.erased, rank=row.rank)
-    return node
+            self.things[at] = msgspec.structs.replace(self.things[at], **facts)
 
 
 _in_graph = attrgetter("graph", "rank")
@@ -143,8 +107,6 @@ class Findings:
         self._catalog = catalog
         self._generation = 0
         self._codes = _Codes(database)
-        self._guard_rows = Stretch(database, catalog.rows, _GuardRow, "guard", "moment")
-        self._node_rows = Stretch(database, catalog.rows, _NodeRow, "node", "moment")
         self._side_effect_rows = Stretch(
             database, catalog.rows, _SideEffectRow, "side_effect", "moment"
         )
@@ -153,24 +115,25 @@ class Findings:
         self._side_effects: dict[int, _List[SideEffect]] = {}
         self._breaks: list[GraphBreak] = []
         self._breaks_generation = -1
-        self._node_decoder = msgspec.msgpack.Decoder(Node)
         self._side_effect_decoder = msgspec.msgpack.Decoder(SideEffect)
         self._break_decoder = msgspec.msgpack.Decoder(GraphBreak)
 
     def refresh(self) -> None:
         """Look again at what may have grown or changed, when it is next asked for."""
         self._generation += 1
-        for each in (self._codes, self._guard_rows, self._node_rows, self._side_effect_rows):
-            each.forget()
+        self._codes.forget()
+        self._side_effect_rows.forget()
 
     def stored(self, attempt: Attempt) -> object:
         """What is in the file of an attempt's guards and nodes. Where two attempts have the same,
-        they have the same guards and nodes, and neither need be decoded."""
+        they have the same guards and nodes, and nobody need look closer."""
         if attempt.last_moment is None or not self._catalog.finished(attempt):
             return None
         ends = (attempt.id, attempt.first_moment - 1, attempt.last_moment)
-        codes = self._codes.body(attempt.translation)
-        return self._guard_rows.of(*ends), codes, self._node_rows.of(*ends)
+        guards, nodes = self._catalog.guards.of(*ends), self._catalog.nodes.of(*ends)
+        withdrawn = _changed(self._catalog.withdrawn, guards)
+        erased = _changed(self._catalog.erased, nodes)
+        return guards, self._codes.body(attempt.translation), withdrawn, nodes, erased
 
     def guards(self, attempt: Attempt, moment: int | None) -> list[Guard]:
         """The guards that hold at the moment (None: at the end), in order."""
@@ -186,18 +149,20 @@ class Findings:
 
     def _every_guard(self, attempt: Attempt) -> _List[Guard]:
         found = self._guards.setdefault(attempt.id, _List())
-        if self._is_current(found, attempt):
+        if self._is_current(found):
             return found
+        # Asked before they are read: everything was committed no later than the end was.
+        settled = self._catalog.finished(attempt)
         codes = self._codes.of(attempt.translation)
         for guard in [guard for guard in found.things if not guard.code and guard.id in codes]:
             found.replace(guard.id, code=codes[guard.id])
-        for id, moment in self._changed("guard", "withdrawn", int, attempt, found):
-            found.replace(id, withdrawn=moment)
-        rows = self._new(self._guard_rows, attempt, found)
         found.things += [
-            Guard(id, owner, moment, kind, source, scope, codes.get(id, ()), line, withdrawn)
-            for id, owner, moment, kind, source, scope, line, withdrawn in rows
+            msgspec.structs.replace(guard, code=codes[guard.id]) if guard.id in codes else guard
+            for guard in _new(self._catalog.guards, attempt, found)
         ]
+        for id, moment in _changed(self._catalog.withdrawn, found.things):
+            found.replace(id, withdrawn=moment)
+        self._looked(found, settled)
         return found
 
     def nodes(self, attempt: Attempt, moment: int | None) -> list[Node]:
@@ -216,21 +181,28 @@ class Findings:
 
     def _every_node(self, attempt: Attempt) -> _List[Node]:
         found = self._nodes.setdefault(attempt.id, _List())
-        if not self._is_current(found, attempt):
-            for id, erased in self._changed("node", "erased", int, attempt, found):
-                found.replace(id, erased=erased)
-            rows = self._new(self._node_rows, attempt, found)
-            nodes = all_unpacked(self._database, self._node_decoder, [row.body for row in rows])
-            found.things += map(_with_cells, nodes, rows)
+        if not self._is_current(found):
+            settled = self._catalog.finished(attempt)
+            found.things += _new(self._catalog.nodes, attempt, found)
+            for id, moment in _changed(self._catalog.erased, found.things):
+                found.replace(id, erased=moment)
+            self._looked(found, settled)
         return found
 
     def side_effects(self, attempt: Attempt, moment: int | None) -> list[SideEffect]:
         """The mutations buffered strictly before the moment; None: all."""
         found = self._side_effects.setdefault(attempt.id, _List())
-        if not self._is_current(found, attempt):
-            rows = self._new(self._side_effect_rows, attempt, found)
+        if not self._is_current(found):
+            settled = self._catalog.finished(attempt)
+            first, last = attempt.first_moment - 1, attempt.last_moment
+            if found.things or not settled or last is None:
+                after = found.things[-1].id if found.things else None
+                rows = self._side_effect_rows.growing(attempt.id, first, last, after=after)
+            else:
+                rows = self._side_effect_rows.of(attempt.id, first, last)
             bodies = [row.body for row in rows]
             found.things += all_unpacked(self._database, self._side_effect_decoder, bodies)
+            self._looked(found, settled)
         return found.before(moment)
 
     def graph_breaks(self) -> list[GraphBreak]:
@@ -245,33 +217,22 @@ class Findings:
             self._breaks_generation = self._generation
         return self._breaks
 
-    def _is_current(self, found: _List[Thing], attempt: Attempt) -> bool:
-        """Whether the list needs no look at the file; if not, it is taken as looked at now."""
-        if found.settled or found.generation == self._generation:
-            return True
-        found.generation = self._generation
-        # Asked before the rows are read: everything was committed no later than the end was.
-        found.settled = self._catalog.finished(attempt)
-        return False
+    def _is_current(self, found: _List[Thing]) -> bool:
+        """Whether the list needs no look at the file."""
+        return found.settled or found.generation == self._generation
 
-    def _new(self, table: Stretch[Row], attempt: Attempt, found: _List[Thing]) -> list[Row]:
-        # What comes before the attempt's first instruction carries the moment before it.
-        first, last = attempt.first_moment - 1, attempt.last_moment
-        if found.things:
-            return table.growing(attempt.id, first, last, after=found.things[-1].id)
-        if found.settled and last is not None:
-            return table.of(attempt.id, first, last)
-        return table.growing(attempt.id, first, last)
+    def _looked(self, found: _List[Thing], settled: bool) -> None:
+        """The list has been read; `settled`: and it will not change."""
+        found.generation, found.settled = self._generation, settled
 
-    def _changed(
-        self, table: str, column: str, kind: type[Cell], attempt: Attempt, found: _List[Thing]
-    ) -> list[tuple[int, Cell]]:
-        """Cells that were empty when their rows were written."""
-        if not found.things:
-            return []
-        sql = (
-            f"SELECT id, {column} FROM {table} WHERE id BETWEEN ? AND ? AND attempt = ?"
-            f" AND {column} IS NOT NULL"
-        )
-        ends = (found.things[0].id, found.things[-1].id, attempt.id)
-        return self._database.query(tuple[int, kind], sql, ends)  # type: ignore[valid-type]
+
+def _new(runs: Runs[Stored], attempt: Attempt, found: _List[Stored]) -> list[Stored]:
+    """What was not read yet of an attempt's things."""
+    # What comes before the attempt's first instruction carries the moment before it.
+    first, after = attempt.first_moment - 1, found.things[-1].id if found.things else 0
+    return runs.of(attempt.id, first, attempt.last_moment, after=after)
+
+
+def _changed(changes: Changes, things: Sequence[Guard | Node]) -> list[tuple[int, int]]:
+    """What became of things since they were written, by number; of others in between, too."""
+    return changes.between(things[0].id, things[-1].id) if things else []

@@ -13,9 +13,10 @@ from bisect import bisect_right
 import msgspec
 
 from stepper.model.trace import Attempt
-from stepper.recording.catalog import Catalog, unpacked
+from stepper.recording.catalog import Catalog
 from stepper.recording.database import Database
 from stepper.recording.moments import Moments
+from stepper.recording.packing import unpacked
 
 
 class _Described(msgspec.Struct, frozen=True, array_like=True):

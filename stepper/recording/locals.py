@@ -13,9 +13,10 @@ import msgspec
 
 from stepper.model.trace import Attempt, Moment
 from stepper.model.value import Value
-from stepper.recording.catalog import Catalog, unpacked
+from stepper.recording.catalog import Catalog
 from stepper.recording.database import Database
 from stepper.recording.moments import Moments
+from stepper.recording.packing import unpacked
 from stepper.recording.state import StateBuilder
 
 _TOGETHER = 500

@@ -25,9 +25,9 @@ from typing import NamedTuple
 import msgspec
 
 from stepper.model.trace import Moment
-from stepper.recording.catalog import unpacked
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
+from stepper.recording.packing import unpacked
 from stepper.recording.schema import MOST_TOGETHER
 
 _READ_TOGETHER = 1024

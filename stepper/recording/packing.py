@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import msgspec
+
+from stepper.recording.database import Database, damaged
+
+Record = TypeVar("Record")
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -22,6 +27,29 @@ def clean(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def unpacked(database: Database, decoder: msgspec.msgpack.Decoder[Record], body: bytes) -> Record:
+    """Decode a binary column.
+
+    Raises:
+        RecordingError: the bytes are not a record of the decoder's type.
+    """
+    return all_unpacked(database, decoder, (body,))[0]
+
+
+def all_unpacked(
+    database: Database, decoder: msgspec.msgpack.Decoder[Record], bodies: Iterable[bytes]
+) -> list[Record]:
+    """Decode a binary column of many rows.
+
+    Raises:
+        RecordingError: the bytes of one are not a record of the decoder's type.
+    """
+    try:
+        return [*map(decoder.decode, bodies)]
+    except (msgspec.DecodeError, UnicodeError, RecursionError, ValueError) as error:
+        raise damaged(database.path, str(error)) from error
 
 
 def _cleaned(data: Any) -> Any:

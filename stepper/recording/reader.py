@@ -31,7 +31,7 @@ from stepper.model.trace import (
     Translation,
 )
 from stepper.model.value import Value, ValueId
-from stepper.recording.catalog import Catalog, unpacked
+from stepper.recording.catalog import Catalog
 from stepper.recording.database import Database, damaged, tidy
 from stepper.recording.errors import RecordingError
 from stepper.recording.events import Events
@@ -39,6 +39,7 @@ from stepper.recording.findings import Findings
 from stepper.recording.history import TrackerHistory
 from stepper.recording.locals import LocalsReader
 from stepper.recording.moments import Moments, Run
+from stepper.recording.packing import unpacked
 from stepper.recording.state import StateBuilder
 from stepper.recording.walk import Walk
 

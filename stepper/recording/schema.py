@@ -4,7 +4,8 @@ The documentation page is generated from this text.
 
 Rules. Moments are numbered 1, 2, 3 … without a hole. They are stored in runs: a row of `moments`
 holds all that were committed together, some thousands or just one, since a row for each would cost
-the program more than everything else that is written of it. State is stored as deltas with
+the program more than everything else that is written of it. What there are thousands of besides
+(descriptions, guards, nodes, events) is stored in runs, too. State is stored as deltas with
 keyframes: a moment's delta says what changed since the moment before *in the same frame*,
 `keyframe.state` holds the whole state every few hundred moments, so any moment is rebuilt in
 bounded time. No index is built while recording: rows are appended in the order of moments, so a
@@ -25,10 +26,10 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 5
+VERSION = 6
 """In `PRAGMA user_version`. Files of versions before the first release cannot be read."""
 
-HISTORY = {5: "The first released."}
+HISTORY = {6: "The first released."}
 
 MOST_TOGETHER = 65_536
 """No run is longer, so that reading one takes milliseconds, whoever wrote
@@ -95,32 +96,40 @@ CREATE TABLE descriptions (
     body BLOB NOT NULL                -- msgpack list of bytes, each msgpack of Value
 );
 
--- Guards in the order in which they were installed.
-CREATE TABLE guard (
-    id INTEGER PRIMARY KEY,
-    attempt INTEGER NOT NULL,
-    moment INTEGER NOT NULL,
-    kind TEXT NOT NULL,               -- GuardBuilder method
-    source TEXT NOT NULL,             -- guarded expression
-    scope TEXT NOT NULL,
-    user_line TEXT NOT NULL,
-    withdrawn INTEGER                 -- moment whose instruction made Dynamo take it back
+-- Guards in the order in which they were installed; in runs, as moments are.
+CREATE TABLE guards (
+    first INTEGER PRIMARY KEY,        -- number of the run's first guard
+    count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
+    moment INTEGER NOT NULL,          -- whose instruction installed the first
+    last_moment INTEGER NOT NULL,     -- whose instruction installed the last
+    body BLOB NOT NULL                -- msgpack of Guards
+);
+
+-- Guards that Dynamo took back.
+CREATE TABLE guard_withdrawn (
+    guard INTEGER PRIMARY KEY,        -- its number
+    moment INTEGER NOT NULL           -- whose instruction made Dynamo take it back
 );
 
 -- What the guards of a translation check, once they are built.
 CREATE TABLE guard_codes (
     translation INTEGER PRIMARY KEY,
-    body BLOB NOT NULL                -- msgpack map of number in table guard to list of texts
+    body BLOB NOT NULL                -- msgpack map of a guard's number to list of texts
 );
 
--- FX nodes in the order in which they were made.
-CREATE TABLE node (
-    id INTEGER PRIMARY KEY,
-    attempt INTEGER NOT NULL,
-    moment INTEGER NOT NULL,          -- whose instruction made it, or gave it its name
-    rank REAL NOT NULL,               -- sorts a graph's nodes into graph order
-    erased INTEGER,                   -- moment whose instruction removed it
-    body BLOB NOT NULL                -- msgpack of Node (its erased field is not used)
+-- FX nodes in the order in which they were made; in runs, as moments are.
+CREATE TABLE nodes (
+    first INTEGER PRIMARY KEY,        -- number of the run's first node; the others' are greater
+    count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
+    moment INTEGER NOT NULL,          -- whose instruction made the first, or gave it its name
+    last_moment INTEGER NOT NULL,     -- whose instruction made the last, or gave it its name
+    body BLOB NOT NULL                -- msgpack list of Node (their erased fields are not used)
+);
+
+-- Nodes that were removed, or went on as others: under another name, or in another place.
+CREATE TABLE node_erased (
+    node INTEGER PRIMARY KEY,         -- its number
+    moment INTEGER NOT NULL           -- whose instruction removed it
 );
 
 -- Buffered mutations.
@@ -164,6 +173,24 @@ class Moments(msgspec.Struct, frozen=True, array_like=True):
     """Indices into the instructions of the frames' codes."""
     deltas: list[bytes | None]
     """msgpack of Delta; None: nothing changed in the frame."""
+
+
+class Guards(msgspec.Struct, frozen=True, array_like=True):
+    """A run of guards with consecutive numbers, as lists of the same length, except the last."""
+
+    attempts: list[int]
+    """Ids in table `attempt`."""
+    moments: list[int]
+    """Whose instructions installed them; never decreasing."""
+    kinds: list[str]
+    """Each a GuardBuilder method."""
+    sources: list[str]
+    """The guarded expressions."""
+    scopes: list[str]
+    lines: list[int]
+    """Places in `user_lines`."""
+    user_lines: list[str]
+    """Lines of the user's code, each once: they are long, and few."""
 
 
 class Events(msgspec.Struct, frozen=True, array_like=True):

@@ -21,11 +21,12 @@ import msgspec
 
 from stepper.model.trace import Attempt, Block, Frame, FrameState, Moment, State
 from stepper.model.value import Value
-from stepper.recording.catalog import Catalog, unpacked
+from stepper.recording.catalog import Catalog
 from stepper.recording.database import Database, damaged
 from stepper.recording.descriptions import Descriptions
 from stepper.recording.history import TrackerHistory
 from stepper.recording.moments import Moments, Step
+from stepper.recording.packing import unpacked
 from stepper.recording.schema import Delta, Keyframe
 
 _CACHED_STATES = 16

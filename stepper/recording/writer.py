@@ -12,16 +12,13 @@ write lock it keeps its rows and tries again with the next batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from stepper._C import EventRun
 from stepper.model.program import Code
 from stepper.model.trace import (
     Attempt,
     GraphBreak,
-    InstalledGuard,
-    Node,
     SessionFacts,
     SideEffect,
     Translation,
@@ -29,6 +26,7 @@ from stepper.model.trace import (
 from stepper.recording.database import Database
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.packing import clean, pack
+from stepper.recording.waiting import WaitingGuards, WaitingNodes
 
 _QUIET = 1.0
 """Seconds after which an event commits what is waiting."""
@@ -46,23 +44,23 @@ _DESCRIPTIONS = "INSERT INTO descriptions VALUES (?, ?, ?)"
 _TRANSLATION = "INSERT OR REPLACE INTO translation VALUES (?, ?)"
 _ATTEMPT = "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?)"
 _FRAME = "INSERT INTO frame VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_GUARD = "INSERT INTO guard VALUES (?, ?, ?, ?, ?, ?, ?, NULL)"
+_GUARDS = "INSERT INTO guards VALUES (?, ?, ?, ?, ?)"
+_GUARD_WITHDRAWN = "INSERT OR REPLACE INTO guard_withdrawn VALUES (?, ?)"
 _GUARD_CODES = "INSERT OR REPLACE INTO guard_codes VALUES (?, ?)"
-_NODE = "INSERT INTO node VALUES (?, ?, ?, ?, NULL, ?)"
+_NODES = "INSERT INTO nodes VALUES (?, ?, ?, ?, ?)"
+_NODE_ERASED = "INSERT OR REPLACE INTO node_erased VALUES (?, ?)"
 _SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
 _EVENTS = "INSERT INTO events VALUES (?, ?, ?)"
 _LAST_MOMENT = 6
 """Place of the last moment in a row of `frame`."""
-# After all inserts, since they change rows that may wait in the same batch.
+# After all inserts, since it changes rows that may wait in the same batch.
 _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
-_GUARD_WITHDRAWN = "UPDATE guard SET withdrawn = ? WHERE id = ?"
-_NODE_ERASED = "UPDATE node SET erased = ? WHERE id = ?"
 
 _STATEMENTS = (
-    _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARD,
-    _GUARD_CODES, _NODE,    _SIDE_EFFECT, _GRAPH_BREAK, _EVENTS, _FRAME_END, _GUARD_WITHDRAWN,
-    _NODE_ERASED,
+    _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARDS,
+    _GUARD_WITHDRAWN, _GUARD_CODES, _NODES, _NODE_ERASED, _SIDE_EFFECT, _GRAPH_BREAK, _EVENTS,
+    _FRAME_END,
 )  # fmt: skip
 
 
@@ -110,6 +108,10 @@ class Writer:
         """Called before: the last chance to hand something in."""
         self._frame_ends: dict[int, int] = {}
         """Where in their waiting rows the frames have their last moment."""
+        self._guards = WaitingGuards()
+        self._nodes = WaitingNodes()
+        self.node = self._nodes.add
+        """`node(node)`: an FX node, when it is made or gets another name (then as a new one)."""
         self._events = EventRun(self.flush, _QUIET)
         self.event = self._events.add
         """`event(moment, kind, text, ref=None, frame=None)`: something that happened, in the order
@@ -174,9 +176,19 @@ class Writer:
         else:
             self._waiting[_FRAME_END] += (last_moment, frame)
 
-    def guards(self, rows: Iterable[InstalledGuard]) -> None:
-        """Guards, when they are installed."""
-        self._waiting[_GUARD] += chain.from_iterable(rows)
+    def guards(
+        self,
+        first: int,
+        attempt: int,
+        moments: Sequence[int],
+        kinds: Sequence[str],
+        sources: Sequence[str],
+        scopes: Sequence[str],
+        lines: Sequence[str],
+    ) -> None:
+        """Guards of an attempt, when they are installed, by the columns of
+        `stepper.model.trace.Guard`; the first has the number `first`, the next the one after it."""
+        self._guards.add(first, attempt, moments, kinds, sources, scopes, lines)
 
     def guard_codes(self, translation: int, codes: dict[int, tuple[str, ...]]) -> None:
         """What a translation's guards check, by number, when they have been built."""
@@ -184,16 +196,11 @@ class Writer:
 
     def guard_withdrawn(self, id: int, moment: int) -> None:
         """A guard is taken back by the instruction of `moment`."""
-        self._waiting[_GUARD_WITHDRAWN] += (moment, id)
-
-    def node(self, n: Node) -> None:
-        """An FX node, when it is made or gets another name (then as a new one)."""
-        appeared = n.moment if n.renamed is None else n.renamed
-        self._waiting[_NODE] += (n.id, n.attempt, appeared, n.rank, pack(n))
+        self._waiting[_GUARD_WITHDRAWN] += (id, moment)
 
     def node_erased(self, id: int, moment: int) -> None:
         """A node is removed by the instruction of `moment`."""
-        self._waiting[_NODE_ERASED] += (moment, id)
+        self._waiting[_NODE_ERASED] += (id, moment)
 
     def side_effect(self, s: SideEffect) -> None:
         """A buffered mutation."""
@@ -212,6 +219,8 @@ class Writer:
         for sql, source in self._sources():
             if (run := source()) is not None:
                 self._waiting[sql] += run
+        self._waiting[_GUARDS] += self._guards.take()
+        self._waiting[_NODES] += self._nodes.take()
         rows, ends = self.frames()
         self._waiting[_FRAME] += rows
         self._waiting[_FRAME_END] += ends
@@ -276,6 +285,8 @@ class Writer:
         for _, source in self._sources():
             source()
         self.frames()
+        self._guards.clear()
+        self._nodes.clear()
         self._frame_ends.clear()
         for values in self._waiting.values():
             values.clear()

@@ -98,7 +98,7 @@ def test_newer_format_names_both_versions(path: Path) -> None:
 
 def test_a_format_from_before_the_first_release_says_what_to_do(path: Path) -> None:
     change(path, "PRAGMA user_version=1")
-    with pytest.raises(RecordingError, match=r"format 1; this one reads 5.*Record the program"):
+    with pytest.raises(RecordingError, match=rf"format 1; this one reads {VERSION}.*Record"):
         Recording.open(str(path))
 
 
@@ -108,7 +108,7 @@ def test_a_format_from_before_the_first_release_says_what_to_do(path: Path) -> N
         "CREATE VIEW harmless AS SELECT 1",
         "CREATE TRIGGER t AFTER INSERT ON events BEGIN SELECT 1; END",
         "CREATE INDEX i ON events (abs(first))",
-        "DROP TABLE guard",
+        "DROP TABLE guards",
         "ALTER TABLE events DROP COLUMN body",
         "ALTER TABLE events ADD COLUMN bomb AS (randomblob(1000000000))",
     ],
@@ -164,9 +164,24 @@ def test_table_replaced_by_a_view_is_refused(path: Path) -> None:
         "UPDATE descriptions SET body = x'80'",
         "DELETE FROM descriptions",
         "UPDATE guard_codes SET body = x'90'",
-        "UPDATE guard SET moment = 'soon'",
-        "UPDATE node SET rank = 'high'",
-        "UPDATE node SET body = x'ffffffff'",
+        "UPDATE guards SET moment = 'soon'",
+        "UPDATE guards SET moment = -1",
+        "UPDATE guards SET moment = moment + 1",
+        "UPDATE guards SET moment = 1 << 62 WHERE first = (SELECT min(first) FROM guards)",
+        "UPDATE guards SET count = 0",
+        "UPDATE guards SET count = count + 1",
+        "UPDATE guards SET count = 1 << 62",
+        "UPDATE guards SET first = -first",
+        "UPDATE guards SET body = x'97'",
+        "UPDATE guards SET body = x'97909090909090a0'",
+        "UPDATE guards SET body = replace(body, 'local', 'loc')",
+        "INSERT INTO guard_withdrawn VALUES (1, 'soon')",
+        "UPDATE nodes SET moment = 'soon'",
+        "UPDATE nodes SET count = count - 1",
+        "UPDATE nodes SET first = 0 WHERE first = 1",
+        "UPDATE nodes SET body = x'ffffffff'",
+        "UPDATE nodes SET body = x'90'",
+        "INSERT INTO node_erased VALUES (1, x'00')",
         "UPDATE events SET body = replace(body, 'guard', 'gUard')",
         "UPDATE events SET body = x'95'",
         "UPDATE events SET count = count + 1",

@@ -1,0 +1,226 @@
+"""Guards and nodes by attempt, out of the runs in which they are stored (see the schema).
+
+Where each run begins is read once and continued after a refresh, which is a row for each commit.
+The runs that an attempt can be in are then found by bisecting on their moments. Runs never change,
+so the last ones read are kept: whoever goes from attempt to attempt finds most of them decoded.
+
+A file of unknown author can claim anything. Rows that cannot stand one after the other are refused
+before anything is built on their word; what is wrong within a run is an error only for those who
+ask for what could be in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from stepper.model.trace import Guard, Node, SideEffect
+from stepper.recording.database import Database, damaged
+from stepper.recording.errors import RecordingError
+from stepper.recording.packing import unpacked
+from stepper.recording.schema import MOST_TOGETHER, Guards
+
+_READ_TOGETHER = 512
+"""Things that are read at once, whosever they are, where runs are short."""
+_KEPT = 65_536
+"""Things that are kept, decoded."""
+_COLUMNS = "first, count, moment, last_moment"
+_LARGEST = 2**63 - 1
+
+Thing = TypeVar("Thing", Guard, Node)
+
+
+class _Place(NamedTuple):
+    """What a row says of its run."""
+
+    first: int
+    size: int
+    moment: int
+    last_moment: int
+
+
+class _Run(NamedTuple, Generic[Thing]):
+    things: list[Thing]
+    moments: list[int]
+    """When each appeared, in order."""
+
+
+class Runs(ABC, Generic[Thing]):
+    """The things in one table, as they were when they were written."""
+
+    def __init__(self, database: Database, table: str) -> None:
+        self._database = database
+        self._table = table
+        self._places: list[_Place] = []
+        """Of all runs, in order; the other three are columns of it."""
+        self._firsts: list[int] = []
+        self._moments: list[int] = []
+        self._last_moments: list[int] = []
+        self._kept: OrderedDict[int, _Run[Thing]] = OrderedDict()
+        self._kept_things = 0
+        self._stale = True
+
+    def refresh(self) -> None:
+        """Look for newer runs when next asked."""
+        self._stale = True
+
+    def of(self, attempt: int, first: int, last: int | None, *, after: int = 0) -> list[Thing]:
+        """The things of an attempt, in order.
+
+        Args:
+            attempt: whose.
+            first: the first moment that one of them can have.
+            last: the last one; None: there is no end yet.
+            after: only those after this one, by its number.
+
+        Raises:
+            RecordingError: the recording is damaged where they could be.
+        """
+        self._look()
+        last = _LARGEST if last is None else last
+        low = bisect_left(self._last_moments, first)
+        high = bisect_right(self._moments, last)
+        found: list[Thing] = []
+        for at in range(max(low, bisect_right(self._firsts, after) - 1), high):
+            things, moments = self._run(at)
+            part = things[bisect_left(moments, first) : bisect_right(moments, last)]
+            found += [thing for thing in part if thing.attempt == attempt and thing.id > after]
+        return found
+
+    def _look(self) -> None:
+        """Read where runs begin that are new since the last refresh."""
+        if not self._stale:
+            return
+        for place in self._database.query(
+            _Place,
+            f"SELECT {_COLUMNS} FROM {self._table} WHERE first > ? ORDER BY first",
+            (self._firsts[-1] if self._firsts else -_LARGEST,),
+        ):
+            before = self._places[-1] if self._places else _Place(0, 1, 0, 0)
+            if (
+                place.first < before.first + before.size
+                or not before.last_moment <= place.moment <= place.last_moment
+                or not 1 <= place.size <= MOST_TOGETHER
+            ):
+                raise damaged(
+                    self._database.path, f"{place.size} {self._table} cannot begin at {place.first}"
+                )
+            self._places.append(place)
+            self._firsts.append(place.first)
+            self._moments.append(place.moment)
+            self._last_moments.append(place.last_moment)
+        self._stale = False
+
+    # Reading runs, named by their place in the order
+
+    def _run(self, at: int) -> _Run[Thing]:
+        run = self._kept.get(at)
+        if run is None:
+            return self._read(at)
+        self._kept.move_to_end(at)
+        return run
+
+    def _read(self, at: int) -> _Run[Thing]:
+        end, total = at + 1, self._places[at].size
+        while end < len(self._places) and total < _READ_TOGETHER and end not in self._kept:
+            total += self._places[end].size
+            end += 1
+        try:
+            bodies = self._bodies(at, end)
+        except RecordingError:
+            # What is wrong with a neighbour is told to those who ask for it.
+            bodies = self._bodies(at, at + 1)
+        for other, body in enumerate(bodies[1:], at + 1):
+            with contextlib.suppress(RecordingError):
+                self._keep(other, self._checked(other, body))
+        run = self._checked(at, bodies[0])
+        self._keep(at, run)
+        return run
+
+    def _bodies(self, at: int, end: int) -> list[bytes]:
+        rows = self._database.query(
+            tuple[int, int, int, int, bytes],
+            f"SELECT {_COLUMNS}, body FROM {self._table} WHERE first BETWEEN ? AND ?"
+            " ORDER BY first",
+            (self._firsts[at], self._firsts[end - 1]),
+        )
+        if [row[:4] for row in rows] != self._places[at:end]:
+            raise damaged(self._database.path, f"recorded {self._table} have changed")
+        return [row[4] for row in rows]
+
+    def _checked(self, at: int, body: bytes) -> _Run[Thing]:
+        place = self._places[at]
+        beyond = self._firsts[at + 1] if at + 1 < len(self._firsts) else _LARGEST
+        things: list[Thing] = self._decoded(place, body)
+        moments = [*map(appeared, things)]
+        numbers = [thing.id for thing in things]
+        if (
+            len(things) != place.size
+            or (moments[0], moments[-1]) != (place.moment, place.last_moment)
+            or moments != sorted(moments)
+            or numbers[0] != place.first
+            or numbers[-1] >= beyond
+            or numbers != sorted(set(numbers))
+        ):
+            raise damaged(
+                self._database.path,
+                f"there are not {place.size} {self._table} from {place.first} on",
+            )
+        return _Run(things, moments)
+
+    @abstractmethod
+    def _decoded(self, place: _Place, body: bytes) -> list[Thing]:
+        """A run's things, not looked at closely; none when they cannot be put together."""
+
+    def _keep(self, at: int, run: _Run[Thing]) -> None:
+        self._kept[at] = run
+        self._kept_things += len(run.things)
+        while self._kept_things > _KEPT and len(self._kept) > 1:
+            _, oldest = self._kept.popitem(last=False)
+            self._kept_things -= len(oldest.things)
+
+
+def appeared(thing: Guard | Node | SideEffect) -> int:
+    """The moment whose instruction brought it."""
+    return thing.appeared if isinstance(thing, Node) else thing.moment
+
+
+class GuardRuns(Runs[Guard]):
+    """Guards, without what they check and whether they were withdrawn. Nothing else reads their
+    table."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, "guards")
+        self._decoder = msgspec.msgpack.Decoder(Guards)
+
+    def _decoded(self, place: _Place, body: bytes) -> list[Guard]:
+        run = unpacked(self._database, self._decoder, body)
+        columns = run.attempts, run.moments, run.kinds, run.sources, run.scopes, run.lines
+        if any(len(column) != place.size for column in columns):
+            return []
+        texts = run.user_lines
+        try:
+            return [
+                Guard(id, attempt, moment, kind, source, scope, (), texts[line])
+                for id, (attempt, moment, kind, source, scope, line) in enumerate(
+                    zip(*columns, strict=True), place.first
+                )
+            ]
+        except IndexError:
+            return []
+
+
+class NodeRuns(Runs[Node]):
+    """Nodes, without whether they were erased. Nothing else reads their table."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, "nodes")
+        self._decoder = msgspec.msgpack.Decoder(list[Node])
+
+    def _decoded(self, place: _Place, body: bytes) -> list[Node]:
+        return unpacked(self._database, self._decoder, body)
