@@ -4,127 +4,121 @@
    attributes; to list them is one of the larger things that the debugger does in the midst of it, so
    it is here. */
 
-#include "module.h"
+#include "argument_words.h"
+#include "places.h"
+#include "slot.h"
 
-static const char *const attribute_names[] = {"opname", "arg", "argval", "offset", "positions"};
-enum { OPNAME, ARG, ARGVAL, OFFSET, POSITIONS, ATTRIBUTES };
+static const char *const attribute_names[] = {
+    "opname", "arg", "argval", "offset", "positions", "target", "exn_tab_entry",
+};
+enum { OPNAME, ARG, ARGVAL, OFFSET, POSITIONS, TARGET, ENTRY, ATTRIBUTES };
 static PyObject *attributes[ATTRIBUTES];
 
-enum { PLACE = 4 };  /* line, last line, column, last column */
-enum { FIELDS = 11 }; /* of an Instruction, see stepper/model/program.py */
+enum { PLACE = 4 }; /* line, last line, column, last column */
 
-/* The text of an argument that is plain, a new reference; None: it is not for us to say. */
+/* The fields of an Instruction, see stepper/model/program.py. */
+enum {
+    ROW_INDEX, ROW_OPNAME, ROW_ARG, ROW_TEXT, ROW_OFFSET, ROW_PLACE,
+    ROW_TARGET = ROW_PLACE + PLACE, ROW_HANDLER, FIELDS,
+};
+
+typedef struct {
+    PyObject *make;
+    ArgumentWords words;
+    PyObject *items; /* the instructions, and below by index what each leads to: tuples of our own,
+                        since whoever is asked may change the lists */
+    PyObject *targets, *handlers; /* NULL: it is an instruction that it leads to, of the same list */
+    Places places;
+    Slot slots[ATTRIBUTES];
+    Slot entry_target;
+} Listing;
+
+/* The index of an instruction, or None for what is none of the list; a new reference. */
 static PyObject *
-text_of(PyObject *value, PyObject *argument, PyObject *opname, PyObject *worded, Py_ssize_t longest)
+index_of(Listing *self, PyObject *instruction)
 {
-    if (value == Py_None && argument == Py_None) {
-        return PyUnicode_FromString("");
+    Py_ssize_t index = -1;
+    if (instruction != Py_None && places_find(&self->places, self->items, instruction, &index) < 0) {
+        return NULL;
     }
-    if (PyUnicode_CheckExact(value)) {
-        int is_name = PyUnicode_GET_LENGTH(value) <= longest && PyUnicode_IsIdentifier(value);
-        return Py_NewRef(is_name ? value : Py_None);
-    }
-    int overflow = 0;
-    if (PyLong_CheckExact(value) && argument != Py_None
-        && (PyLong_AsLongAndOverflow(value, &overflow), overflow == 0)) {
-        int has_words = PySet_Contains(worded, opname);
-        return has_words < 0 ? NULL : has_words ? Py_NewRef(Py_None) : PyObject_Repr(value);
-    }
-    return Py_NewRef(Py_None);
+    return index < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(index);
 }
 
 static PyObject *
-plain_argument(PyObject *instruction, PyObject *worded, Py_ssize_t longest)
+target_of(Listing *self, Py_ssize_t i)
 {
-    PyObject *value = PyObject_GetAttr(instruction, attributes[ARGVAL]);
-    PyObject *argument = PyObject_GetAttr(instruction, attributes[ARG]);
-    PyObject *opname = PyObject_GetAttr(instruction, attributes[OPNAME]);
-    PyObject *text = value == NULL || argument == NULL || opname == NULL
-                         ? NULL
-                         : text_of(value, argument, opname, worded, longest);
+    if (self->targets != NULL) {
+        return Py_NewRef(PyTuple_GET_ITEM(self->targets, i));
+    }
+    PyObject *target = slot_read(&self->slots[TARGET], PyTuple_GET_ITEM(self->items, i));
+    PyObject *index = target == NULL ? NULL : index_of(self, target);
+    Py_XDECREF(target);
+    return index;
+}
+
+static PyObject *
+handler_of(Listing *self, Py_ssize_t i)
+{
+    if (self->handlers != NULL) {
+        return Py_NewRef(PyTuple_GET_ITEM(self->handlers, i));
+    }
+    PyObject *entry = slot_read(&self->slots[ENTRY], PyTuple_GET_ITEM(self->items, i));
+    if (entry == NULL || entry == Py_None) {
+        return entry;
+    }
+    PyObject *handler = slot_read(&self->entry_target, entry);
+    PyObject *index = handler == NULL ? NULL : index_of(self, handler);
+    Py_DECREF(entry);
+    Py_XDECREF(handler);
+    return index;
+}
+
+/* A jump's argument is its target, and has no text. */
+static PyObject *
+text_of(Listing *self, PyObject *instruction, PyObject *const *fields)
+{
+    if (fields[ROW_TARGET] != Py_None) {
+        return PyUnicode_FromString("");
+    }
+    PyObject *value = slot_read(&self->slots[ARGVAL], instruction);
+    PyObject *text = value == NULL ? NULL
+                                   : argument_words(&self->words, instruction, fields[ROW_OPNAME],
+                                                    fields[ROW_ARG], value);
     Py_XDECREF(value);
-    Py_XDECREF(argument);
-    Py_XDECREF(opname);
     return text;
 }
 
-/* An item of a list that may have become shorter meanwhile, a new reference. */
-static PyObject *
-item_of(PyObject *list, Py_ssize_t i)
-{
-    if (i < PyList_GET_SIZE(list)) {
-        return Py_NewRef(PyList_GET_ITEM(list, i));
-    }
-    PyErr_SetString(PyExc_ValueError, "the lists differ in length");
-    return NULL;
-}
-
-static PyObject *
-plain_arguments(PyObject *Py_UNUSED(module), PyObject *args)
-{
-    PyObject *listed, *targets, *worded;
-    Py_ssize_t longest;
-    if (!PyArg_ParseTuple(args, "O!O!O!n:plain_arguments", &PyList_Type, &listed, &PyList_Type,
-                          &targets, &PyFrozenSet_Type, &worded, &longest)) {
-        return NULL;
-    }
-    Py_ssize_t size = PyList_GET_SIZE(listed);
-    PyObject *texts = PyList_New(size);
-    for (Py_ssize_t i = 0; texts != NULL && i < size; i++) {
-        PyObject *instruction = item_of(listed, i), *text = NULL;
-        PyObject *target = instruction == NULL ? NULL : item_of(targets, i);
-        if (target != NULL) {
-            text = target != Py_None ? PyUnicode_FromString("")
-                                     : plain_argument(instruction, worded, longest);
-        }
-        Py_XDECREF(instruction);
-        Py_XDECREF(target);
-        if (text == NULL) {
-            Py_CLEAR(texts);
-        }
-        else {
-            PyList_SET_ITEM(texts, i, text);
-        }
-    }
-    return texts;
-}
-
-/* The fields of a row that the instruction itself has; -1 with an exception. New references. */
+/* Where the instruction is in the source, four new references; -1 with an exception. */
 static int
-read_fields(PyObject *instruction, PyObject **fields)
+read_place(Listing *self, PyObject *instruction, PyObject **fields)
 {
-    static const struct {
-        int attribute, field;
-    } plain[] = {{OPNAME, 1}, {ARG, 2}, {OFFSET, 4}};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        fields[plain[i].field] = PyObject_GetAttr(instruction, attributes[plain[i].attribute]);
-        if (fields[plain[i].field] == NULL) {
-            return -1;
-        }
-    }
-    PyObject *place = PyObject_GetAttr(instruction, attributes[POSITIONS]);
+    PyObject *place = slot_read(&self->slots[POSITIONS], instruction);
     if (place != NULL && place != Py_None
         && !(PyTuple_Check(place) && PyTuple_GET_SIZE(place) == PLACE)) {
         PyErr_SetString(PyExc_TypeError, "the positions of an instruction are four");
         Py_CLEAR(place);
     }
     for (int i = 0; place != NULL && i < PLACE; i++) {
-        fields[5 + i] = Py_NewRef(place == Py_None ? Py_None : PyTuple_GET_ITEM(place, i));
+        fields[i] = Py_NewRef(place == Py_None ? Py_None : PyTuple_GET_ITEM(place, i));
     }
     Py_XDECREF(place);
     return place == NULL ? -1 : 0;
 }
 
 static PyObject *
-make_row(PyObject *make, Py_ssize_t index, PyObject *instruction, PyObject *const *given)
+make_row(Listing *self, Py_ssize_t i)
 {
+    PyObject *instruction = PyTuple_GET_ITEM(self->items, i);
     PyObject *fields[FIELDS] = {0}, *row = NULL;
-    fields[0] = PyLong_FromSsize_t(index);
-    fields[3] = Py_NewRef(given[0]);
-    fields[9] = Py_NewRef(given[1]);
-    fields[10] = Py_NewRef(given[2]);
-    if (fields[0] != NULL && read_fields(instruction, fields) == 0) {
-        row = PyObject_Vectorcall(make, fields, FIELDS, NULL);
+    if ((fields[ROW_INDEX] = PyLong_FromSsize_t(i)) != NULL
+        && (fields[ROW_OPNAME] = slot_read(&self->slots[OPNAME], instruction)) != NULL
+        && (fields[ROW_ARG] = slot_read(&self->slots[ARG], instruction)) != NULL
+        && (fields[ROW_OFFSET] = slot_read(&self->slots[OFFSET], instruction)) != NULL
+        && read_place(self, instruction, fields + ROW_PLACE) == 0
+        && (fields[ROW_TARGET] = target_of(self, i)) != NULL
+        && (fields[ROW_HANDLER] = handler_of(self, i)) != NULL
+        && (fields[ROW_TEXT] = text_of(self, instruction, fields)) != NULL) {
+        row = PyObject_Vectorcall(self->make, fields, FIELDS, NULL);
     }
     for (int i = 0; i < FIELDS; i++) {
         Py_XDECREF(fields[i]);
@@ -133,31 +127,17 @@ make_row(PyObject *make, Py_ssize_t index, PyObject *instruction, PyObject *cons
 }
 
 static PyObject *
-instruction_rows(PyObject *Py_UNUSED(module), PyObject *args)
+make_rows(Listing *self)
 {
-    PyObject *make, *listed, *columns[3];
-    if (!PyArg_ParseTuple(args, "OO!O!O!O!:instruction_rows", &make, &PyList_Type, &listed,
-                          &PyList_Type, &columns[0], &PyList_Type, &columns[1], &PyList_Type,
-                          &columns[2])) {
+    Py_ssize_t size = PyTuple_GET_SIZE(self->items);
+    if ((self->targets != NULL && PyTuple_GET_SIZE(self->targets) != size)
+        || (self->handlers != NULL && PyTuple_GET_SIZE(self->handlers) != size)) {
+        PyErr_SetString(PyExc_ValueError, "the lists differ in length");
         return NULL;
     }
-    Py_ssize_t size = PyList_GET_SIZE(listed);
     PyObject *rows = PyTuple_New(size);
     for (Py_ssize_t i = 0; rows != NULL && i < size; i++) {
-        PyObject *given[3] = {0}, *row = NULL;
-        PyObject *instruction = item_of(listed, i);
-        int done = instruction == NULL ? -1 : 0;
-        for (int column = 0; done == 0 && column < 3; column++) {
-            given[column] = item_of(columns[column], i);
-            done = given[column] == NULL ? -1 : 0;
-        }
-        if (done == 0) {
-            row = make_row(make, i, instruction, given);
-        }
-        Py_XDECREF(instruction);
-        for (int column = 0; column < 3; column++) {
-            Py_XDECREF(given[column]);
-        }
+        PyObject *row = make_row(self, i);
         if (row == NULL) {
             Py_CLEAR(rows);
         }
@@ -168,11 +148,68 @@ instruction_rows(PyObject *Py_UNUSED(module), PyObject *args)
     return rows;
 }
 
+static PyObject *
+instruction_rows(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Listing self = {.entry_target.name = attributes[TARGET]};
+    PyObject *listed, *targets = NULL, *handlers = NULL;
+    if (!PyArg_ParseTuple(args, "OO!O!nO|O!O!:instruction_rows", &self.make, &PyList_Type,
+                          &listed, &PyDict_Type, &self.words.meanings, &self.words.longest,
+                          &self.words.other, &PyList_Type, &targets, &PyList_Type, &handlers)) {
+        return NULL;
+    }
+    for (int i = 0; i < ATTRIBUTES; i++) {
+        self.slots[i].name = attributes[i];
+    }
+    PyObject *rows = NULL;
+    if ((self.items = PyList_AsTuple(listed)) != NULL
+        && (targets == NULL || (self.targets = PyList_AsTuple(targets)) != NULL)
+        && (handlers == NULL || (self.handlers = PyList_AsTuple(handlers)) != NULL)) {
+        rows = make_rows(&self);
+    }
+    for (int i = 0; i < ATTRIBUTES; i++) {
+        slot_release(&self.slots[i]);
+    }
+    slot_release(&self.entry_target);
+    places_free(&self.places);
+    Py_XDECREF(self.items);
+    Py_XDECREF(self.targets);
+    Py_XDECREF(self.handlers);
+    return rows;
+}
+
+static PyObject *
+opname_marks(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *listed, *table;
+    if (!PyArg_ParseTuple(args, "O!O!:opname_marks", &PyTuple_Type, &listed, &PyDict_Type, &table)) {
+        return NULL;
+    }
+    Slot opname = {.name = attributes[OPNAME]};
+    Py_ssize_t size = PyTuple_GET_SIZE(listed);
+    PyObject *marks = PyBytes_FromStringAndSize(NULL, size);
+    for (Py_ssize_t i = 0; marks != NULL && i < size; i++) {
+        PyObject *name = slot_read(&opname, PyTuple_GET_ITEM(listed, i));
+        PyObject *found = name == NULL ? NULL : PyObject_GetItem(table, name);
+        int mark = found == NULL ? -1 : PyObject_IsTrue(found);
+        Py_XDECREF(name);
+        Py_XDECREF(found);
+        if (mark < 0) {
+            Py_CLEAR(marks);
+        }
+        else {
+            PyBytes_AS_STRING(marks)[i] = (char)mark;
+        }
+    }
+    slot_release(&opname);
+    return marks;
+}
+
 static PyMethodDef functions[] = {
-    {"plain_arguments", plain_arguments, METH_VARARGS,
-     PyDoc_STR("A list with None for what is not its own text.")},
     {"instruction_rows", instruction_rows, METH_VARARGS,
      PyDoc_STR("Each instruction as a row; see stepper/_C.pyi.")},
+    {"opname_marks", opname_marks, METH_VARARGS,
+     PyDoc_STR("What a table says of each instruction; see stepper/_C.pyi.")},
     {NULL},
 };
 

@@ -10,7 +10,7 @@ static int (*const parts[])(PyObject *) = {
     stepper_add_value_stack, stepper_add_frame_hook, stepper_add_cache_entry,
     stepper_add_code_cache,  stepper_add_lookup_report, stepper_add_leaf_checks, stepper_add_hook,
     stepper_add_event_run,   stepper_add_resume_call, stepper_add_instructions, stepper_add_node_words,
-    stepper_add_guard_program,
+    stepper_add_guard_program, stepper_add_code_lines,
 };
 
 static int

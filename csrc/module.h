@@ -10,6 +10,7 @@ int stepper_add_steps(PyObject *module);
 int stepper_add_fields(PyObject *module);
 int stepper_add_facts(PyObject *module);
 int stepper_add_instructions(PyObject *module);
+int stepper_add_code_lines(PyObject *module);
 int stepper_add_node_words(PyObject *module);
 int stepper_add_hook(PyObject *module);
 int stepper_add_event_run(PyObject *module);

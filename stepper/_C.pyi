@@ -113,24 +113,34 @@ class Hook:
 
 # --- instructions (csrc/instructions.c) ---
 
-def plain_arguments(
-    listed: list[Any], targets: list[int | None], worded: frozenset[str], longest: int, /
-) -> list[Any]:
-    """The texts of instructions' arguments as far as they are plain: a jump (which has a target)
-    and an instruction without one have the empty text, an identifier of at most `longest`
-    characters is its own, and so is a number, unless the instruction is one of `worded`; None for
-    the others."""
-
 def instruction_rows(
     make: Callable[..., _R],
     listed: list[Any],
-    texts: list[str],
-    targets: list[int | None],
-    handlers: list[int | None],
+    meanings: dict[str, tuple[str, ...]],
+    longest: int,
+    other: Callable[[Any], str],
+    targets: list[int | None] = ...,
+    handlers: list[int | None] = ...,
     /,
 ) -> tuple[_R, ...]:
     """Calls `make` for each instruction with its index, name, argument, text of that, offset, the
-    four parts of its positions (None without any), target and handler."""
+    four parts of its positions (None without any), target and handler.
+
+    Without `targets`, an instruction's `target` is one of the list itself, and without `handlers`
+    so is that of its `exn_tab_entry`; what is None or none of the list becomes None.
+
+    The text is empty for a jump (which has a target) and an instruction without argument. An
+    identifier of at most `longest` characters is its own. A number means to an instruction in
+    `meanings` what stands there. Other plain constants have their repr, cut to `longest`
+    characters, a code its name. `other` says the rest, given the instruction."""
+
+def opname_marks(listed: tuple[Any, ...], table: dict[str, bool], /) -> bytes:
+    """One byte for each instruction: whether `table[opname]` is true."""
+
+# --- code objects (csrc/code_lines.c) ---
+
+def last_line(code: CodeType, /) -> int:
+    """The last line of a code object and of those within it; 0: they have none."""
 
 # --- nodes in words (csrc/node_words.c) ---
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 import time
 from collections.abc import Callable
 from typing import Any
 
-from stepper._C import Mirror
+from stepper._C import Mirror, opname_marks
 from stepper.model import trace
 from stepper.model.program import Code
 from stepper.model.trace import MomentId
@@ -108,7 +107,7 @@ def storing(code: Code) -> bytes:
     LOAD_FAST_AND_CLEAR. Dynamo's own additions (removed `___stack` variables) change the number of
     locals, which is looked at besides.
     """
-    return bytes(map(_STORING.__getitem__, map(_opname_of, code.instructions)))
+    return opname_marks(code.instructions, _STORING)
 
 
 class _Storing(dict[str, bool]):
@@ -124,4 +123,3 @@ class _Storing(dict[str, bool]):
 
 
 _STORING = _Storing()
-_opname_of = operator.attrgetter("opname")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import sys
 import types
@@ -256,68 +257,260 @@ def test_nodes_of_our_graphs_are_noted() -> None:
         steps.graph = "text"  # type: ignore[assignment]
 
 
-# Arguments of instructions
+# Instructions
 
 
-def test_names_and_numbers_are_their_own_text() -> None:
+class Slotted:
+    """Has what an instruction has, in slots, and asks its own class for its hash."""
+
+    __slots__ = ("arg", "argval", "exn_tab_entry", "offset", "opname", "positions", "target")
+
+    def __init__(self, opname: str = "LOAD", arg: Any = 1, argval: Any = "x") -> None:
+        self.opname, self.arg, self.argval = opname, arg, argval
+        self.offset: int | None = None
+        self.positions: Any = None
+        self.target: Any = None
+        self.exn_tab_entry: Any = None
+
+    def __hash__(self) -> int:
+        raise AssertionError("nobody is to ask")
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("nobody is to ask")
+
+
+class Computed:
+    """The same, found in another way each time."""
+
+    def __init__(self, *of: Any) -> None:
+        self.__dict__["of"] = Slotted(*of)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.of, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.of, name, value)
+
+
+KINDS = pytest.mark.parametrize("kind", [Slotted, Computed])
+
+
+def _row(*fields: object) -> tuple[object, ...]:
+    return fields
+
+
+def _rows(listed: list[Any], *jumps: list[int | None], make: Any = _row, other: Any = None) -> Any:
+    meanings = {"OPERATOR": ("+", "-"), "NAMES": ()}
+    return _C.instruction_rows(make, listed, meanings, 8, other or (lambda each: "?"), *jumps)
+
+
+@KINDS
+def test_plain_arguments_are_put_in_words(kind: Any) -> None:
     class Text(str):
         __slots__ = ()
 
+    code = compile("lambda: 0", "", "eval").co_consts[0]
     cases = [
-        ("x", 1, None, "LOAD", "x"),
-        ("été", None, None, "LOAD", "été"),
-        *[(value, 1, None, "LOAD", None) for value in ("a b", "", "1a", "n" * 9, b"x", Text("x"))],
-        ("n" * 8, 1, None, "LOAD", "n" * 8),
-        ("class", 1, None, "LOAD", "class"),
-        (7, 7, 3, "JUMP", ""),
-        (None, None, None, "POP", ""),
-        (None, 0, None, "LOAD", None),
-        (5, 5, None, "SWAP", "5"),
-        (-1, 5, None, "LOAD", "-1"),
-        (5, None, None, "LOAD", None),
-        (5, 5, None, "OPERATOR", None),
-        (True, 5, None, "LOAD", None),
-        (2**70, 5, None, "LOAD", None),
+        ("x", 1, "LOAD", "x"),
+        ("été", None, "LOAD", "été"),
+        ("class", 1, "LOAD", "class"),
+        ("n" * 8, 1, "LOAD", "n" * 8),
+        ("x", 0, "OPERATOR", "x"),
+        ("a b", 1, "LOAD", "'a b'"),
+        ("a b", None, "LOAD", "'a b'"),
+        ("", 1, "LOAD", "''"),
+        ("it's", 1, "LOAD", '"it\'s"'),
+        ("\n" * 8, 1, "LOAD", "'\\n\\n\\n\\"),
+        ("\udc80", 1, "LOAD", "'\\udc80'"),
+        (None, None, "POP", ""),
+        (7, None, "LOAD", ""),
+        (object(), None, "OPERATOR", ""),
+        (None, 0, "LOAD", "None"),
+        (True, 5, "LOAD", "True"),
+        (-1.5, 5, "LOAD", "-1.5"),
+        (-1, 5, "LOAD", "-1"),
+        (code, 5, "LOAD", "<code <lambda>>"),
+        (0, 0, "OPERATOR", "+"),
+        (None, 1, "OPERATOR", "-"),
+        *[(7, number, "OPERATOR", "?") for number in (2, -1, 2**70, True, "1")],
+        ((1, 2), 0, "NAMES", "?"),
+        *[(value, 1, "LOAD", "?") for value in ("n" * 9, b"x", Text("x"), 2**70, (), object())],
     ]
-    listed = [_instruction(opname, arg, value) for value, arg, _, opname, _ in cases]
-    targets = [target for _, _, target, _, _ in cases]
-    worded = frozenset({"OPERATOR"})
-    assert _C.plain_arguments(listed, targets, worded, 8) == [wanted for *_, wanted in cases]
+    listed = [kind(opname, arg, value) for value, arg, opname, _ in cases]
+    assert [row[3] for row in _rows(listed)] == [wanted for *_, wanted in cases]
+
+
+@KINDS
+def test_instructions_become_rows(kind: Any) -> None:
+    listed = [kind("LOAD", 1, "x"), kind("JUMP", 4, 4)]
+    listed[0].positions, listed[0].offset = (3, 4, 5, 6), 8
+    first, second = _rows(listed, [None, 0], [1, None])
+    assert first == (0, "LOAD", 1, "x", 8, 3, 4, 5, 6, None, 1)
+    assert second == (1, "JUMP", 4, "", None, None, None, None, None, 0, None)
+
+
+@KINDS
+def test_instructions_refer_to_each_other(kind: Any) -> None:
+    count = 100
+    listed = [kind() for _ in range(count)]
+    for index, each in enumerate(listed):
+        each.target = listed[index * 7 % count] if index % 3 == 0 else None
+        each.exn_tab_entry = types.SimpleNamespace(target=listed[-1]) if index % 2 else None
+    listed[0].target, listed[1].exn_tab_entry.target = kind(), None
+    told = [(row[3], *row[-2:]) for row in _rows(listed)]
+    assert told[:2] == [("x", None, None), ("x", None, None)], "none of the list"
+    assert told[2:] == [
+        (
+            "" if index % 3 == 0 else "x",
+            index * 7 % count if index % 3 == 0 else None,
+            count - 1 if index % 2 else None,
+        )
+        for index in range(2, count)
+    ]
+    assert _rows([]) == ()
+
+
+def test_instructions_of_several_kinds_stand_side_by_side() -> None:
+    class Hidden(Slotted):
+        @property
+        def opname(self) -> str:  # type: ignore[override]
+            return "HIDDEN"
+
+        @opname.setter
+        def opname(self, opname: str) -> None:
+            pass
+
+    listed = [Slotted(), Computed(), Slotted(), Hidden(), Slotted("POP")]
+    assert [row[1] for row in _rows(listed)] == ["LOAD", "LOAD", "LOAD", "HIDDEN", "POP"]
+
+
+def test_what_is_no_instruction_is_refused() -> None:
+    for broken in (object(), Slotted.__new__(Slotted)):
+        with pytest.raises(AttributeError):
+            _rows([Slotted(), broken])
+    for name in Slotted.__slots__:
+        broken = Slotted()
+        delattr(broken, name)
+        with pytest.raises(AttributeError, match=name):
+            _rows([broken])
+    with pytest.raises(ValueError, match="length"):
+        _rows([Slotted()], [])
+    with pytest.raises(ValueError, match="length"):
+        _rows([Slotted()], [None], [None, None])
     with pytest.raises(TypeError):
-        _C.plain_arguments(tuple(listed), targets, worded, 8)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="length"):
-        _C.plain_arguments(listed, targets[:-1], worded, 8)
-    with pytest.raises(AttributeError):
-        _C.plain_arguments([object()], [None], worded, 8)
-
-
-def test_instructions_become_rows() -> None:
-    listed = [_instruction("LOAD", 1, "x", offset=4), _instruction("JUMP", None, None)]
-    listed[0].positions = (3, 4, 5, 6)
-    columns = (["x", ""], [None, 0], [1, None])
-
-    def row(*fields: object) -> tuple[object, ...]:
-        return fields
-
-    assert _C.instruction_rows(row, listed, *columns) == (
-        (0, "LOAD", 1, "x", 4, 3, 4, 5, 6, None, 1),
-        (1, "JUMP", None, "", None, None, None, None, None, 0, None),
-    )
-    with pytest.raises(ValueError, match="length"):
-        _C.instruction_rows(row, listed, ["x"], *columns[1:])
+        _rows((Slotted(),))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unhashable"):
+        _rows([Slotted([], 1, 7)])  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
-        _C.instruction_rows(lambda *fields: 1 / 0, listed, *columns)
-    listed[1].positions = (3, 4)
-    with pytest.raises(TypeError, match="four"):
-        _C.instruction_rows(row, listed, *columns)
+        _rows([Slotted()], make=lambda *fields: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        _rows([Slotted("LOAD", 1, b"")], other=lambda each: 1 / 0)
+    with pytest.raises(TypeError, match="no str"):
+        _rows([Slotted("LOAD", 1, b"")], other=lambda each: 7)
+    for place in ((3, 4), [1, 2, 3, 4], 7):
+        broken = Slotted()
+        broken.positions = place
+        with pytest.raises(TypeError, match="four"):
+            _rows([broken])
+    broken = Slotted()
+    broken.exn_tab_entry = object()
+    with pytest.raises(AttributeError, match="target"):
+        _rows([broken])
 
 
-def _instruction(
-    opname: str, arg: int | None, argval: object, offset: int | None = None
-) -> types.SimpleNamespace:
-    return types.SimpleNamespace(
-        opname=opname, arg=arg, argval=argval, offset=offset, positions=None
-    )
+def test_who_is_asked_may_change_the_lists() -> None:
+    listed = [Slotted("LOAD", 1, b"") for _ in range(50)]
+    for each in listed:
+        each.target = None
+    targets: list[int | None] = [None] * 50
+
+    def other(each: Slotted) -> str:
+        listed.clear()
+        targets.clear()
+        return "said"
+
+    rows = _rows(listed, targets, other=other)
+    assert [row[3] for row in rows] == ["said"] * 50
+    assert _rows(listed) == ()
+
+
+def test_no_part_of_an_instruction_is_held() -> None:
+    class Fresh(Slotted):
+        __slots__ = ()
+
+    parts = [object() for _ in range(3)]
+    each = Fresh("LOAD", 1, parts[0])
+    each.exn_tab_entry = types.SimpleNamespace(target=parts[1])
+    each.positions = (parts[2],) * 4
+    each.target = each
+    listed: list[Any] = [each, object()]
+    targets: list[int | None] = [None, None]
+    held = [*parts, each, each.exn_tab_entry, Fresh, listed, targets, _row]
+    before = list(map(sys.getrefcount, held))
+    for _ in range(20):
+        _rows(listed[:1])
+        _rows(listed[:1], targets[:1], targets[:1])
+        with pytest.raises(AttributeError):
+            _rows(listed)
+        with pytest.raises(ZeroDivisionError):
+            _rows(listed[:1], targets[:1], make=lambda *fields: 1 / 0)
+    assert list(map(sys.getrefcount, held)) == before
+
+
+@KINDS
+def test_marks_are_what_a_table_says_of_a_name(kind: Any) -> None:
+    class Table(dict[str, bool]):
+        def __missing__(self, name: str) -> bool:
+            self[name] = name.startswith("STORE")
+            return self[name]
+
+    listed = tuple(map(kind, ("LOAD", "STORE_X", "LOAD", "STORE_X", "POP")))
+    table = Table(POP=True)
+    assert _C.opname_marks(listed, table) == b"\0\1\0\1\1"
+    assert table == {"POP": True, "LOAD": False, "STORE_X": True}
+    assert _C.opname_marks((), table) == b""
+    with pytest.raises(KeyError, match="LOAD"):
+        _C.opname_marks(listed, {})
+    with pytest.raises(AttributeError):
+        _C.opname_marks((object(),), table)
+    with pytest.raises(TypeError):
+        _C.opname_marks(list(listed), table)  # type: ignore[arg-type]
+
+
+# Lines
+
+
+def _last_line(code: types.CodeType) -> int:
+    lines = [line for _, _, line in code.co_lines() if line]
+    inner = [each for each in code.co_consts if type(each) is types.CodeType]
+    return max([0, *lines, *map(_last_line, inner)])
+
+
+def test_the_last_line_is_that_of_a_code_and_all_within() -> None:
+    for module in (types, random, inspect, sys.modules[__name__]):
+        code = compile(inspect.getsource(module), "", "exec")
+        assert _C.last_line(code) == _last_line(code) > 10
+    far = "\n" * 70_000 + "def f():\n" + "\n" * 3000 + "  return (\n" + "\n" * 90 + "1 + x)"
+    for text in ("", "x", "(\nx\n)", "class A:\n  def f(self):\n    pass\nA\n", far):
+        code = compile(text, "", "exec")
+        assert _C.last_line(code) == _last_line(code)
+        backward = code.replace(co_firstlineno=code.co_firstlineno + 5000)
+        assert _C.last_line(backward) == _last_line(backward)
+
+
+def test_a_table_of_lines_that_is_cut_does_no_harm() -> None:
+    code = compile("\n" * 100_000 + "x(\n\n\ny)", "", "exec")
+    table = code.co_linetable
+    for size in range(len(table)):
+        assert 0 <= _C.last_line(code.replace(co_linetable=table[:size])) <= 100_004
+    for byte in range(256):
+        _C.last_line(code.replace(co_linetable=bytes([byte]) * 100))
+    deep = code
+    for _ in range(10_000):
+        deep = deep.replace(co_consts=(deep,))
+    assert _C.last_line(deep) == _C.last_line(code)
+    with pytest.raises(TypeError):
+        _C.last_line("text")  # type: ignore[arg-type]
 
 
 # Nodes

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
 import opcode
-import operator
 from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from stepper._C import instruction_rows, plain_arguments
+from stepper._C import instruction_rows, last_line
 from stepper.engines.common.words import plain_text
 from stepper.model.program import Code, Instruction
 
-_OPERATORS: list[str] = [symbol for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]
-_NONE = itertools.repeat(None)
-_line_of = operator.itemgetter(2)
-_WORDED = frozenset({"BINARY_OP", "FORMAT_VALUE", "KW_NAMES"})
-"""Whose argument is a number that means something else."""
+_CONVERSIONS = ("", "str", "repr", "ascii")
+_MEANINGS: dict[str, tuple[str, ...]] = {
+    "BINARY_OP": tuple(symbol for _, symbol in opcode._nb_ops),  # type: ignore[attr-defined]
+    "FORMAT_VALUE": (*_CONVERSIONS, *(f"{name} with format" for name in _CONVERSIONS)),
+    "KW_NAMES": (),  # the code's constants
+}
+"""Where an argument is a number that means something else: what each means."""
 MAX_ARGUMENT = 120
 """Characters of an instruction's argument in words."""
 
@@ -45,54 +47,35 @@ def code_in_words(
 
 
 def instructions(
+    code: CodeType,
     listed: list[Any],
-    texts: list[str],
-    targets: list[int | None],
+    targets: list[int | None] | None = None,
     handlers: list[int | None] | None = None,
 ) -> tuple[Instruction, ...]:
-    """Instructions of `dis`, or of Dynamo, with the texts of their arguments, and by index where
-    they jump to and where an exception goes on (None: nowhere)."""
-    return instruction_rows(Instruction, listed, texts, targets, handlers or [None] * len(listed))
+    """A code's instructions, as `dis` or Dynamo has them, with their arguments in words.
+
+    `targets` and `handlers` say by index where they jump to and where an exception goes on (None:
+    nowhere). Dynamo's refer to each other, and need neither."""
+    other = functools.partial(_argument, code)
+    if targets is None:
+        return instruction_rows(Instruction, listed, _MEANINGS, MAX_ARGUMENT, other)
+    handlers = handlers or [None] * len(listed)
+    return instruction_rows(Instruction, listed, _MEANINGS, MAX_ARGUMENT, other, targets, handlers)
 
 
-def argument_texts(code: CodeType, listed: list[Any], targets: list[int | None]) -> list[str]:
-    """The arguments in words; a jump's is its target, and has none."""
-    # A name can also be a constant; Dynamo writes names into instructions of its own without a
-    # number for them.
-    texts = plain_arguments(listed, targets, _WORDED, MAX_ARGUMENT)
-    for index in itertools.compress(itertools.count(), map(operator.is_, texts, _NONE)):
-        texts[index] = _argument(code, listed[index], listed[index].argval)
-    return texts
-
-
-def _argument(code: CodeType, instruction: Any, value: object) -> str:
+def _argument(code: CodeType, instruction: Any) -> str:
     """The argument in words of an instruction that is no jump; a constant may be any object, so
-    only plain ones are shown in full."""
-    argument: int | None = instruction.arg
-    if argument is None and type(value) is not str:
-        return ""
-    match instruction.opname:
-        case "BINARY_OP" if argument is not None:
-            return _OPERATORS[argument]
-        case "FORMAT_VALUE" if argument is not None:
-            return ("", "str", "repr", "ascii")[argument & 3] + (
-                " with format" if argument & 4 else ""
-            )
-        case "KW_NAMES" if argument is not None and argument < len(code.co_consts):
-            value = code.co_consts[argument]  # Dynamo's own instruction may not know it
-    if type(value) is CodeType:
-        return f"<code {value.co_name}>"
+    only plain ones are shown in full. The plainest never come here (csrc/argument_words.c)."""
+    argument, value = instruction.arg, instruction.argval
+    if instruction.opname == "KW_NAMES" and argument is not None and argument < len(code.co_consts):
+        value = code.co_consts[argument]  # Dynamo's own instruction may not know it
     return plain_text(value)[:MAX_ARGUMENT]
 
 
 def _source(code: CodeType) -> tuple[int, tuple[str, ...]]:
     """The lines of the whole function, from the first line that belongs to it to the last."""
-    first = last = code.co_firstlineno
-    pending = [code]
-    while pending:
-        current = pending.pop()
-        last = max(last, *filter(None, map(_line_of, current.co_lines())), 0)
-        pending += [constant for constant in current.co_consts if type(constant) is CodeType]
+    first = code.co_firstlineno
+    last = max(first, last_line(code))
     lines: Sequence[str] = linecache.getlines(code.co_filename)
     if not 1 <= first <= len(lines):
         return 0, ()

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+import msgspec
 import torch
 
-from stepper.engines.common.code_listing import argument_texts, instructions
+from stepper.engines.common.code_listing import instructions
 from stepper.engines.common.code_numbers import NumberedCodes
 from stepper.engines.dynamo.calls import callees
 from stepper.model.program import Code, Instruction
@@ -25,9 +26,7 @@ _TORCH = os.path.join(os.path.dirname(torch.__file__), "")
 _PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 _RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
 _JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
-_offset_of, _opcode_of, _target_of, _entry_of = map(
-    operator.attrgetter, ("offset", "opcode", "target", "exn_tab_entry")
-)
+_offset_of, _opcode_of = map(operator.attrgetter, ("offset", "opcode"))
 
 
 class CodeBook(NumberedCodes):
@@ -67,7 +66,7 @@ class CodeBook(NumberedCodes):
             or entry[0] is not tx.f_code
             or len(entry[1].instructions) != len(tx.instructions)
         ):
-            entry = (tx.f_code, self._make(tx.f_code, _traced_instructions(tx)))
+            entry = (tx.f_code, self._make(tx.f_code, instructions(tx.f_code, tx.instructions)))
             self._traced[key] = entry
         return entry[1]
 
@@ -79,20 +78,10 @@ def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
     targets: list[int | None] = [None] * len(listed)
     for index in itertools.compress(itertools.count(), jumps):
         targets[index] = index_of.get(listed[index].argval)
-    texts = argument_texts(code, listed, targets)
+    rows = list(instructions(code, listed, targets))
     for index, callee in callees(code, listed).items():
-        texts[index] = callee
-    return instructions(listed, texts, targets)
-
-
-def _traced_instructions(tx: Any) -> tuple[Instruction, ...]:
-    listed, index_of = tx.instructions, tx.indexof
-    targets = list(map(index_of.get, map(_target_of, listed)))
-    entries = list(map(_entry_of, listed))
-    handlers = None
-    if any(entries):
-        handlers = [None if entry is None else index_of.get(entry.target) for entry in entries]
-    return instructions(listed, argument_texts(tx.f_code, listed, targets), targets, handlers)
+        rows[index] = msgspec.structs.replace(rows[index], argrepr=callee)
+    return tuple(rows)
 
 
 def resumed_function(code: CodeType) -> str:

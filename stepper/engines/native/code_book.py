@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from stepper.engines.common.code_listing import argument_texts, code_in_words, instructions
+from stepper.engines.common.code_listing import code_in_words, instructions
 from stepper.engines.common.code_numbers import NumberedCodes
 from stepper.engines.native.opcodes import listing
 from stepper.engines.native.per_code import PerCode
@@ -41,4 +41,4 @@ def _listed(code: CodeType) -> tuple[Instruction, ...]:
     read = listing(code).instructions
     targets = [each.target for each in read]
     handlers = [each.handler for each in read]
-    return instructions(listed, argument_texts(code, listed, targets), targets, handlers)
+    return instructions(code, listed, targets, handlers)
