@@ -5,16 +5,7 @@
 
 #include "argument_words.h"
 
-static PyObject *
-said_by_other(const ArgumentWords *self, PyObject *instruction)
-{
-    PyObject *said = PyObject_CallOneArg(self->other, instruction);
-    if (said != NULL && !PyUnicode_Check(said)) {
-        PyErr_SetString(PyExc_TypeError, "an argument in words is no str");
-        Py_CLEAR(said);
-    }
-    return said;
-}
+enum { MAX_ITEMS = 10 }; /* of a tuple that is said here */
 
 /* Whether the repr of a value is plain, and no longer than a few times the value. */
 static int
@@ -33,9 +24,40 @@ is_plain(const ArgumentWords *self, PyObject *value)
     return overflow == 0;
 }
 
-static PyObject *
-plain_words(const ArgumentWords *self, PyObject *value)
+static int
+is_plain_tuple(const ArgumentWords *self, PyObject *value)
 {
+    if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) > MAX_ITEMS) {
+        return 0;
+    }
+    int is = 1;
+    for (Py_ssize_t i = 0; is && i < PyTuple_GET_SIZE(value); i++) {
+        is = is_plain(self, PyTuple_GET_ITEM(value, i));
+    }
+    return is;
+}
+
+static PyObject *
+other_words(const ArgumentWords *self, PyObject *value)
+{
+    if (PyCode_Check(value)) {
+        return PyUnicode_FromFormat("<code %U>", ((PyCodeObject *)value)->co_name);
+    }
+    PyObject *said = PyObject_CallOneArg(self->other, value);
+    if (said != NULL && !PyUnicode_Check(said)) {
+        PyErr_SetString(PyExc_TypeError, "an argument in words is no str");
+        Py_CLEAR(said);
+    }
+    return said;
+}
+
+/* The text of a constant. */
+static PyObject *
+constant_words(const ArgumentWords *self, PyObject *value)
+{
+    if (!is_plain(self, value) && !is_plain_tuple(self, value)) {
+        return other_words(self, value);
+    }
     PyObject *text = PyObject_Repr(value);
     if (text != NULL && PyUnicode_GET_LENGTH(text) > self->longest) {
         Py_SETREF(text, PyUnicode_Substring(text, 0, self->longest));
@@ -43,26 +65,31 @@ plain_words(const ArgumentWords *self, PyObject *value)
     return text;
 }
 
-/* What the number means to the instruction; a new reference, NULL without an exception: that is not
-   known. */
+/* An item, borrowed, or NULL without an exception. */
 static PyObject *
-meaning(PyObject *meanings, PyObject *argument)
+item_at(PyObject *items, PyObject *number)
 {
     int overflow = 1;
-    long number = -1;
-    if (PyLong_CheckExact(argument)) {
-        number = PyLong_AsLongAndOverflow(argument, &overflow);
+    long index = PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &overflow) : -1;
+    return overflow == 0 && index >= 0 && index < PyTuple_GET_SIZE(items)
+               ? PyTuple_GET_ITEM(items, index)
+               : NULL;
+}
+
+/* The words for a number that means something to the instruction, and for any other. */
+static PyObject *
+numbered_words(const ArgumentWords *self, PyObject *meanings, PyObject *argument, PyObject *value)
+{
+    if (meanings == Py_None) { /* Dynamo's own instruction may not know the value */
+        PyObject *constant = item_at(self->constants, argument);
+        return constant_words(self, constant != NULL ? constant : value);
     }
-    if (overflow != 0 || !PyTuple_Check(meanings) || number < 0
-        || number >= PyTuple_GET_SIZE(meanings)) {
-        return NULL;
-    }
-    return Py_NewRef(PyTuple_GET_ITEM(meanings, number));
+    PyObject *text = PyTuple_Check(meanings) ? item_at(meanings, argument) : NULL;
+    return text != NULL ? Py_NewRef(text) : constant_words(self, value);
 }
 
 PyObject *
-argument_words(const ArgumentWords *self, PyObject *instruction, PyObject *opname,
-               PyObject *argument, PyObject *value)
+argument_words(const ArgumentWords *self, PyObject *opname, PyObject *argument, PyObject *value)
 {
     int is_text = PyUnicode_CheckExact(value);
     /* A name can also be a constant; Dynamo writes names into instructions of its own without a
@@ -70,25 +97,14 @@ argument_words(const ArgumentWords *self, PyObject *instruction, PyObject *opnam
     if (is_text && PyUnicode_GET_LENGTH(value) <= self->longest && PyUnicode_IsIdentifier(value)) {
         return Py_NewRef(value);
     }
-    if (argument == Py_None && !is_text) {
-        return PyUnicode_FromString("");
+    if (argument == Py_None) {
+        return is_text ? constant_words(self, value) : PyUnicode_FromString("");
     }
-    if (argument != Py_None) {
-        PyObject *meanings = Py_XNewRef(PyDict_GetItemWithError(self->meanings, opname));
-        if (meanings != NULL) {
-            PyObject *text = meaning(meanings, argument);
-            Py_DECREF(meanings);
-            return text != NULL ? text : said_by_other(self, instruction);
-        }
-        if (PyErr_Occurred()) {
-            return NULL;
-        }
+    PyObject *meanings = Py_XNewRef(PyDict_GetItemWithError(self->meanings, opname));
+    if (meanings == NULL) {
+        return PyErr_Occurred() ? NULL : constant_words(self, value);
     }
-    if (is_plain(self, value)) {
-        return plain_words(self, value);
-    }
-    if (PyCode_Check(value)) {
-        return PyUnicode_FromFormat("<code %U>", ((PyCodeObject *)value)->co_name);
-    }
-    return said_by_other(self, instruction);
+    PyObject *text = numbered_words(self, meanings, argument, value);
+    Py_DECREF(meanings);
+    return text;
 }

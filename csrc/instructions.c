@@ -82,8 +82,8 @@ text_of(Listing *self, PyObject *instruction, PyObject *const *fields)
     }
     PyObject *value = slot_read(&self->slots[ARGVAL], instruction);
     PyObject *text = value == NULL ? NULL
-                                   : argument_words(&self->words, instruction, fields[ROW_OPNAME],
-                                                    fields[ROW_ARG], value);
+                                   : argument_words(&self->words, fields[ROW_OPNAME], fields[ROW_ARG],
+                                                    value);
     Py_XDECREF(value);
     return text;
 }
@@ -153,9 +153,10 @@ instruction_rows(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Listing self = {.entry_target.name = attributes[TARGET]};
     PyObject *listed, *targets = NULL, *handlers = NULL;
-    if (!PyArg_ParseTuple(args, "OO!O!nO|O!O!:instruction_rows", &self.make, &PyList_Type,
-                          &listed, &PyDict_Type, &self.words.meanings, &self.words.longest,
-                          &self.words.other, &PyList_Type, &targets, &PyList_Type, &handlers)) {
+    if (!PyArg_ParseTuple(args, "OO!O!O!nO|O!O!:instruction_rows", &self.make, &PyList_Type,
+                          &listed, &PyTuple_Type, &self.words.constants, &PyDict_Type,
+                          &self.words.meanings, &self.words.longest, &self.words.other,
+                          &PyList_Type, &targets, &PyList_Type, &handlers)) {
         return NULL;
     }
     for (int i = 0; i < ATTRIBUTES; i++) {

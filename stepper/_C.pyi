@@ -116,7 +116,8 @@ class Hook:
 def instruction_rows(
     make: Callable[..., _R],
     listed: list[Any],
-    meanings: dict[str, tuple[str, ...]],
+    constants: tuple[Any, ...],
+    meanings: dict[str, tuple[str, ...] | None],
     longest: int,
     other: Callable[[Any], str],
     targets: list[int | None] = ...,
@@ -131,8 +132,9 @@ def instruction_rows(
 
     The text is empty for a jump (which has a target) and an instruction without argument. An
     identifier of at most `longest` characters is its own. A number means to an instruction in
-    `meanings` what stands there. Other plain constants have their repr, cut to `longest`
-    characters, a code its name. `other` says the rest, given the instruction."""
+    `meanings` what stands there (None: one of `constants`). Other plain constants, and short tuples
+    of them, have their repr, cut to `longest` characters, a code its name. `other` says the rest,
+    given the value."""
 
 def opname_marks(listed: tuple[Any, ...], table: dict[str, bool], /) -> bytes:
     """One byte for each instruction: whether `table[opname]` is true."""

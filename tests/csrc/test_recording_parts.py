@@ -300,8 +300,9 @@ def _row(*fields: object) -> tuple[object, ...]:
 
 
 def _rows(listed: list[Any], *jumps: list[int | None], make: Any = _row, other: Any = None) -> Any:
-    meanings = {"OPERATOR": ("+", "-"), "NAMES": ()}
-    return _C.instruction_rows(make, listed, meanings, 8, other or (lambda each: "?"), *jumps)
+    meanings = {"OPERATOR": ("+", "-"), "NAMES": None}
+    other = other or (lambda value: "?")
+    return _C.instruction_rows(make, listed, ((1, "a"), b"x"), meanings, 8, other, *jumps)
 
 
 @KINDS
@@ -332,9 +333,16 @@ def test_plain_arguments_are_put_in_words(kind: Any) -> None:
         (code, 5, "LOAD", "<code <lambda>>"),
         (0, 0, "OPERATOR", "+"),
         (None, 1, "OPERATOR", "-"),
-        *[(7, number, "OPERATOR", "?") for number in (2, -1, 2**70, True, "1")],
-        ((1, 2), 0, "NAMES", "?"),
-        *[(value, 1, "LOAD", "?") for value in ("n" * 9, b"x", Text("x"), 2**70, (), object())],
+        *[(7, number, "OPERATOR", "7") for number in (2, -1, 2**70, True, "1")],
+        (b"x", 2, "OPERATOR", "?"),
+        (object(), 0, "NAMES", "(1, 'a')"),
+        (7, 1, "NAMES", "?"),
+        *[(7, number, "NAMES", "7") for number in (2, -1, 2**70, True, "1")],
+        ((), 1, "LOAD", "()"),
+        ((1,), 1, "LOAD", "(1,)"),
+        ((1, None, "abc"), 1, "LOAD", "(1, None"),
+        *[(value, 1, "LOAD", "?") for value in ("n" * 9, b"x", Text("x"), 2**70, object())],
+        *[(value, 1, "LOAD", "?") for value in (((),), (b"x",), (1,) * 11, ("n" * 9,), [1])],
     ]
     listed = [kind(opname, arg, value) for value, arg, opname, _ in cases]
     assert [row[3] for row in _rows(listed)] == [wanted for *_, wanted in cases]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import linecache
 import opcode
@@ -15,12 +14,12 @@ from stepper.engines.common.words import plain_text
 from stepper.model.program import Code, Instruction
 
 _CONVERSIONS = ("", "str", "repr", "ascii")
-_MEANINGS: dict[str, tuple[str, ...]] = {
+_MEANINGS: dict[str, tuple[str, ...] | None] = {
     "BINARY_OP": tuple(symbol for _, symbol in opcode._nb_ops),  # type: ignore[attr-defined]
     "FORMAT_VALUE": (*_CONVERSIONS, *(f"{name} with format" for name in _CONVERSIONS)),
-    "KW_NAMES": (),  # the code's constants
+    "KW_NAMES": None,
 }
-"""Where an argument is a number that means something else: what each means."""
+"""Where an argument is a number that means something else: what each means; None: a constant."""
 MAX_ARGUMENT = 120
 """Characters of an instruction's argument in words."""
 
@@ -56,19 +55,18 @@ def instructions(
 
     `targets` and `handlers` say by index where they jump to and where an exception goes on (None:
     nowhere). Dynamo's refer to each other, and need neither."""
-    other = functools.partial(_argument, code)
+    constants = code.co_consts
     if targets is None:
-        return instruction_rows(Instruction, listed, _MEANINGS, MAX_ARGUMENT, other)
+        return instruction_rows(Instruction, listed, constants, _MEANINGS, MAX_ARGUMENT, _constant)
     handlers = handlers or [None] * len(listed)
-    return instruction_rows(Instruction, listed, _MEANINGS, MAX_ARGUMENT, other, targets, handlers)
+    return instruction_rows(
+        Instruction, listed, constants, _MEANINGS, MAX_ARGUMENT, _constant, targets, handlers
+    )
 
 
-def _argument(code: CodeType, instruction: Any) -> str:
-    """The argument in words of an instruction that is no jump; a constant may be any object, so
-    only plain ones are shown in full. The plainest never come here (csrc/argument_words.c)."""
-    argument, value = instruction.arg, instruction.argval
-    if instruction.opname == "KW_NAMES" and argument is not None and argument < len(code.co_consts):
-        value = code.co_consts[argument]  # Dynamo's own instruction may not know it
+def _constant(value: object) -> str:
+    """A constant in words. It may be any object, so only plain ones are shown in full; the plainest
+    never come here (csrc/argument_words.c)."""
     return plain_text(value)[:MAX_ARGUMENT]
 
 
