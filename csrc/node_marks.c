@@ -11,15 +11,6 @@
 
 #include <structmember.h>
 
-typedef struct {
-    PyObject_HEAD
-    PyObject *graphs;   /* by id: those of ours that have been met */
-    PyObject *known;    /* nodes that were reported */
-    PyObject *inserted; /* nodes, as keys, in order */
-    PyObject *removed;  /* a list */
-    char changed;
-} NodeMarks;
-
 static PyObject *str_graph, *str_is_ours;
 
 int
@@ -51,9 +42,8 @@ node_marks_changed(Steps *steps)
     return self != NULL && self->changed;
 }
 
-/* Whether a node is in a graph of ours; -1 with an exception. */
-static int
-is_ours(NodeMarks *self, PyObject *node)
+int
+node_is_ours(NodeMarks *self, PyObject *node)
 {
     PyObject *graph = PyObject_GetAttr(node, str_graph);
     PyObject *id = graph == NULL ? NULL : PyLong_FromVoidPtr(graph);
@@ -72,7 +62,7 @@ PyObject *
 steps_node_inserted(Steps *steps, PyObject *node)
 {
     NodeMarks *self = marks_of(steps);
-    int ours = self == NULL ? 0 : is_ours(self, node);
+    int ours = self == NULL ? 0 : node_is_ours(self, node);
     if (ours < 0 || (ours && PyDict_SetItem(self->inserted, node, Py_None) < 0)) {
         return NULL;
     }
@@ -98,31 +88,32 @@ steps_node_removed(Steps *steps, PyObject *node)
     Py_RETURN_NONE;
 }
 
-static int
-marks_init(NodeMarks *self, PyObject *args, PyObject *kwargs)
+int
+node_marks_begin(NodeMarks *self)
 {
-    static char *names[] = {NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "", names)) {
+    if (self->graphs != NULL) {
+        PyErr_SetString(PyExc_TypeError, "they are made once"); /* and may be looked through */
         return -1;
     }
     PyObject **places[] = {&self->graphs, &self->known, &self->inserted};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        PyObject *made = PyDict_New();
-        if (made == NULL) {
+        if ((*places[i] = PyDict_New()) == NULL) {
             return -1;
         }
-        Py_XSETREF(*places[i], made);
     }
-    PyObject *list = PyList_New(0);
-    if (list == NULL) {
-        return -1;
-    }
-    Py_XSETREF(self->removed, list);
-    return 0;
+    self->removed = PyList_New(0);
+    return self->removed == NULL ? -1 : 0;
 }
 
 static int
-marks_traverse(NodeMarks *self, visitproc visit, void *arg)
+marks_init(NodeMarks *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {NULL};
+    return PyArg_ParseTupleAndKeywords(args, kwargs, "", names) ? node_marks_begin(self) : -1;
+}
+
+int
+node_marks_traverse(NodeMarks *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->graphs);
     Py_VISIT(self->known);
@@ -131,8 +122,8 @@ marks_traverse(NodeMarks *self, visitproc visit, void *arg)
     return 0;
 }
 
-static int
-marks_clear(NodeMarks *self)
+int
+node_marks_clear(NodeMarks *self)
 {
     Py_CLEAR(self->graphs);
     Py_CLEAR(self->known);
@@ -145,7 +136,7 @@ static void
 marks_dealloc(NodeMarks *self)
 {
     PyObject_GC_UnTrack(self);
-    marks_clear(self);
+    node_marks_clear(self);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -167,7 +158,7 @@ PyTypeObject NodeMarks_Type = {
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)marks_init,
     .tp_dealloc = (destructor)marks_dealloc,
-    .tp_traverse = (traverseproc)marks_traverse,
-    .tp_clear = (inquiry)marks_clear,
+    .tp_traverse = (traverseproc)node_marks_traverse,
+    .tp_clear = (inquiry)node_marks_clear,
     .tp_members = members,
 };

@@ -7,7 +7,24 @@
 
 struct Steps;
 
+typedef struct {
+    PyObject_HEAD
+    PyObject *graphs;   /* by id: those of ours that have been met */
+    PyObject *known;    /* nodes that were reported */
+    PyObject *inserted; /* nodes, as keys, in order */
+    PyObject *removed;  /* a list */
+    char changed;
+} NodeMarks;
+
 extern PyTypeObject NodeMarks_Type;
+
+/* Of its subtypes: what they do first. */
+int node_marks_begin(NodeMarks *self);
+int node_marks_traverse(NodeMarks *self, visitproc visit, void *arg);
+int node_marks_clear(NodeMarks *self);
+
+/* Whether a node is in a graph of ours; -1 with an exception. */
+int node_is_ours(NodeMarks *self, PyObject *node);
 
 /* The methods of Steps that this file has. */
 PyObject *steps_node_inserted(struct Steps *self, PyObject *node);

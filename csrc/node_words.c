@@ -4,7 +4,7 @@
    numbers: to put them in words by functions of Python in the midst of the compiler was a third of
    what a node cost. What is not as plain as that is put in words by whoever asks. */
 
-#include "module.h"
+#include "node_words.h"
 
 enum { MAX_TEXT = 200 }; /* characters of a string that is shown whole */
 
@@ -88,20 +88,18 @@ words_of(const Words *self, PyObject *argument)
     return text;
 }
 
-static PyObject *
-node_words(PyObject *Py_UNUSED(module), PyObject *args)
+PyObject *
+stepper_node_words(PyObject *positional, PyObject *named, PyTypeObject *node, PyObject *other)
 {
-    Words self;
-    PyObject *positional, *named;
-    if (!PyArg_ParseTuple(args, "O!O!O!O:node_words", &PyTuple_Type, &positional, &PyDict_Type,
-                          &named, &PyType_Type, &self.node, &self.other)) {
-        return NULL;
-    }
-    if ((self.name = PyUnicode_InternFromString("name")) == NULL) {
+    Words self = {.node = node, .name = PyUnicode_InternFromString("name"), .other = other};
+    if (self.name == NULL) {
         return NULL;
     }
     PyObject *text = bracketed(&self, positional, "%U");
-    PyObject *items = text == NULL ? NULL : PyDict_Items(named);
+    PyObject *items = text == NULL || PyDict_GET_SIZE(named) == 0 ? NULL : PyDict_Items(named);
+    if (items == NULL && PyErr_Occurred()) {
+        Py_CLEAR(text);
+    }
     for (Py_ssize_t i = 0; items != NULL && text != NULL && i < PyList_GET_SIZE(items); i++) {
         PyObject *item = PyList_GET_ITEM(items, i); /* ours alone */
         PyObject *words = words_of(&self, PyTuple_GET_ITEM(item, 1));
@@ -112,12 +110,21 @@ node_words(PyObject *Py_UNUSED(module), PyObject *args)
         Py_XDECREF(words);
         Py_SETREF(text, longer);
     }
-    if (items == NULL) {
-        Py_CLEAR(text);
-    }
     Py_XDECREF(items);
     Py_DECREF(self.name);
     return text;
+}
+
+static PyObject *
+node_words(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyTypeObject *node;
+    PyObject *positional, *named, *other;
+    if (!PyArg_ParseTuple(args, "O!O!O!O:node_words", &PyTuple_Type, &positional, &PyDict_Type,
+                          &named, &PyType_Type, &node, &other)) {
+        return NULL;
+    }
+    return stepper_node_words(positional, named, node, other);
 }
 
 static PyMethodDef functions[] = {

@@ -26,6 +26,7 @@
 
 #include "api.h"
 #include "fields.h"
+#include "node_rows.h"
 
 #include <structmember.h>
 
@@ -510,12 +511,14 @@ PyTypeObject Steps_Type = {
 int
 stepper_add_steps(PyObject *module)
 {
-    if (notes_init() < 0 || guard_marks_init() < 0 || node_marks_init() < 0 || frame_rows_init() < 0
+    if (notes_init() < 0 || guard_marks_init() < 0 || node_marks_init() < 0
+        || node_record_init() < 0 || node_rows_init() < 0 || frame_rows_init() < 0
         || (str_alert == NULL && (str_alert = PyUnicode_InternFromString("alert")) == NULL)) {
         return -1;
     }
     return PyModule_AddType(module, &Mirror_Type) < 0
                    || PyModule_AddType(module, &NodeMarks_Type) < 0
+                   || PyModule_AddType(module, &NodeRows_Type) < 0
                    || PyModule_AddType(module, &Steps_Type) < 0
                ? -1
                : 0;

@@ -547,6 +547,54 @@ class NodeMarks:
     def is_ours(self, graph: Any, /) -> bool:
         """Whether a graph that was not met yet is one of those; for subclasses."""
 
+class NodeRows(NodeMarks):
+    """Reports them to a `stepper.debuggee.recorder.Recorder`: of that `steps`, `node_ids`,
+    `write_node`, `write_node_erased`, `event_at` and `node` are used, and of an attempt `id` and
+    `translation.counts["nodes"]`."""
+
+    def __init__(
+        self,
+        record: Callable[..., Any],
+        replace: Callable[..., Any],
+        kind: str,
+        node: type,
+        argument: Callable[[Any], str],
+        called: Callable[[Any], str],
+        meta: Callable[[Any], tuple[Any, str]],
+        source: Callable[[Any], str],
+        fake: type,
+        fake_device: str,
+        strided: object,
+        modes: Callable[[], bool],
+        tensor_meta: Callable[..., Any],
+    ) -> None:
+        """`record` makes a `stepper.model.trace.Node` of its first fields, up to `source`, and
+        `replace` another one with some of them changed. `kind` is that of a node's event. Words
+        come from `argument` (see `node_words`, which has `node`, too), from `called` of a target
+        that is no str, from `source` of a placeholder, and from `meta` of an example value, with its
+        TensorMeta if it has one; but what is exactly of the type `fake`, has its device in the field
+        `fake_device` and plain numbers for sizes, and strides if its layout is `strided`, while
+        there are no `modes` of torch functions, is given to `tensor_meta` as dtype, shape, stride,
+        device, requires_grad, layout and an empty str."""
+
+    def tell_inserted(self, recorder: Any, attempt: Any, aloud: bool, /) -> None:
+        """Report the nodes in `inserted` that are not known and in a graph of ours, one by one, and
+        let go of each; `aloud`: by `recorder.node`, which may stop there."""
+
+    def tell_removed(self, recorder: Any, /) -> None:
+        """Report those in `removed` that are not in `inserted`, as they were and where they were,
+        as erased, and let go of each, in `inserted`, too."""
+
+    def tell_renamed(self, recorder: Any, node: Any, /) -> None:
+        """Report a node and its users, as far as they are known, under other names or with other
+        arguments than their records have, as erased and as new."""
+
+    def rank(self, node: Any, /) -> float:
+        """A number between those of the nearest known nodes of its graph."""
+
+    def forget(self) -> None:
+        """Forget all nodes and graphs."""
+
 _M = TypeVar("_M", bound=Mirror)
 
 @final

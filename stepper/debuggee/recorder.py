@@ -54,7 +54,11 @@ class Recorder:
         self.judge = controller
         self._engine = engine
         self._event = writer.event
-        self._event_at = writer.event_at
+        self.event_at = writer.event_at
+        """Tells what has no breakpoint and happened at the newest moment, outside any walk."""
+        self.write_node = writer.node
+        """Writes a node, and nothing else: see `node`."""
+        self.write_node_erased = writer.node_erased
         self._event_late = writer.event_late
         self.everything = detail == "all"
         self._ids = {
@@ -404,8 +408,9 @@ class Recorder:
         return text
 
     def node(self, attempt: LiveAttempt, node: trace.Node, *, known: bool) -> None:
-        """A node appeared in the graph, or (`known`) the one of this id changed its name."""
-        self._writer.node(node)
+        """A node appeared in the graph, or (`known`) the one of this id changed its name. What
+        nobody stops at, csrc/node_rows.c tells in the same way."""
+        self.write_node(node)
         if not known:
             attempt.translation.counts["nodes"] += 1
             text = f"{node.name} = {node.op} {node.target}"
@@ -417,7 +422,7 @@ class Recorder:
 
     def node_erased(self, id: int) -> None:
         """A node was removed from the graph."""
-        self._writer.node_erased(id, self.moment)
+        self.write_node_erased(id, self.steps.moment)
 
     def side_effect(
         self, attempt: LiveAttempt, kind: str, target: Any, text: str, value: Any
@@ -455,7 +460,7 @@ class Recorder:
     def _tell(self, kind: EventKind, text: str, number: int) -> None:
         """What has no breakpoint; the text is one line."""
         if self.stepping is None:
-            self._event_at(self.steps, kind, text, number)
+            self.event_at(self.steps, kind, text, number)
         else:
             self._event(self.steps.moment, kind, text, number, self.stepping.id)
 

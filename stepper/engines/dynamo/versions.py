@@ -18,6 +18,7 @@ import torch
 import torch._dynamo.utils
 from torch._dynamo import convert_frame, output_graph, symbolic_convert
 from torch._dynamo.variables.base import VariableTracker
+from torch._subclasses.fake_tensor import FakeTensor
 
 from stepper._C import count_call
 
@@ -238,6 +239,11 @@ INTERPRETERS = "_current_tx"
 """Where an OutputGraph has the translators that are at work for it."""
 interpreters: Callable[[Any], list[Any]] = operator.attrgetter(INTERPRETERS)
 """Those translators, the innermost last."""
+
+
+# Since torch 2.13 `fake_device` is a property.
+FAKE_DEVICE = "_fake_device" if "fake_device" in vars(FakeTensor) else "fake_device"
+"""Where a FakeTensor has the device on which it claims to be."""
 
 
 def guards_in(output: Any) -> dict[Any, None]:
