@@ -129,7 +129,7 @@ steps_frame_entered(Steps *self, PyObject *const *args, Py_ssize_t count)
     }
     Py_XSETREF(self->top, (PyObject *)frame);
     if (node_marks_changed(self)) {
-        self->graph_changed = 1;
+        self->nodes_changed = 1;
     }
     Py_RETURN_NONE;
 }

@@ -11,7 +11,7 @@
 
 #include <structmember.h>
 
-static PyObject *str_graph, *str_is_ours;
+static PyObject *str_graph, *str_is_ours, *str_sync;
 
 int
 node_marks_init(void)
@@ -19,6 +19,7 @@ node_marks_init(void)
     return (str_graph == NULL && (str_graph = PyUnicode_InternFromString("graph")) == NULL)
                    || (str_is_ours == NULL
                        && (str_is_ours = PyUnicode_InternFromString("is_ours")) == NULL)
+                   || (str_sync == NULL && (str_sync = PyUnicode_InternFromString("sync")) == NULL)
                ? -1
                : 0;
 }
@@ -26,7 +27,7 @@ node_marks_init(void)
 static void
 mark_changed(Steps *steps, NodeMarks *self)
 {
-    self->changed = steps->graph_changed = 1;
+    self->changed = steps->nodes_changed = 1;
 }
 
 static NodeMarks *
@@ -40,6 +41,20 @@ node_marks_changed(Steps *steps)
 {
     NodeMarks *self = marks_of(steps);
     return self != NULL && self->changed;
+}
+
+int
+node_marks_report(Steps *steps)
+{
+    NodeMarks *self = marks_of(steps);
+    if (self == NULL || !self->changed) {
+        return 0;
+    }
+    Py_INCREF(self);
+    PyObject *answer = PyObject_CallMethodNoArgs((PyObject *)self, str_sync);
+    Py_DECREF(self);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
 }
 
 int

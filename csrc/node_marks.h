@@ -30,8 +30,9 @@ int node_is_ours(NodeMarks *self, PyObject *node);
 PyObject *steps_node_inserted(struct Steps *self, PyObject *node);
 PyObject *steps_node_removed(struct Steps *self, PyObject *node);
 
-/* Whether something of the graphs at work waits to be reported. */
+/* Whether something of the graphs at work waits to be reported; have it reported. */
 int node_marks_changed(struct Steps *steps);
+int node_marks_report(struct Steps *steps);
 
 int node_marks_init(void);
 

@@ -83,7 +83,17 @@ report_graph(Steps *self)
     if (guard_marks_note(self) < 0) {
         return -1;
     }
-    return self->graph_changed ? call(self->on_graph, NULL) : 0;
+    int done = 0;
+    if (self->graph_changed) {
+        done = call(self->on_graph, NULL);
+    }
+    else if (self->nodes_changed) {
+        done = node_marks_report(self);
+    }
+    if (done == 0) {
+        self->nodes_changed = 0;
+    }
+    return done;
 }
 
 static int
@@ -451,6 +461,7 @@ set_graph(Steps *self, PyObject *value, void *Py_UNUSED(closure))
 static PyMemberDef members[] = {
     {"moment", T_LONGLONG, offsetof(Steps, moment), 0, NULL},
     {"graph_changed", T_BOOL, offsetof(Steps, graph_changed), 0, NULL},
+    {"nodes_changed", T_BOOL, offsetof(Steps, nodes_changed), 0, NULL},
     {"last_frame", T_LONGLONG, offsetof(Steps, frames_made.newest), 0, NULL},
     {"tells_frames", T_BOOL, offsetof(Steps, frames_made.told), 0, NULL},
     {"writes_frames", T_BOOL, offsetof(Steps, frame_rows.on), 0, NULL},

@@ -32,7 +32,7 @@ typedef struct Steps {
     PyObject *on_graph, *on_alert, *on_adopt, *on_error; /* see __init__ in stepper/_C.pyi */
     PyObject *pack_blocks, *speculation_text, *write_keyframe, *flush;
     PyObject *top, *current; /* Mirror, None or NULL */
-    char graph_changed, telling;
+    char graph_changed, nodes_changed, telling; /* the second: nothing but nodes, most often */
     unsigned long teller; /* the thread that tells now */
     long long moment, told, keyframe_due;
 

@@ -547,6 +547,9 @@ class NodeMarks:
     def is_ours(self, graph: Any, /) -> bool:
         """Whether a graph that was not met yet is one of those; for subclasses."""
 
+    def sync(self) -> None:
+        """Report what came and went; for subclasses."""
+
 class NodeRows(NodeMarks):
     """Reports them to a `stepper.debuggee.recorder.Recorder`: of that `steps`, `node_ids`,
     `write_node`, `write_node_erased`, `event_at` and `node` are used, and of an attempt `id` and
@@ -571,11 +574,13 @@ class NodeRows(NodeMarks):
         """`record` makes a `stepper.model.trace.Node` of its first fields, up to `source`, and
         `replace` another one with some of them changed. `kind` is that of a node's event. Words
         come from `argument` (see `node_words`, which has `node`, too), from `called` of a target
-        that is no str, from `source` of a placeholder, and from `meta` of an example value, with its
-        TensorMeta if it has one; but what is exactly of the type `fake`, has its device in the field
-        `fake_device` and plain numbers for sizes, and strides if its layout is `strided`, while
-        there are no `modes` of torch functions, is given to `tensor_meta` as dtype, shape, stride,
-        device, requires_grad, layout and an empty str."""
+        that is no str, from `source` of a placeholder, and from `meta` of an example value, behind
+        its TensorMeta if it has one.
+
+        But the TensorMeta of what is exactly of the type `fake` and has plain numbers for sizes,
+        and for strides if its layout is `strided`, is what `tensor_meta` answers to dtype, shape,
+        stride, device, requires_grad, layout and an empty str: unless there are `modes` of torch
+        functions. Its device is in the field `fake_device`."""
 
     def tell_inserted(self, recorder: Any, attempt: Any, aloud: bool, /) -> None:
         """Report the nodes in `inserted` that are not known and in a graph of ours, one by one, and
@@ -630,6 +635,7 @@ class Steps(Generic[_M]):
     moment: int
     """Number of the newest moment."""
     graph_changed: bool
+    nodes_changed: bool
     """`on_graph` is to be called at the next step."""
     graph: NodeMarks | None
     """The graphs of the translation at work."""

@@ -346,7 +346,7 @@ class Recorder:
         number = next(self._guard_ids)
         attempt.translation.guards[number] = guard
         self._writer.guards(number, attempt.id, (moment,), (kind,), (source,), (scope,), (line,))
-        text = _guard_text(kind, source)
+        [text] = _guard_texts([kind], [source])
         if EventKind.GUARD in self.judge.wanted:
             subject = Subject(kind=kind, source=source)
             self._occurred(EventKind.GUARD, text, number, subject, moment=moment)
@@ -372,7 +372,7 @@ class Recorder:
         numbers = list(itertools.islice(self._guard_ids, len(guards)))
         attempt.translation.guards.update(zip(numbers, guards, strict=True))
         self._writer.guards(numbers[0], attempt.id, moments, kinds, sources, scopes, lines)
-        texts = map(_guard_text, kinds, sources)
+        texts = _guard_texts(kinds, sources)
         for moment, text, number, frame in zip(moments, texts, numbers, frames, strict=True):
             self._event_late(moment, EventKind.GUARD, text, number, frame or None)
 
@@ -642,5 +642,6 @@ def _code_of(guard: Any) -> list[str] | None:
     return getattr(guard, "code_list", None)
 
 
-def _guard_text(kind: str, source: str) -> str:
-    return f"{kind} {source}" if source else kind
+def _guard_texts(kinds: Iterable[str], sources: Iterable[str]) -> list[str]:
+    words = zip(kinds, sources, strict=True)
+    return [f"{kind} {source}" if source else kind for kind, source in words]

@@ -244,7 +244,8 @@ def test_nodes_of_our_graphs_are_noted() -> None:
         steps.node_inserted(each)
     assert list(marks.inserted) == [node]
     assert marks.changed
-    assert steps.graph_changed
+    assert steps.nodes_changed
+    assert not steps.graph_changed
     steps.node_removed(node)
     assert not marks.inserted
     assert marks.removed == []

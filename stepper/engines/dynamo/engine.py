@@ -231,7 +231,7 @@ class DynamoEngine:
         if self._steps.guards_lost and now.output is not None:
             look_at_guards(self._recorder, now.attempt, now.output)
         if now.graph.changed:
-            now.graph.sync(self._recorder, now.attempt)
+            now.graph.sync()
 
     def _sync_all(self, now: _Context) -> None:
         """Report what otherwise waits for a commit, too: what it is told of is about to go."""
@@ -456,7 +456,7 @@ class DynamoEngine:
         if now is None or now.attempt is None:
             return
         if now.graph.output is not output:
-            now.graph.begin(output)
+            now.graph.begin(output, self._recorder, now.attempt)
             now.output = output
             self._follow()
         callers = versions.interpreters(output)
@@ -466,7 +466,7 @@ class DynamoEngine:
             parent = self._steps.top
         self._steps.top = self._recorder.enter(now.attempt, tx, self._codes.traced, parent)
         if now.graph.changed:
-            self._steps.graph_changed = True
+            self._steps.nodes_changed = True
 
     def _on_frame_left(self, output: Any) -> None:
         now = self._now
@@ -518,7 +518,7 @@ class DynamoEngine:
 
     def _on_node_moved(self, node: Any) -> None:
         if self._hears and self._now is not None and self._now.graph.moved(node):
-            self._steps.graph_changed = True
+            self._steps.nodes_changed = True
 
     _on_node_moved_behind = _on_node_moved
 
@@ -549,7 +549,7 @@ class DynamoEngine:
         if self._now is not None:
             self._recorder.touched(tensor)
             self._now.graph.renamed(node_of(fields_of(tensor)["proxy"]))
-            self._steps.graph_changed = self._now.graph.changed
+            self._steps.nodes_changed = self._now.graph.changed
 
     def _on_change(self, tracker: Any) -> None:
         if self._now is not None:

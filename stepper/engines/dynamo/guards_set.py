@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterable
 from typing import Any
 
 from stepper.debuggee.mirror import LiveAttempt
@@ -57,7 +58,7 @@ def _tell(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> 
     if not marked:
         return
     if EventKind.GUARD not in recorder.judge.wanted:
-        recorder.guards(attempt, marked, [_in_words(mark[0]) for mark in marked])
+        recorder.guards(attempt, marked, _in_words([mark[0] for mark in marked]))
         return
     told = attempt.translation.guards
     count = len(told)
@@ -65,21 +66,24 @@ def _tell(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> 
         if len(told) != count:
             return  # a stop at an earlier one has reported the rest
         line = "" if code is None else recorder.user_line(code, ip)
-        recorder.guard(attempt, guard, *_in_words(guard), moment, frame or None, line)
+        [words] = _in_words([guard])
+        recorder.guard(attempt, guard, *words, moment, frame or None, line)
         count += 1
 
 
-def _in_words(guard: Any) -> tuple[str, str, str]:
-    """A guard's kind, source and scope."""
-    origin = guard.originating_source
-    kind = guard.inner_create_fn().__name__
-    try:
-        return kind, source_name(origin), _lower(guard.source)
-    except NotImplementedError:  # a source of no scope
-        return kind, source_name(origin), ""
+def _in_words(guards: Iterable[Any]) -> list[tuple[str, str, str]]:
+    """The kinds, sources and scopes of guards. There are thousands, so they are asked for their
+    fields and not for their properties."""
+    words = []
+    for guard in guards:
+        origin, make = guard.originating_source, guard.create_fn
+        kind = (make.func if isinstance(make, functools.partial) else make).__name__
+        try:
+            scope = _lower(origin.guard_source._name_)
+        except NotImplementedError:  # a source of no scope
+            scope = ""
+        words.append((kind, source_name(origin), scope))
+    return words
 
 
-@functools.cache
-def _lower(source: Any) -> str:
-    """The name of a GuardSource: what an enumeration answers slowly."""
-    return str(source.name).lower()
+_lower = functools.cache(str.lower)

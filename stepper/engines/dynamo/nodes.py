@@ -51,12 +51,16 @@ class GraphWatcher(NodeRows):
         )
         self.output: Any = None
         """The OutputGraph that is watched."""
+        self._recorder: Recorder
+        self._attempt: LiveAttempt
         self._renamed: list[Node] = []
         self._moved: dict[Node, None] = {}
 
-    def begin(self, output: Any) -> None:
-        """Watch an OutputGraph; nodes that it already has are reported at the next look."""
+    def begin(self, output: Any, recorder: Recorder, attempt: LiveAttempt) -> None:
+        """Watch an attempt's OutputGraph; nodes that it already has are reported at the next
+        look."""
         if self.output is None:
+            self._recorder, self._attempt = recorder, attempt
             self.output = output
             self.catch_up()
 
@@ -106,11 +110,15 @@ class GraphWatcher(NodeRows):
                 return True
         return False
 
-    def sync(self, recorder: Recorder, attempt: LiveAttempt) -> None:
+    def sync(self) -> None:
         """Report what is new, gone or renamed since the last look; what nobody wants to hear of
-        yet waits."""
+        yet waits. A step calls this itself when nothing else is to be reported of it."""
         if not self.changed:
             return
+        if self.output is None:
+            self.changed = False  # nobody is watched
+            return
+        recorder = self._recorder
         wanted = EventKind.NODE in recorder.judge.wanted
         if not (wanted or recorder.everything):
             return
@@ -118,9 +126,9 @@ class GraphWatcher(NodeRows):
         # memory, any of this can fail, and is done the next time.
         self.tell_removed(recorder)
         moved = self._take_moved() if self._moved else ()
-        self.tell_inserted(recorder, attempt, wanted or recorder.stepping is not None)
+        self.tell_inserted(recorder, self._attempt, wanted or recorder.stepping is not None)
         for node, old in moved:
-            self._move(node, old, recorder, attempt)
+            self._move(node, old)
         if self._renamed:
             for node in self._renamed:
                 self.tell_renamed(recorder, node)
@@ -135,14 +143,15 @@ class GraphWatcher(NodeRows):
         self._moved.clear()
         return moved
 
-    def _move(self, node: Node, old: trace.Node, recorder: Recorder, attempt: LiveAttempt) -> None:
+    def _move(self, node: Node, old: trace.Node) -> None:
         """Report a node at its new place from now on."""
+        recorder = self._recorder
         recorder.node_erased(old.id)
         new = msgspec.structs.replace(
             old, id=next(recorder.node_ids), rank=self.rank(node), renamed=recorder.moment
         )
         self.known[node] = new
-        recorder.node(attempt, new, known=True)
+        recorder.node(self._attempt, new, known=True)
 
 
 def _called(target: object) -> str:
