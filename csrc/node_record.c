@@ -158,8 +158,8 @@ graph_name(NodeRows *self, PyObject *node)
 
 /* --- what it says */
 
-PyObject *
-node_target(NodeRows *self, PyObject *target)
+static PyObject *
+target_words(NodeRows *self, PyObject *target)
 {
     if (PyUnicode_CheckExact(target)) {
         return Py_NewRef(target);
@@ -182,11 +182,11 @@ node_target(NodeRows *self, PyObject *target)
     return words;
 }
 
-static PyObject *
-target_of(NodeRows *self, PyObject *node)
+PyObject *
+node_target(NodeRows *self, PyObject *node)
 {
     PyObject *target = PyObject_GetAttr(node, str_target);
-    PyObject *words = target == NULL ? NULL : node_target(self, target);
+    PyObject *words = target == NULL ? NULL : target_words(self, target);
     Py_XDECREF(target);
     return words;
 }
@@ -395,7 +395,7 @@ node_record(NodeRows *self, const Steps *steps, PyObject *attempt, PyObject *ids
         && (fields[RANK] = PyFloat_FromDouble(rank)) != NULL
         && (fields[NAME] = PyObject_GetAttr(node, str_name)) != NULL
         && (fields[OP] = PyObject_GetAttr(node, str_op)) != NULL
-        && (fields[TARGET] = target_of(self, node)) != NULL
+        && (fields[TARGET] = node_target(self, node)) != NULL
         && (fields[ARGS] = node_arguments(self, node)) != NULL
         && (fields[INPUTS] = node_inputs(node)) != NULL
         && (fields[FROM] = source_of(self, node)) != NULL

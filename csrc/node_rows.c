@@ -8,7 +8,7 @@
 
 #include <structmember.h>
 
-static PyObject *str_attempt_id, *str_counts, *str_event_at, *str_node, *str_node_erased, *str_node_ids,
+static PyObject *str_id, *str_counts, *str_event_at, *str_node, *str_node_erased, *str_node_ids,
     *str_nodes, *str_op, *str_args, *str_name, *str_rank, *str_steps, *str_target, *str_translation,
     *str_users, *str_next, *str_prev, *str_write_node, *renaming, *new_node;
 
@@ -17,7 +17,7 @@ static const struct {
     const char *text;
 } STRINGS[] = {
     {&str_args, "args"},
-    {&str_attempt_id, "id"},
+    {&str_id, "id"},
     {&str_counts, "counts"},
     {&str_event_at, "event_at"},
     {&str_name, "name"},
@@ -108,7 +108,7 @@ drop(PyObject *answer)
 static int
 erase(const Ledger *ledger, PyObject *record)
 {
-    PyObject *id = PyObject_GetAttr(record, str_attempt_id);
+    PyObject *id = PyObject_GetAttr(record, str_id);
     PyObject *moment = id == NULL ? NULL : moment_of(ledger);
     int done = moment == NULL ? -1
                               : drop(PyObject_CallFunctionObjArgs(ledger->erase, id, moment, NULL));
@@ -142,7 +142,7 @@ tell_event(NodeRows *self, const Ledger *ledger, PyObject *record)
     PyObject *name = PyObject_GetAttr(record, str_name);
     PyObject *op = name == NULL ? NULL : PyObject_GetAttr(record, str_op);
     PyObject *target = op == NULL ? NULL : PyObject_GetAttr(record, str_target);
-    PyObject *id = target == NULL ? NULL : PyObject_GetAttr(record, str_attempt_id);
+    PyObject *id = target == NULL ? NULL : PyObject_GetAttr(record, str_id);
     PyObject *text = id == NULL ? NULL : PyUnicode_FromFormat("%S = %S %S", name, op, target);
     PyObject *arguments[] = {ledger->steps, self->given[KIND], text, id};
     int done = text == NULL ? -1 : drop(PyObject_Vectorcall(ledger->event, arguments, 4, NULL));
@@ -171,7 +171,7 @@ tell_node(NodeRows *self, const Ledger *ledger, PyObject *attempt, PyObject *rec
 static int
 tell_new(NodeRows *self, const Ledger *ledger, PyObject *attempt, PyObject *node, int aloud)
 {
-    PyObject *number = PyObject_GetAttr(attempt, str_attempt_id);
+    PyObject *number = PyObject_GetAttr(attempt, str_id);
     PyObject *record = number == NULL ? NULL
                                       : node_record(self, (Steps *)ledger->steps, number,
                                                     ledger->ids, node);
@@ -255,15 +255,6 @@ says(PyObject *record, PyObject *name, PyObject *wanted)
     return same;
 }
 
-static PyObject *
-target_of(NodeRows *self, PyObject *node)
-{
-    PyObject *target = PyObject_GetAttr(node, str_target);
-    PyObject *words = target == NULL ? NULL : node_target(self, target);
-    Py_XDECREF(target);
-    return words;
-}
-
 /* Whether a node that went and came back is what it was, where it was; -1 with an exception.
 
    torch.fx takes a node out and puts it back to set any attribute of it; printing a graph does so
@@ -273,7 +264,7 @@ is_unchanged(NodeRows *self, PyObject *node, PyObject *record)
 {
     int same = says(record, str_op, PyObject_GetAttr(node, str_op));
     if (same > 0) {
-        same = says(record, str_target, target_of(self, node));
+        same = says(record, str_target, node_target(self, node));
     }
     PyObject *number = same > 0 ? PyObject_GetAttr(record, str_rank) : NULL;
     double rank = number == NULL ? 0.0 : PyFloat_AsDouble(number);

@@ -27,7 +27,7 @@ int node_rows_init(void);
 /* node_record.c. New references, or NULL with an exception. */
 PyObject *node_record(NodeRows *self, const Steps *steps, PyObject *attempt, PyObject *ids,
                       PyObject *node);
-PyObject *node_target(NodeRows *self, PyObject *target);
+PyObject *node_target(NodeRows *self, PyObject *node);
 PyObject *node_arguments(NodeRows *self, PyObject *node);
 PyObject *node_inputs(PyObject *node);
 PyObject *node_number(PyObject *ids);
