@@ -34,7 +34,8 @@ class WaitingGuards:
         scopes: Sequence[str],
         lines: Sequence[str],
     ) -> None:
-        """Guards of an attempt, with the numbers from `first` on."""
+        """Guards of an attempt, by the columns of `stepper.model.trace.Guard`; the first has the
+        number `first`, the next the one after it."""
         # Numbers that an exception kept from being handed in are missing.
         if first != self._first + len(self._moments):
             self._end(first)

@@ -12,7 +12,7 @@ write lock it keeps its rows and tries again with the next batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from stepper._C import EventRun
 from stepper.model.program import Code
@@ -109,6 +109,8 @@ class Writer:
         self._frame_ends: dict[int, int] = {}
         """Where in their waiting rows the frames have their last moment."""
         self._guards = WaitingGuards()
+        self.guards = self._guards.add
+        """Guards of an attempt, when they are installed."""
         self._nodes = WaitingNodes()
         self.node = self._nodes.add
         """`node(node)`: an FX node, when it is made or gets another name (then as a new one)."""
@@ -175,20 +177,6 @@ class Writer:
             self._waiting[_FRAME][place] = last_moment
         else:
             self._waiting[_FRAME_END] += (last_moment, frame)
-
-    def guards(
-        self,
-        first: int,
-        attempt: int,
-        moments: Sequence[int],
-        kinds: Sequence[str],
-        sources: Sequence[str],
-        scopes: Sequence[str],
-        lines: Sequence[str],
-    ) -> None:
-        """Guards of an attempt, when they are installed, by the columns of
-        `stepper.model.trace.Guard`; the first has the number `first`, the next the one after it."""
-        self._guards.add(first, attempt, moments, kinds, sources, scopes, lines)
 
     def guard_codes(self, translation: int, codes: dict[int, tuple[str, ...]]) -> None:
         """What a translation's guards check, by number, when they have been built."""
