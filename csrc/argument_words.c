@@ -5,24 +5,9 @@
 
 #include "argument_words.h"
 
-enum { MAX_ITEMS = 10 }; /* of a tuple that is said here */
+#include "plain.h"
 
-/* Whether the repr of a value is plain, and no longer than a few times the value. */
-static int
-is_plain(const ArgumentWords *self, PyObject *value)
-{
-    if (value == Py_None || PyBool_Check(value) || PyFloat_CheckExact(value)) {
-        return 1;
-    }
-    if (PyUnicode_CheckExact(value)) {
-        return PyUnicode_GET_LENGTH(value) <= self->longest;
-    }
-    int overflow = 1;
-    if (PyLong_CheckExact(value)) {
-        (void)PyLong_AsLongAndOverflow(value, &overflow);
-    }
-    return overflow == 0;
-}
+enum { MAX_ITEMS = 10 }; /* of a tuple that is said here */
 
 static int
 is_plain_tuple(const ArgumentWords *self, PyObject *value)
@@ -32,7 +17,7 @@ is_plain_tuple(const ArgumentWords *self, PyObject *value)
     }
     int is = 1;
     for (Py_ssize_t i = 0; is && i < PyTuple_GET_SIZE(value); i++) {
-        is = is_plain(self, PyTuple_GET_ITEM(value, i));
+        is = stepper_is_plain(PyTuple_GET_ITEM(value, i), self->longest);
     }
     return is;
 }
@@ -55,7 +40,7 @@ other_words(const ArgumentWords *self, PyObject *value)
 static PyObject *
 constant_words(const ArgumentWords *self, PyObject *value)
 {
-    if (!is_plain(self, value) && !is_plain_tuple(self, value)) {
+    if (!stepper_is_plain(value, self->longest) && !is_plain_tuple(self, value)) {
         return other_words(self, value);
     }
     PyObject *text = PyObject_Repr(value);

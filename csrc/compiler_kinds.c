@@ -128,7 +128,7 @@ describe_lazy(Facts *self, PyObject *tracker, PyObject *kind, PyObject *cache, u
         PyErr_Clear();
         return 0;
     }
-    int common = is_common(value);
+    int common = stepper_is_plain(value, MAX_TEXT);
     if (!common && may_be_constant(value)) {
         Py_DECREF(value);
         return 0;

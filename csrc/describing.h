@@ -6,12 +6,12 @@
 #include "bodies.h"
 #include "facts.h"
 #include "pack.h"
+#include "plain.h"
 
 /* stepper.debuggee.faces.Recipe */
 enum { SPECIAL = 0, NAMED = 1, SEQUENCE = 2, LAZY = 3, CONSTANT = 4, MAPPING = 5, TENSOR = 6,
        SET = 7, PARTS = 8, CELL = 9 };
 enum { MAX_ITEMS = 100 };   /* stepper.debuggee.faces.MAX_ITEMS */
-enum { MAX_TEXT = 200 };    /* stepper.engines.common.words.MAX_TEXT */
 
 typedef struct {
     PyObject_HEAD
@@ -77,8 +77,6 @@ int pack_children(Buffer *out, Children *children);
 /* kinds.c. */
 uint32_t describe_plainly(Facts *self, PyObject *tracker, PyObject *kind, int recipe,
                           Numbering numbering, void *context);
-/* Whether it is of a kind that is most constants, whose repr is short and runs nothing. */
-int is_common(PyObject *value);
 uint32_t describe_constant(Facts *self, PyObject *tracker, PyObject *kind);
 /* How changes of the tracker are told, in words (borrowed), and its pending attributes (new), or
    NULL. -1 with an exception; `*words` is NULL for what cannot change. */

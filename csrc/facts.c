@@ -80,8 +80,9 @@ describe_held(Facts *self, PyObject *tracker, Numbering numbering, void *context
         done = describe_tensor(self, tracker, kind, &id);
     }
     PyObject *items = recipe == MAPPING ? field(tracker, str_items) : NULL;
-    int common = recipe == CONSTANT && field(tracker, str_mutation_type) == NULL
-                 && is_common(stepper_field(tracker, str_value));
+    PyObject *value = recipe == CONSTANT ? stepper_field(tracker, str_value) : NULL;
+    int common = value != NULL && field(tracker, str_mutation_type) == NULL
+                 && stepper_is_plain(value, MAX_TEXT);
     if (done == 0 && id == 0
         && (recipe == SPECIAL || recipe == LAZY || recipe == TENSOR
             || (recipe == CONSTANT && !common)

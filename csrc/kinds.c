@@ -196,17 +196,6 @@ done:
     return id;
 }
 
-int
-is_common(PyObject *value)
-{
-    int overflow = 0;
-    return value != NULL
-           && (value == Py_None || PyBool_Check(value) || PyFloat_CheckExact(value)
-               || (PyUnicode_CheckExact(value) && PyUnicode_GET_LENGTH(value) <= MAX_TEXT)
-               || (PyLong_CheckExact(value)
-                   && (PyLong_AsLongLongAndOverflow(value, &overflow), overflow == 0)));
-}
-
 uint32_t
 describe_constant(Facts *self, PyObject *tracker, PyObject *kind)
 {

@@ -6,11 +6,12 @@
 
 #include "node_words.h"
 
-enum { MAX_TEXT = 200 }; /* characters of a string that is shown whole */
+#include "plain.h"
+
+static PyObject *str_name;
 
 typedef struct {
     PyTypeObject *node;
-    PyObject *name;  /* the attribute */
     PyObject *other; /* says what is none of the plain kinds */
 } Words;
 
@@ -46,32 +47,16 @@ bracketed(const Words *self, PyObject *items, const char *format)
     return text;
 }
 
-static int
-is_plain(PyObject *value)
-{
-    if (value == Py_None || PyBool_Check(value) || PyFloat_CheckExact(value)) {
-        return 1;
-    }
-    if (PyUnicode_CheckExact(value)) {
-        return PyUnicode_GET_LENGTH(value) <= MAX_TEXT;
-    }
-    int overflow = 1;
-    if (PyLong_CheckExact(value)) {
-        (void)PyLong_AsLongAndOverflow(value, &overflow);
-    }
-    return overflow == 0;
-}
-
 /* A new reference. */
 static PyObject *
 words_of(const Words *self, PyObject *argument)
 {
     int is_node = PyObject_TypeCheck(argument, self->node), is_tuple = PyTuple_Check(argument);
-    if (!is_node && is_plain(argument)) {
+    if (!is_node && stepper_is_plain(argument, MAX_TEXT)) {
         return PyObject_Repr(argument);
     }
     if (is_node || (!is_tuple && !PyList_Check(argument))) {
-        PyObject *said = is_node ? PyObject_GetAttr(argument, self->name)
+        PyObject *said = is_node ? PyObject_GetAttr(argument, str_name)
                                  : PyObject_CallOneArg(self->other, argument);
         if (said != NULL && !PyUnicode_Check(said)) {
             PyErr_SetString(PyExc_TypeError, "an argument in words is no str");
@@ -91,10 +76,7 @@ words_of(const Words *self, PyObject *argument)
 PyObject *
 stepper_node_words(PyObject *positional, PyObject *named, PyTypeObject *node, PyObject *other)
 {
-    Words self = {.node = node, .name = PyUnicode_InternFromString("name"), .other = other};
-    if (self.name == NULL) {
-        return NULL;
-    }
+    const Words self = {.node = node, .other = other};
     PyObject *text = bracketed(&self, positional, "%U");
     PyObject *items = text == NULL || PyDict_GET_SIZE(named) == 0 ? NULL : PyDict_Items(named);
     if (items == NULL && PyErr_Occurred()) {
@@ -111,7 +93,6 @@ stepper_node_words(PyObject *positional, PyObject *named, PyTypeObject *node, Py
         Py_SETREF(text, longer);
     }
     Py_XDECREF(items);
-    Py_DECREF(self.name);
     return text;
 }
 
@@ -136,5 +117,8 @@ static PyMethodDef functions[] = {
 int
 stepper_add_node_words(PyObject *module)
 {
+    if (str_name == NULL && (str_name = PyUnicode_InternFromString("name")) == NULL) {
+        return -1;
+    }
     return PyModule_AddFunctions(module, functions);
 }
