@@ -3,16 +3,14 @@
 #include "describing.h"
 
 #include "fields.h"
+#include "names.h"
 
 PyObject *str_source, *str_mutation_type, *str_cache, *str_vt, *str_items, *str_index,
     *str_name, *str_kind, *str_special, *str_mutability, *str_words, *str_attributes,
     *str_source_text, *str_realized, *str_value, *str_value_type, *str_key_text, *str_tensor,
     *str_proxy, *str_node;
 
-static const struct {
-    PyObject **place;
-    const char *text;
-} names[] = {
+static const Name names[] = {
     {&str_source, "source"},         {&str_mutation_type, "mutation_type"},
     {&str_cache, "_cache"},          {&str_vt, "vt"},
     {&str_items, "items"},           {&str_index, "index"},
@@ -239,32 +237,12 @@ add_items(Facts *self, Children *children, PyObject *items)
     return 0;
 }
 
-static int
-intern(PyObject **place, const char *text)
-{
-    if (*place == NULL) {
-        *place = PyUnicode_InternFromString(text);
-    }
-    return *place == NULL ? -1 : 0;
-}
-
 int
 describing_init(void)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (intern(names[i].place, names[i].text) < 0) {
-            return -1;
-        }
-    }
-    for (size_t i = 0; i < TELLING; i++) {
-        if (intern(&telling[i], telling_names[i]) < 0) {
-            return -1;
-        }
-    }
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        if (intern(&kept[i], kept_names[i]) < 0) {
-            return -1;
-        }
-    }
-    return 0;
+    return stepper_intern_names(names, sizeof names / sizeof *names) < 0
+                   || stepper_intern_row(telling, telling_names, TELLING) < 0
+                   || stepper_intern_row(kept, kept_names, sizeof kept / sizeof *kept) < 0
+               ? -1
+               : 0;
 }

@@ -4,6 +4,7 @@
 #include "describing.h"
 
 #include "fields.h"
+#include "names.h"
 
 /* A tensor's properties, of which most are like another's; in the order in which the engine is
    asked for their words. */
@@ -164,11 +165,5 @@ describe_lazy(Facts *self, PyObject *tracker, PyObject *kind, PyObject *cache, u
 int
 compiler_kinds_init(void)
 {
-    for (size_t i = 0; i < PROPERTIES; i++) {
-        if (properties[i] == NULL
-            && (properties[i] = PyUnicode_InternFromString(property_names[i])) == NULL) {
-            return -1;
-        }
-    }
-    return 0;
+    return stepper_intern_row(properties, property_names, PROPERTIES);
 }

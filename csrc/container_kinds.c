@@ -3,6 +3,7 @@
 #include "describing.h"
 
 #include "fields.h"
+#include "names.h"
 
 static PyObject *str_pre_existing_contents, *str_local_name, *str_cell_contents, *text_cell;
 static PyObject *part_names[3];
@@ -156,20 +157,11 @@ add_pending(Facts *self, Contents *found, int recipe, PyObject *attributes)
 int
 container_kinds_init(void)
 {
-    static const struct {
-        PyObject **place;
-        const char *text;
-    } names[] = {
+    static const Name names[] = {
         {&str_pre_existing_contents, "pre_existing_contents"}, {&str_local_name, "local_name"},
         {&str_cell_contents, "cell_contents"},                 {&text_cell, "cell"},
         {&part_names[0], "start"},                             {&part_names[1], "stop"},
         {&part_names[2], "step"},
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (*names[i].place == NULL
-            && (*names[i].place = PyUnicode_InternFromString(names[i].text)) == NULL) {
-            return -1;
-        }
-    }
-    return 0;
+    return stepper_intern_names(names, sizeof names / sizeof *names);
 }

@@ -9,6 +9,7 @@
 #include "frame_rows.h"
 
 #include "grow.h"
+#include "names.h"
 #include "steps.h"
 
 enum { ID, ATTEMPT, PARENT, DEPTH, CODE, FIRST, LAST, CALL }; /* columns */
@@ -19,21 +20,12 @@ static PyObject *str_f_code, *str_instructions, *str_id, *text_inline, *text_ret
 int
 frame_rows_init(void)
 {
-    static const struct {
-        PyObject **place;
-        const char *text;
-    } texts[] = {{&str_f_code, "f_code"},
+    static const Name texts[] = {{&str_f_code, "f_code"},
                  {&str_instructions, "instructions"},
                  {&str_id, "id"},
                  {&text_inline, "inline"},
                  {&text_return, "return"}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (*texts[i].place == NULL
-            && (*texts[i].place = PyUnicode_InternFromString(texts[i].text)) == NULL) {
-            return -1;
-        }
-    }
-    return 0;
+    return stepper_intern_names(texts, sizeof texts / sizeof *texts);
 }
 
 int

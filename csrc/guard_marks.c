@@ -12,16 +12,14 @@
 #include "steps.h"
 
 #include "grow.h"
+#include "names.h"
 
 static PyObject *str_inner, *str_dict;
 
 int
 guard_marks_init(void)
 {
-    return (str_inner == NULL && (str_inner = PyUnicode_InternFromString("inner")) == NULL)
-                   || (str_dict == NULL && (str_dict = PyUnicode_InternFromString("_dict")) == NULL)
-               ? -1
-               : 0;
+    return stepper_intern(&str_inner, "inner") < 0 || stepper_intern(&str_dict, "_dict") < 0 ? -1 : 0;
 }
 
 static void

@@ -10,6 +10,7 @@
 #include "module.h"
 
 #include "api.h"
+#include "names.h"
 #include "turn.h"
 
 #include <stddef.h>
@@ -145,20 +146,14 @@ static PyTypeObject Hook_Type = {
 int
 stepper_add_hook(PyObject *module)
 {
-    static const struct {
-        PyObject **place;
-        const char *text;
-    } texts[] = {
+    static const Name texts[] = {
         {&str_lost, "lost"},
         {&str_break_down, "break_down"},
         {&recursion, "the program was at its recursion limit"},
         {&memory, "the program was out of memory"},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (*texts[i].place == NULL
-            && (*texts[i].place = PyUnicode_InternFromString(texts[i].text)) == NULL) {
-            return -1;
-        }
+    if (stepper_intern_names(texts, sizeof texts / sizeof *texts) < 0) {
+        return -1;
     }
     return PyModule_AddType(module, &Turn_Type) < 0 ? -1 : PyModule_AddType(module, &Hook_Type);
 }

@@ -5,6 +5,7 @@
    it is here. */
 
 #include "argument_words.h"
+#include "names.h"
 #include "places.h"
 #include "slot.h"
 
@@ -217,11 +218,8 @@ static PyMethodDef functions[] = {
 int
 stepper_add_instructions(PyObject *module)
 {
-    for (int i = 0; i < ATTRIBUTES; i++) {
-        if (attributes[i] == NULL
-            && (attributes[i] = PyUnicode_InternFromString(attribute_names[i])) == NULL) {
-            return -1;
-        }
+    if (stepper_intern_row(attributes, attribute_names, ATTRIBUTES) < 0) {
+        return -1;
     }
     return PyModule_AddFunctions(module, functions);
 }

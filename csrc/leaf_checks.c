@@ -6,6 +6,8 @@
 
 #include "leaf_checks.h"
 
+#include "names.h"
+
 static PyObject *str_dict, *str_training, *str_forward;
 static PyObject *hooks[4];
 
@@ -140,10 +142,7 @@ static PyMethodDef functions[] = {
 int
 stepper_add_leaf_checks(PyObject *module)
 {
-    static const struct {
-        PyObject **place;
-        const char *text;
-    } texts[] = {
+    static const Name texts[] = {
         {&str_dict, "__dict__"},
         {&str_training, "training"},
         {&str_forward, "forward"},
@@ -152,11 +151,8 @@ stepper_add_leaf_checks(PyObject *module)
         {&hooks[2], "_backward_hooks"},
         {&hooks[3], "_backward_pre_hooks"},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (*texts[i].place == NULL
-            && (*texts[i].place = PyUnicode_InternFromString(texts[i].text)) == NULL) {
-            return -1;
-        }
+    if (stepper_intern_names(texts, sizeof texts / sizeof *texts) < 0) {
+        return -1;
     }
     return PyModule_AddFunctions(module, functions);
 }

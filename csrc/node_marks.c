@@ -7,6 +7,7 @@
 
 #include "node_marks.h"
 
+#include "names.h"
 #include "steps.h"
 
 #include <structmember.h>
@@ -16,10 +17,8 @@ static PyObject *str_graph, *str_is_ours, *str_sync;
 int
 node_marks_init(void)
 {
-    return (str_graph == NULL && (str_graph = PyUnicode_InternFromString("graph")) == NULL)
-                   || (str_is_ours == NULL
-                       && (str_is_ours = PyUnicode_InternFromString("is_ours")) == NULL)
-                   || (str_sync == NULL && (str_sync = PyUnicode_InternFromString("sync")) == NULL)
+    return stepper_intern(&str_graph, "graph") < 0 || stepper_intern(&str_is_ours, "is_ours") < 0
+                   || stepper_intern(&str_sync, "sync") < 0
                ? -1
                : 0;
 }

@@ -10,6 +10,7 @@
 #include "node_rows.h"
 
 #include "fields.h"
+#include "names.h"
 #include "node_words.h"
 
 enum { MAX_ARGUMENTS = 400 }; /* characters of a node's arguments as text */
@@ -23,10 +24,7 @@ static PyObject *str_args, *str_device, *str_dtype, *str_example_value, *str_fak
     *str_next, *str_op, *str_prev, *str_rank, *str_requires_grad, *str_shape, *str_stride,
     *str_target, *str_val, *str_empty;
 
-static const struct {
-    PyObject **place;
-    const char *text;
-} STRINGS[] = {
+static const Name STRINGS[] = {
     {&str_args, "_args"},
     {&str_device, "device"},
     {&str_dtype, "dtype"},
@@ -54,13 +52,7 @@ static const struct {
 int
 node_record_init(void)
 {
-    for (size_t i = 0; i < sizeof STRINGS / sizeof *STRINGS; i++) {
-        if (*STRINGS[i].place == NULL
-            && (*STRINGS[i].place = PyUnicode_InternFromString(STRINGS[i].text)) == NULL) {
-            return -1;
-        }
-    }
-    return 0;
+    return stepper_intern_names(STRINGS, sizeof STRINGS / sizeof *STRINGS);
 }
 
 /* --- where it is */

@@ -6,16 +6,15 @@
 
 #include "node_rows.h"
 
+#include "names.h"
+
 #include <structmember.h>
 
 static PyObject *str_id, *str_counts, *str_event_at, *str_node, *str_node_erased, *str_node_ids,
     *str_nodes, *str_op, *str_args, *str_name, *str_rank, *str_steps, *str_target, *str_translation,
     *str_users, *str_next, *str_prev, *str_write_node, *renaming, *new_node;
 
-static const struct {
-    PyObject **place;
-    const char *text;
-} STRINGS[] = {
+static const Name STRINGS[] = {
     {&str_args, "args"},
     {&str_id, "id"},
     {&str_counts, "counts"},
@@ -39,11 +38,8 @@ static const struct {
 int
 node_rows_init(void)
 {
-    for (size_t i = 0; i < sizeof STRINGS / sizeof *STRINGS; i++) {
-        if (*STRINGS[i].place == NULL
-            && (*STRINGS[i].place = PyUnicode_InternFromString(STRINGS[i].text)) == NULL) {
-            return -1;
-        }
+    if (stepper_intern_names(STRINGS, sizeof STRINGS / sizeof *STRINGS) < 0) {
+        return -1;
     }
     if (renaming == NULL
         && (renaming = Py_BuildValue("(sssss)", "id", "name", "args", "inputs", "renamed")) == NULL) {

@@ -6,6 +6,7 @@
 
 #include "node_words.h"
 
+#include "names.h"
 #include "plain.h"
 
 static PyObject *str_name;
@@ -117,7 +118,7 @@ static PyMethodDef functions[] = {
 int
 stepper_add_node_words(PyObject *module)
 {
-    if (str_name == NULL && (str_name = PyUnicode_InternFromString("name")) == NULL) {
+    if (stepper_intern(&str_name, "name") < 0) {
         return -1;
     }
     return PyModule_AddFunctions(module, functions);

@@ -8,6 +8,7 @@
 #include "fields.h"
 
 #include "grow.h"
+#include "names.h"
 
 static PyObject *str_instruction_pointer, *str_stack, *str_symbolic_locals, *str_block_stack,
     *str_current_speculation;
@@ -15,23 +16,14 @@ static PyObject *str_instruction_pointer, *str_stack, *str_symbolic_locals, *str
 int
 notes_init(void)
 {
-    struct {
-        PyObject **place;
-        const char *text;
-    } names[] = {
+    static const Name names[] = {
         {&str_instruction_pointer, "instruction_pointer"},
         {&str_stack, "stack"},
         {&str_symbolic_locals, "symbolic_locals"},
         {&str_block_stack, "block_stack"},
         {&str_current_speculation, "current_speculation"},
     };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (*names[i].place == NULL
-            && (*names[i].place = PyUnicode_InternFromString(names[i].text)) == NULL) {
-            return -1;
-        }
-    }
-    return 0;
+    return stepper_intern_names(names, sizeof names / sizeof *names);
 }
 
 static int

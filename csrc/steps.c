@@ -26,6 +26,7 @@
 
 #include "api.h"
 #include "fields.h"
+#include "names.h"
 #include "node_rows.h"
 
 #include <structmember.h>
@@ -524,7 +525,7 @@ stepper_add_steps(PyObject *module)
 {
     if (notes_init() < 0 || guard_marks_init() < 0 || node_marks_init() < 0
         || node_record_init() < 0 || node_rows_init() < 0 || frame_rows_init() < 0
-        || (str_alert == NULL && (str_alert = PyUnicode_InternFromString("alert")) == NULL)) {
+        || stepper_intern(&str_alert, "alert") < 0) {
         return -1;
     }
     return PyModule_AddType(module, &Mirror_Type) < 0

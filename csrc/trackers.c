@@ -19,22 +19,18 @@
 #include "fields.h"
 #include "grow.h"
 #include "known.h"
+#include "names.h"
 
-static PyObject *str_value, *str_source, *str_mutation_type, *str_cache, *str_vt; /* `str_value` comes last */
+static PyObject *str_value, *str_source, *str_mutation_type, *str_cache, *str_vt;
 
 static int
 intern_names(void)
 {
-    if (str_value != NULL) {
-        return 0;
-    }
-    return (str_source = PyUnicode_InternFromString("source")) == NULL
-                   || (str_mutation_type = PyUnicode_InternFromString("mutation_type")) == NULL
-                   || (str_cache = PyUnicode_InternFromString("_cache")) == NULL
-                   || (str_vt = PyUnicode_InternFromString("vt")) == NULL
-                   || (str_value = PyUnicode_InternFromString("value")) == NULL
-               ? -1
-               : 0;
+    static const Name names[] = {
+        {&str_source, "source"}, {&str_mutation_type, "mutation_type"}, {&str_cache, "_cache"},
+        {&str_vt, "vt"},         {&str_value, "value"},
+    };
+    return stepper_intern_names(names, sizeof names / sizeof *names);
 }
 
 int
