@@ -8,16 +8,22 @@
 static PyObject *str_pre_existing_contents, *str_local_name, *str_cell_contents, *text_cell;
 static PyObject *part_names[3];
 
+/* The type that trackers of a kind stand for, or their class; borrowed. */
+static PyObject *
+type_of(PyObject *kind)
+{
+    PyObject *type = PyTuple_GET_ITEM(kind, 2);
+    return PyUnicode_GET_LENGTH(type) > 0 ? type : PyTuple_GET_ITEM(kind, 1);
+}
+
 /* How a container of this many is called: what all of its class stand for, or its type. */
 static PyObject *
 text_of(PyObject *kind, Py_ssize_t length)
 {
-    PyObject *cls = PyTuple_GET_ITEM(kind, 1), *type = PyTuple_GET_ITEM(kind, 2);
     PyObject *builtin = PyTuple_GET_ITEM(kind, 3);
-    if (PyUnicode_GET_LENGTH(builtin) > 0) {
-        return Py_NewRef(builtin);
-    }
-    return PyUnicode_FromFormat("%U of %zd", PyUnicode_GET_LENGTH(type) > 0 ? type : cls, length);
+    return PyUnicode_GET_LENGTH(builtin) > 0
+               ? Py_NewRef(builtin)
+               : PyUnicode_FromFormat("%U of %zd", type_of(kind), length);
 }
 
 static int
@@ -33,12 +39,11 @@ sequence(PyObject *tracker, PyObject *kind, PyObject *items, Contents *found)
     for (Py_ssize_t i = 0; i < found->length && i < MAX_ITEMS; i++) {
         add_child(&found->children, NULL, i, PySequence_Fast_GET_ITEM(items, i));
     }
-    PyObject *index = field(tracker, str_index), *type = PyTuple_GET_ITEM(kind, 2);
+    PyObject *index = field(tracker, str_index);
     if (index != NULL && PyLong_CheckExact(index)) {
         found->position = PyLong_AsLongLong(index);
     }
-    found->text = PyUnicode_FromFormat(
-        "%U of %zd", PyUnicode_GET_LENGTH(type) ? type : PyTuple_GET_ITEM(kind, 1), found->length);
+    found->text = PyUnicode_FromFormat("%U of %zd", type_of(kind), found->length);
     return found->text == NULL ? -1 : 1;
 }
 
@@ -93,14 +98,13 @@ set(Facts *self, PyObject *kind, PyObject *items, Contents *found)
 static int
 parts(Facts *self, PyObject *kind, PyObject *items, Contents *found)
 {
-    PyObject *type = PyTuple_GET_ITEM(kind, 2);
     for (Py_ssize_t i = 0; i < 3 && i < PySequence_Fast_GET_SIZE(items); i++) {
         PyObject *part = PySequence_Fast_GET_ITEM(items, i);
         if (is_tracker(self, part)) {
             add_child(&found->children, part_names[i], 0, part);
         }
     }
-    found->text = Py_NewRef(PyUnicode_GET_LENGTH(type) > 0 ? type : PyTuple_GET_ITEM(kind, 1));
+    found->text = Py_NewRef(type_of(kind));
     return 1;
 }
 
