@@ -5,18 +5,24 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
+DIST ?= dist
 WORKERS ?= 2
 PYTEST_ARGS ?=
 
 DEMO := demos/toy_example.py
 WALK := -x "break graph-break" -x continue -x where -x quit
 
-.PHONY: help demo test check matrix docs bench clean
+# A warning of the C compiler is an error for whoever works on stepper, and only for them.
+$(VENV)/.dev: export STEPPER_WERROR = 1
+
+.PHONY: help demo test check quick dist matrix docs bench clean
 
 help:
 	@echo "make demo    open the debugger on $(DEMO) (prints the walk when there is no terminal)"
-	@echo "make test    ruff, mypy, import contracts, tests"
+	@echo "make test    ruff, clang-format, mypy, import contracts, tests"
 	@echo "make check   the same without the tests"
+	@echo "make quick   the same with the fast tests: before each commit"
+	@echo "make dist    build what would be released into dist/, and try it"
 	@echo "make matrix  the tests in each supported Python and torch found here (several GB)"
 	@echo "make docs    build the documentation into site/"
 	@echo "make bench   measure what watching costs"
@@ -25,15 +31,17 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "stepper needs Python 3.11 or later: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.runtime: $(BIN)/python pyproject.toml constraints.txt
+BUILT_FROM := $(BIN)/python pyproject.toml setup.py constraints.txt $(wildcard csrc/*.[ch] csrc/*/*.[ch])
+
+$(VENV)/.runtime: $(BUILT_FROM)
 	$(PIP) -e .
 	touch $@
 
-$(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.dev: $(BUILT_FROM)
 	$(PIP) -e '.[dev]'
 	touch $@ $(VENV)/.runtime
 
-$(VENV)/.docs: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.docs: $(BUILT_FROM)
 	$(PIP) -e '.[docs]'
 	touch $@ $(VENV)/.runtime
 
@@ -47,11 +55,23 @@ demo: $(VENV)/.runtime
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(wildcard csrc/*.[ch] csrc/*/*.[ch])
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 test: check
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+# Those that start no program with torch in it.
+QUICK := tests/model tests/recording tests/docs/test_contributing.py tests/docs/test_generated.py tests/test_architecture.py
+
+quick: check
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(QUICK)
+
+dist: $(VENV)/.dev
+	rm -rf $(DIST)
+	$(BIN)/python -m build --quiet --outdir $(DIST)
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.distribution $(DIST)
 
 matrix:
 	.ci/matrix

@@ -1,16 +1,23 @@
 /* stepper._C: the parts of the debugger that must not cost the program anything.
 
-   Each file beside this one holds one idea and adds its types and functions to the module through
-   one function declared in module.h. */
+   support/    what the others are built from: containers, packing, versions of CPython, hooks
+   describe/   what objects of a compiler are, in words and encoded
+   record/     what happens, step by step, as rows of a recording
+   evalframe/  what runs: CPython's frames, and the cache of code that runs in their place
+
+   A folder uses those above it, but evalframe/ neither describe/ nor record/. Each file holds one
+   idea, and what other files see of it begins with its name: trackers_number() is in trackers.c.
+   Types are called as in Python, Steps_Type. Of a library that is made of them all, only
+   PyInit__C is seen. */
 
 #include "module.h"
 
-static int (*const parts[])(PyObject *) = {
-    stepper_add_steps,       stepper_add_fields,     stepper_add_facts,
-    stepper_add_value_stack, stepper_add_frame_hook, stepper_add_cache_entry,
-    stepper_add_code_cache,  stepper_add_lookup_report, stepper_add_leaf_checks, stepper_add_hook,
-    stepper_add_event_run,   stepper_add_resume_call, stepper_add_instructions, stepper_add_node_words,
-    stepper_add_guard_program, stepper_add_code_lines,
+static Part *const parts[] = {
+    names_exec,         steps_exec,       fields_exec,      facts_exec,           value_stack_exec,
+    frame_hook_exec,    cache_entry_exec, code_cache_exec,  lookup_report_exec,   leaf_checks_exec,
+    hook_exec,          event_run_exec,   resume_call_exec, instructions_exec,    node_words_exec,
+    guard_program_exec, code_lines_exec,  sieve_exec,       class_check_exec,     undo_exec,
+    undisturbed_exec,   capturing_exec,   shorten_exec,     namespace_check_exec,
 };
 
 static int

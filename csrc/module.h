@@ -1,4 +1,5 @@
-/* What each file of the extension adds to the module. Zero: done; -1: an exception is set. */
+/* The files of the extension that add something to the module: `<file>_exec` does. Zero: done; -1:
+   an exception is set. */
 
 #ifndef STEPPER_MODULE_H
 #define STEPPER_MODULE_H
@@ -6,21 +7,13 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-int stepper_add_steps(PyObject *module);
-int stepper_add_fields(PyObject *module);
-int stepper_add_facts(PyObject *module);
-int stepper_add_instructions(PyObject *module);
-int stepper_add_code_lines(PyObject *module);
-int stepper_add_node_words(PyObject *module);
-int stepper_add_hook(PyObject *module);
-int stepper_add_event_run(PyObject *module);
-int stepper_add_resume_call(PyObject *module);
-int stepper_add_value_stack(PyObject *module);
-int stepper_add_frame_hook(PyObject *module);
-int stepper_add_cache_entry(PyObject *module);
-int stepper_add_code_cache(PyObject *module);
-int stepper_add_lookup_report(PyObject *module);
-int stepper_add_leaf_checks(PyObject *module);
-int stepper_add_guard_program(PyObject *module);
+typedef int Part(PyObject *module);
+
+Part names_exec, fields_exec, hook_exec, shorten_exec, sieve_exec, undisturbed_exec, undo_exec;
+Part code_lines_exec, facts_exec, instructions_exec, node_words_exec;
+Part event_run_exec, steps_exec;
+Part cache_entry_exec, capturing_exec, class_check_exec, code_cache_exec, frame_hook_exec;
+Part guard_program_exec, leaf_checks_exec, lookup_report_exec, namespace_check_exec;
+Part resume_call_exec, value_stack_exec;
 
 #endif

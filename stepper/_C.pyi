@@ -26,7 +26,7 @@ _Skip: TypeAlias = Literal["capture", "frame", "recursive"]
 _LookupListener: TypeAlias = Callable[..., object]
 _CacheEvent: TypeAlias = Literal["added", "removed", "evicted", "invalidated", "error"]
 
-# --- what a frame holds (csrc/value_stack.c) ---
+# --- what a frame holds (csrc/evalframe/value_stack.c) ---
 
 @final
 class Null:
@@ -81,7 +81,7 @@ class AtInstruction(Generic[_P, _R]):
     def __new__(cls, callback: Callable[_P, _R]) -> AtInstruction[_P, _R]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
-# --- hooks (csrc/hook.c, csrc/turn.c) ---
+# --- hooks (csrc/support/hook.c, csrc/support/turn.c) ---
 
 @final
 class Turn:
@@ -95,6 +95,41 @@ class Turn:
     def release(self) -> None: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
+    def depth(self) -> int:
+        """How often this thread has it."""
+
+    def unwind(self, depth: int, /) -> None:
+        """Have it only so often again as it was when `depth` said so: what an interrupt has kept
+        from being given back since is given back."""
+
+    @property
+    def teller(self) -> int:
+        """The thread that has the turn to tell a moment of a walk; 0: none has."""
+
+@final
+class Telling:
+    """To be entered for telling a moment of a walk: the turn is taken, and says so.
+
+    Without `tells`, for what is to be told though this thread tells something already.
+    """
+
+    def __new__(cls, turn: Turn, tells: bool) -> Telling: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
+
+# --- interrupts (csrc/support/undo.c, csrc/support/undisturbed.c) ---
+
+def call_and_undo(undo: Callable[[], object], function: Callable[..., _R], /, *args: Any) -> _R:
+    """Call `function(*args)`, and then, whatever ended it, `undo()`.
+
+    An interrupt cannot come in between, and one that comes while `undo` runs has it run again,
+    from its beginning, until it comes to its end; then the interrupt goes on. In it,
+    `sys.exception()` is what has ended the call.
+    """
+
+def call_undisturbed(function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    """Call a function. What comes meanwhile from a signal is handled when it has returned, and no
+    trace function is called."""
 
 class _Watcher(Protocol):
     lost: str
@@ -102,16 +137,21 @@ class _Watcher(Protocol):
 
 @final
 class Hook:
-    """A hook with a net under it: called like `function`, which has the `turn` meanwhile.
+    """A hook with a net under it: called like `function`, which has the `turn`, if there is one,
+    meanwhile.
 
     An exception of it goes to `watcher.break_down`; a RecursionError or MemoryError is the
     program's own limit and only sets `watcher.lost`, in words. What is no Exception passes through.
     """
 
-    def __new__(cls, function: Callable[..., object], turn: Turn, watcher: _Watcher) -> Hook: ...
+    def __new__(
+        cls, function: Callable[..., object], turn: Turn | None, watcher: _Watcher
+    ) -> Hook: ...
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+    def release(self) -> None:
+        """Let go of the function, the turn and the watcher: calls do nothing from now on."""
 
-# --- instructions (csrc/instructions.c) ---
+# --- instructions (csrc/describe/instructions.c) ---
 
 def instruction_rows(
     make: Callable[..., _R],
@@ -139,12 +179,12 @@ def instruction_rows(
 def opname_marks(listed: tuple[Any, ...], table: dict[str, bool], /) -> bytes:
     """One byte for each instruction: whether `table[opname]` is true."""
 
-# --- code objects (csrc/code_lines.c) ---
+# --- code objects (csrc/describe/code_lines.c) ---
 
 def last_line(code: CodeType, /) -> int:
     """The last line of a code object and of those within it; 0: they have none."""
 
-# --- nodes in words (csrc/node_words.c) ---
+# --- nodes in words (csrc/describe/node_words.c) ---
 
 def node_words(
     positional: tuple[Any, ...],
@@ -158,7 +198,35 @@ def node_words(
     tuples and lists, and subclasses of them, brackets around what they hold. `other` says the
     rest."""
 
-# --- events (csrc/event_run.c) ---
+# --- what may be a secret (csrc/support/sieve.c)
+
+FOLLOWS_ANYTHING: Final[int]
+"""Whatever follows a pattern, it may be a secret."""
+FOLLOWS_RANDOM: Final[int]
+"""Letters and digits that look random must follow."""
+FOLLOWS_VALUE: Final[int]
+"""The pattern is a name, in letters of any case, that ends there: a value follows."""
+
+@final
+class Sieve:
+    """Lets texts through that surely hold none of its patterns: bytes, at least three, what must
+    follow them, and a bit that says of which kind they are (see `stepper.recording.secrets`)."""
+
+    def __new__(cls, patterns: list[tuple[bytes, int, int]]) -> Sieve: ...
+    def kept(self, values: list[Any], /) -> list[int]:
+        """The places of the texts and bytes among values that may hold a pattern, and of lists,
+        tuples and dicts that hold such."""
+    def kinds(self, text: str, /) -> int:
+        """The kinds of the patterns that a text may hold."""
+
+def shortened(text: str, most: int, /) -> str:
+    """A text in at most `most` characters, with `…` for what was cut: no word, or so much of it
+    that what looks like a secret can be recognized (csrc/support/shorten.c)."""
+
+def shortened_at(text: str, most: int, /) -> int:
+    """How much of a text is kept when it has more than `most` characters."""
+
+# --- events (csrc/record/event_run.c) ---
 
 @final
 class EventRun:
@@ -195,7 +263,7 @@ class EventRun:
         """Those that wait: the first's number, how many, and an encoded
         `stepper.recording.schema.Events`; None: there are none."""
 
-# --- what runs (csrc/frame_hook.c) ---
+# --- what runs (csrc/evalframe/frame_hook.c) ---
 
 def install_hook() -> None:
     """Be there whenever a Python function is called (PEP 523).
@@ -259,11 +327,14 @@ def count_call(code: CodeType) -> None:
 def watched_calls(code: CodeType) -> int:
     """How often it was called since it is watched, or was until it was unwatched."""
 
-# --- what runs in a frame's place (csrc/frame_hook.c, csrc/frame_replace.c) ---
+# --- what runs in a frame's place (csrc/evalframe/frame_hook.c, csrc/evalframe/frame_replace.c) ---
 
 def set_frame_callback(
-    callback: _FrameCallback | Literal[False] | None, backend: object = None, /
-) -> tuple[_FrameCallback | Literal[False] | None, object]:
+    callback: _FrameCallback | Literal[False] | None,
+    backend: object = None,
+    nopython: bool = False,
+    /,
+) -> tuple[_FrameCallback | Literal[False] | None, object, bool]:
     """Whom this thread asks what to run in place of the functions that it calls.
 
     The answer is an entry, whose code runs in the frame's place, or None: the frame runs as it is.
@@ -275,16 +346,44 @@ def set_frame_callback(
     raises. Generators and coroutines, and whatever is no function, run as they are unasked.
 
     `backend` is what the thread captures for: entries for another are passed over; None: for any.
+    With `nopython`, a call is to become one graph: see `parts_will_do`.
 
     Returns what was set before, for `set_frame_callback(*before)`.
     """
 
-def set_skip(code: CodeType, mark: _Skip | None) -> None:
+def current_backend() -> Any:
+    """What this thread captures for; None: nothing, or whoever set the callback did not say."""
+
+def parts_will_do() -> bool:
+    """Whether an entry may run that captures only a part of its frame: what this thread calls need
+    not become one graph."""
+
+class Capturing:
+    """Sets the thread's frame callback and backend for the time of a call, or of a `with` block,
+    whatever ends it: see `set_frame_callback`."""
+
+    callback: Any
+    backend: Any
+    nopython: bool
+    def __new__(cls, callback: Any, backend: Any, nopython: bool = False) -> Self: ...
+    def call(
+        self, function: Callable[..., _R], args: tuple[Any, ...], kwargs: dict[str, Any], /
+    ) -> _R: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
+
+def dynamo_callback_set_by(function: Callable[[Any], Any], /) -> None:
+    """What sets Dynamo's frame callback in a thread, and returns what it was: a block that captures
+    has Dynamo stay out."""
+
+def set_skip(code: CodeType, mark: _Skip | None, unless_whole: bool = False) -> None:
     """What is not to be done for calls of this code.
 
     "capture": its cache is looked through, but the callback is not asked.
     "frame": it runs as it is; what it calls is seen to.
     "recursive": it runs as it is, and so does all that it calls.
+
+    unless_whole: but for calls that are to become one graph.
     """
 
 def get_skip(code: CodeType) -> _Skip | None: ...
@@ -315,10 +414,17 @@ def leave_resume_calls(flag: bool, /) -> bool:
     """Whether the hook gives the callers of this thread's frames the `ResumeCall` that a frame
     returns, instead of making it; returns what it was before."""
 
+def traced() -> bool:
+    """Whether a trace function of the program's (`sys.settrace`) follows this thread: then frames
+    run as they are."""
+
+def own_tracer(code: CodeType, /) -> None:
+    """Trace functions with this code are stepper's own: they are to see what really runs."""
+
 def force_helper(flag: bool, /) -> None:
     """For tests: run other code by calling a helper function, even where the frame can take it."""
 
-# --- the cache (csrc/cache_entry.c, csrc/code_cache.c, csrc/lookup_report.c) ---
+# --- the cache (csrc/evalframe/: cache_entry.c, code_cache.c, lookup_report.c) ---
 
 class CacheEntry:
     """One capture of a code object: what may run in its place, and when. Can be subclassed.
@@ -483,7 +589,7 @@ def set_cache_listener(
     others it is None. Without a listener, a check's error goes to `sys.unraisablehook`.
     """
 
-# --- what an object holds (csrc/fields.c) ---
+# --- what an object holds (csrc/support/fields.c) ---
 
 def fields(object: object, /) -> dict[str, Any]:
     """The object's own attributes by name, to be read only, without running any code of its own.
@@ -491,7 +597,7 @@ def fields(object: object, /) -> dict[str, Any]:
     Unlike `__dict__` it leaves no dictionary in the object, which would make the program slower.
     """
 
-# --- steps (csrc/steps.c, csrc/trackers.c, csrc/facts.c, csrc/mirror.c) ---
+# --- steps (csrc/record/: steps.c, trackers.c, mirror.c; csrc/describe/facts.c) ---
 
 class Mirror:
     """A symbolic frame as the recorder saw it last. A subclass must not add fields."""
@@ -602,11 +708,46 @@ class NodeRows(NodeMarks):
 
 _M = TypeVar("_M", bound=Mirror)
 
+ORDINARY: Final[int]
+"""The flavour of most trackers."""
+CONSTANT: Final[int]
+"""Can neither change nor have children; equal ones need not be told apart."""
+LAZY: Final[int]
+"""Stands for another tracker, once that is made."""
+NOTHING: Final[int]
+"""Is no value, like the NULL below a callable; all are the same."""
+
+BY_ENGINE: Final[int]
+"""The engine's `special` describes a tracker."""
+BY_NAME: Final[int]
+"""By what it stands for, and the trackers among its fields."""
+AS_SEQUENCE: Final[int]
+"""By the trackers in its field `items`."""
+AS_LAZY: Final[int]
+"""As what it stands for, once that is made, else by `special`."""
+AS_CONSTANT: Final[int]
+"""By its field `value`, if that is of a common type, else by `special`."""
+AS_MAPPING: Final[int]
+"""By the trackers in its field `items`, if that is an exact dict, else by `special`."""
+AS_TENSOR: Final[int]
+"""By its properties and its node, if its sizes are numbers, else by `special`."""
+AS_SET: Final[int]
+"""By the trackers that the keys in its field `items` stand for, if that is an exact dict."""
+AS_PARTS: Final[int]
+"""A range or a slice, by the three trackers in its field `items`."""
+AS_CELL: Final[int]
+"""By its name, and what was stored in it last."""
+
+MAX_ITEMS: Final[int]
+"""Children shown of one container; its true length is recorded beside them."""
+MAX_TEXT: Final[int]
+"""Characters of a string that are shown."""
+
 @final
 class Facts:
     """Descriptions of trackers, each equal one once.
 
-    engine: see `stepper.debuggee.faces.Describer`, which asks and is asked.
+    engine: see `stepper.debuggee.engine.Describer`, which asks and is asked.
     base: the class of all trackers.
     """
 
@@ -623,6 +764,11 @@ class Facts:
     def take(self) -> tuple[int, int, bytes] | None:
         """The descriptions that are new since the last time, whose ids follow each other: the
         first's id, how many there are, and a MessagePack list of them; None: there are none."""
+
+KEYFRAME_EVERY: Final[int]
+"""Moments: a state is rebuilt from at most so many deltas."""
+MOMENTS_PER_COMMIT: Final[int]
+"""After so many `Steps` wants them to be written."""
 
 @final
 class Steps(Generic[_M]):
@@ -652,9 +798,9 @@ class Steps(Generic[_M]):
 
     def __init__(
         self,
-        judge: object,
+        controller: object,
         describer: object,
-        told_late: frozenset[type],
+        late_mutation_types: frozenset[type],
         on_graph: Callable[[], object],
         on_alert: Callable[[_M], object],
         on_adopt: Callable[[_M], object],
@@ -665,9 +811,9 @@ class Steps(Generic[_M]):
         flush: Callable[[], object],
     ) -> None:
         """
-        judge: its attribute `alert` says at each step whether `on_alert(frame)` is to be called.
-        describer: see `stepper.debuggee.faces.Describer`.
-        told_late: kinds of trackers whose changes are told when they are made already.
+        controller: its `alert` says at each step whether `on_alert(frame)` is to be called.
+        describer: see `stepper.debuggee.engine.Describer`.
+        late_mutation_types: see `stepper.debuggee.engine.Engine`.
         on_adopt: a frame's first step; sets the frame's `stores`.
         on_error: a defect of ours; the step is over.
         pack_blocks: (translator, its block stack) as the schema wants it.
@@ -697,6 +843,9 @@ class Steps(Generic[_M]):
 
     def number(self, tracker: object, /) -> int:
         """The tracker's number; a new one is described with the next step."""
+
+    def known(self) -> list[object]:
+        """The trackers that have a number, as far as they live."""
 
     def restart(self) -> None:
         """The next moment begins an attempt: it gets a keyframe."""
@@ -730,14 +879,18 @@ class Steps(Generic[_M]):
         self,
         facts_of: Callable[[Any], tuple[int, bytes, str]],
         event: Callable[..., object],
+        begun: str,
+        ended: str,
         /,
     ) -> None:
         """How inlined calls are put down, with `writes_frames`: `facts_of(code)` gives the number,
-        `stores` and label of what `make_code` gave; `event` see EventRun.add."""
+        `stores` and label of what `make_code` gave; `event` see EventRun.add, which is told that
+        they have begun and ended as events of these kinds."""
 
-    def take_frames(self) -> tuple[list[int | None], list[int]]:
-        """The frames put down since the last call: the rows of those that began, one after the
-        other; of those that ended whose rows were taken before, the last moment and the number."""
+    def take_frames(self, rows: list[Any], ends: list[Any], /) -> None:
+        """Add the frames put down since the last call to two lists: the rows of those that began,
+        one after the other; of those that ended whose rows were taken before, the last moment and
+        the number."""
 
     def follow(self, attempt: Any, output: Any, /) -> None:
         """Follow the frames of an attempt, which has this output; or (None, None) nobody's."""
@@ -769,28 +922,61 @@ class Steps(Generic[_M]):
     def guards_seen(self, contents: dict[Any, None], /) -> None:
         """All guards in this dictionary have been reported; nothing is lost any more."""
 
-# --- checks of cache entries (csrc/guard_program.c) ---
+# --- checks of cache entries (csrc/evalframe/guard_program.c) ---
 
-STEP_LOCALS: int
-STEP_GLOBALS: int
-STEP_SCOPE: int
-STEP_ATTR: int
-STEP_ITEM: int
-STEP_CLASS: int
-STEP_OWN_DICT: int
-TEST_TRUE: int
-TEST_OBJ_ID: int
-TEST_TYPE_ID: int
-TEST_NN_MODULE: int
-TEST_HAS: int
-TEST_LACKS: int
-TEST_LACKS_ATTR: int
-TEST_LENGTH: int
-TEST_EQUALS: int
-TEST_FLOAT: int
-TEST_SAME: int
-TEST_CALL: int
-TEST_PYTHON: int
+STEP_LOCALS: Final[int]
+STEP_GLOBALS: Final[int]
+STEP_SCOPE: Final[int]
+STEP_ATTR: Final[int]
+STEP_ITEM: Final[int]
+STEP_CLASS: Final[int]
+STEP_OWN_DICT: Final[int]
+TEST_TRUE: Final[int]
+TEST_OBJ_ID: Final[int]
+TEST_TYPE_ID: Final[int]
+TEST_NN_MODULE: Final[int]
+TEST_HAS: Final[int]
+TEST_LACKS: Final[int]
+TEST_LACKS_ATTR: Final[int]
+TEST_LENGTH: Final[int]
+TEST_EQUALS: Final[int]
+TEST_FLOAT: Final[int]
+TEST_SAME: Final[int]
+TEST_CALL: Final[int]
+TEST_PYTHON: Final[int]
+
+class NamespaceCheck:
+    """`check()` says whether names mean what they meant, and functions are what they were.
+
+    See csrc/evalframe/namespace_check.c."""
+
+    def __new__(
+        cls,
+        namespaces: list[tuple[dict[str, object], dict[str, object]]],
+        functions: list[FunctionType],
+    ) -> Self:
+        """
+        Args:
+            namespaces: dictionaries, each with what some of its names should mean; this class
+                stands for a name that should not be there.
+            functions: of which code and defaults should stay what they are.
+        """
+
+    def __call__(self) -> bool: ...
+
+class ClassCheck:
+    """`check()` says whether a class still has what was found in it.
+
+    See csrc/evalframe/class_check.c."""
+
+    def __new__(cls, of: type, recheck: Callable[[type], bool]) -> Self:
+        """
+        Args:
+            of: the class; it is not held.
+            recheck: looks again, when something has been changed in the class or a base of it.
+        """
+
+    def __call__(self) -> bool: ...
 
 class GuardProgram:
     """Checks conditions about values, in order: `program(L, G)` says whether all hold.
@@ -820,7 +1006,7 @@ class GuardProgram:
 
     def __call__(self, f_locals: dict[str, Any], f_globals: dict[str, Any], /) -> bool: ...
 
-# --- leaf checks of guards (csrc/leaf_checks.c) ---
+# --- leaf checks of guards (csrc/evalframe/leaf_checks.c) ---
 
 def check_obj_id(object: object, id: int, /) -> bool:
     """Whether it is the object of this id."""

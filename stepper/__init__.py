@@ -19,21 +19,16 @@ PYTEST_DONT_REWRITE: under `stepper record -m pytest` it is there before pytest,
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
-if PathFinder.find_spec("stepper._C", __path__) is None:
-    import sys
-
-    # A checkout that was copied, or one that was built for another Python.
-    raise ImportError(
-        f"stepper's C part was not built for this Python ({sys.executable}): with a C compiler and "
-        "Python's headers installed, run `pip install .` in stepper's checkout "
-        "(`pip install -e .` to work on it)"
-    )
-
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
     from stepper.debuggee.api import SessionError, debug, record, set_excepthook
     from stepper.native import compile
 
@@ -56,13 +51,6 @@ def breakpoint() -> None:
     stop_soon()
 
 
-# Dynamo calls a function with this mark while it traces, and takes what it returns for a constant.
-# So a call is just that: no inlined frame, no node, no graph break. (It is what
-# `torch.compiler.assume_constant_result` sets; that function lives in torch, which is not imported
-# for this.)
-breakpoint._dynamo_marked_constant = True  # type: ignore[attr-defined]
-
-
 def __getattr__(name: str) -> Any:
     if name in ("cache", "native"):
         return import_module(f"{__name__}.{name}")
@@ -73,3 +61,37 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _DynamoArrives:
+    """A finder that finds nothing: by it we hear that the program imports Dynamo."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != "torch._dynamo":
+            return None
+        import_module("stepper.uncompiled")  # puts a finder there in place of this one
+        return sys.meta_path[0].find_spec(name, path, target)
+
+
+def _begin() -> None:
+    if PathFinder.find_spec("stepper._C", __path__) is None:
+        # A checkout that was copied, or one that was built for another Python.
+        raise ImportError(
+            f"stepper's C part was not built for this Python ({sys.executable}): with a C compiler "
+            "and Python's headers installed, run `pip install .` in stepper's checkout "
+            "(`pip install -e .` to work on it)"
+        )
+    if "torch._dynamo" in sys.modules:
+        import_module("stepper.uncompiled")
+    else:
+        sys.meta_path.insert(0, _DynamoArrives)
+
+
+if (_aside := getattr(sys.modules.get("torch._dynamo"), "disable", None)) is not None:
+    # What imports us may be a call in compiled code, such as the first `breakpoint()`.
+    _aside(_begin)()
+else:
+    _begin()

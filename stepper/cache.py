@@ -53,6 +53,7 @@ from stepper.model.cache import (
 from stepper.model.matching import glob_matches
 from stepper.recording.reader import Recording
 from stepper.recording.recorded_call import recorded_call
+from stepper.uncompiled import keep_out
 
 __all__ = [
     "CacheCheck",
@@ -379,3 +380,6 @@ def _rows(rows: tuple[GuardRow, ...], item: Drop) -> builtins.list[int]:
 
 def _words(rows: tuple[GuardRow, ...]) -> builtins.list[str]:
     return sorted({f"{row.kind} {row.source}".strip() for row in rows})
+
+
+keep_out()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from stepper import _C
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 CORPUS = TESTS / "corpus"
+
+# A shell starts what it puts into the background with SIGINT ignored, and every child inherits it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -58,6 +62,33 @@ def _evaluator_is_in() -> bool:
     return False
 
 
+@pytest.fixture(autouse=True)
+def modes_of_torch() -> Iterator[None]:
+    """A test leaves torch as it was for those that run in the same process after it."""
+    before = _modes()
+    yield
+    left = _modes()
+    torch = sys.modules.get("torch")
+    if torch is not None and left != before:
+        torch.set_grad_enabled(True)
+        torch.set_default_dtype(torch.float32)
+        torch.use_deterministic_algorithms(False)
+    assert left == before
+
+
+def _modes() -> tuple[object, ...]:
+    """Gradients, inference, the default dtype, determinism; torch's own where it is not loaded."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return (True, False, "torch.float32", False)
+    return (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        str(torch.get_default_dtype()),
+        torch.are_deterministic_algorithms_enabled(),
+    )
+
+
 @pytest.fixture
 def corpus() -> Callable[[str], Path]:
     """The path of a program of the corpus, by its name."""
@@ -74,7 +105,7 @@ def corpus() -> Callable[[str], Path]:
 def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs this Python with arguments, in an empty folder, with nothing inherited that shows."""
 
-    def run(*arguments: object, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: object, timeout: float = 600) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, *map(str, arguments)],
             cwd=tmp_path,

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from stepper.model.program import Code, Instruction, PythonFrame
+from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import (
     EventKind,
     Outcome,
@@ -141,7 +142,7 @@ class Actor:
                         "EQUALS_MATCH", f"L['self'].{name}", code=(f"L['self'].{name} == 2.0",)
                     )
             elif opname == "STORE_ATTR":
-                tape.side_effect("attribute", names["self"], "L['self'].calls = 1", stack[-1])
+                tape.side_effect("attribute", names["self"], "L['self'].calls", " = 1", stack[-1])
                 del stack[-2:]
             elif opname.startswith("CALL") and called:
                 name = called.pop()
@@ -179,9 +180,9 @@ class Actor:
         self.tape.node(name, op, target, args=", ".join(before), inputs=tuple(before), meta=meta)
         return self.tensor(name)
 
-    def _line(self, code: int, instruction: Instruction) -> str:
+    def _line(self, code: int, instruction: Instruction) -> PythonFrame:
         owner = self.tape.codes[code]
-        return f"{owner.filename}:{instruction.line} in {owner.name}"
+        return PythonFrame(owner.filename, instruction.line or 0, owner.name)
 
 
 def sample_recording(path: str, *, remember: bool = False) -> Tape:
@@ -258,10 +259,31 @@ def _arguments(actor: Actor) -> dict[str, int]:
         "NNModuleVariable", "Net", "Net()", "L['self']", mutability="existing object", length=1
     )
     self = tape.describe(msgspec.structs.replace(net, items=items))
-    tape.guard("TENSOR_MATCH", "L['x']", code=("check_tensor(L['x'])",), user_line="train.py:12")
+    tape.guard(
+        "TENSOR_MATCH",
+        "L['x']",
+        code=("check_tensor(L['x'])",),
+        user_line=PythonFrame("train.py", 12, "main"),
+    )
     tape.node("x", "placeholder", "L_x_", source="L['x']", meta=tape.description(x).tensor)
+    if not actor.size.isdecimal():
+        _sizes(tape, actor.size)
     actor.names["x"] = 0
     return {"self": self, "x": x, "h": x, "scale": items[0].value}
+
+
+def _sizes(tape: Tape, symbol: str) -> None:
+    """The size of `x` becomes a symbol, and is asked something."""
+    line = (PythonFrame("train.py", 12, "main"),)
+    tape.shape_step(
+        ShapeStepKind.SYMBOL, symbol=symbol, source="L['x'].size()[0]", hint="5", low="2",
+        high="int_oo", why=Why.AUTOMATIC, user_stack=line,
+    )  # fmt: skip
+    tape.shape_step(
+        ShapeStepKind.GUARD, expression=f"{symbol} > 4", symbols=(symbol,), node="relu",
+        target="relu", user_stack=line,
+        asked_by=(PythonFrame("torch/_prims.py", 7, "broadcast"),),
+    )  # fmt: skip
 
 
 def _whole(

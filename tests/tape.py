@@ -6,10 +6,15 @@ import dis
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
+from typing import Any
 
 import msgspec
 
+from stepper.engines.dynamo.registration import ENGINE
+from stepper.model.cache import Verdict
+from stepper.model.lookup import Check, CheckedGuard, TriedEntry
 from stepper.model.program import Code, Instruction, PythonFrame
+from stepper.model.shapes import ShapeStep, ShapeStepKind
 from stepper.model.trace import (
     Attempt,
     Block,
@@ -32,7 +37,7 @@ from stepper.recording.writer import Writer
 
 FACTS = SessionFacts(
     argv=("train.py", "--steps", "3"), cwd="/home/ann/project", pid=4242, python="3.11.7",
-    torch="2.13.0", stepper="0.1.0", started=1_760_000_000.0,
+    torch="2.13.0", capabilities=ENGINE.capabilities, stepper="0.1.0", started=1_760_000_000.0,
 )  # fmt: skip
 
 
@@ -121,6 +126,7 @@ class Tape:
         self._bodies: dict[bytes, int] = {}
         self._codes: dict[int, dict[int, tuple[str, ...]]] = {}
         self._counts: dict[str, int] = {}
+        self._programs: set[int] = set()
 
     def _next(self, what: str) -> int:
         self._ids[what] = self._ids.get(what, 0) + 1
@@ -342,15 +348,25 @@ class Tape:
         self._count("nodes")
         return id
 
-    def side_effect(self, kind: str, target: int, text: str, value: int | None = None) -> int:
+    def side_effect(
+        self, kind: str, target: int, name: str, how: str, value: int | None = None
+    ) -> int:
         """The current step buffers a mutation."""
         assert self.attempt is not None
         effect = SideEffect(
-            self._next("side-effect"), self.attempt.id, self.moment, kind, target, text, value
+            self._next("side-effect"), self.attempt.id, self.moment, kind, target, name, how, value
         )
         self.writer.side_effect(effect)
-        self.event(EventKind.SIDE_EFFECT, text, ref=effect.id)
+        self.event(EventKind.SIDE_EFFECT, effect.text, ref=effect.id)
         return effect.id
+
+    def shape_step(self, kind: ShapeStepKind, **facts: Any) -> int:
+        """The current step makes something known about sizes."""
+        assert self.attempt is not None
+        step = ShapeStep(self._next("shape"), self.attempt.id, self.moment, kind, **facts)
+        self.writer.shape_step(step)
+        self.event(step.event, step.text, ref=step.id)
+        return step.id
 
     def graph_break(self, reason: str, **facts: object) -> int:
         """The current step breaks the graph."""
@@ -360,6 +376,19 @@ class Tape:
         self.event(EventKind.GRAPH_BREAK, reason.partition("\n")[0], ref=found.id)
         self._count("graph_breaks")
         return found.id
+
+    def tried(
+        self, moment: int, entry: str, code: int, guards: Sequence[CheckedGuard],
+        checks: Sequence[Check],
+    ) -> None:  # fmt: skip
+        """A lookup has tried an entry, before which was `moment`; `code`: of its guards."""
+        assert self.attempt is not None
+        if code not in self._programs:
+            self._programs.add(code)
+            self.writer.guard_program(code, guards)
+        matches = not any(check.verdict is Verdict.FAIL for check in checks)
+        found = TriedEntry(moment, self.attempt.id, entry, code, matches, tuple(checks))
+        self.writer.tried(found)
 
     def event(self, kind: EventKind, text: str, ref: int | None = None) -> int:
         """Something happens in the current step."""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.import_graph import circles, imports
+
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 800
 
@@ -27,8 +29,8 @@ def test_the_native_engine_takes_nothing_of_dynamos_tracer() -> None:
     allowed = {"torch._dynamo.backends.registry"}
     taken = {
         f"{path.relative_to(ROOT)}: {name}"
-        for room in ("native", "common")
-        for path in (ROOT / "stepper/engines" / room).rglob("*.py")
+        for room in ("native", "engines/native", "engines/common")
+        for path in (ROOT / "stepper" / room).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         for name in _imported(node)
         if name.startswith("torch._dynamo") and name not in allowed
@@ -42,6 +44,61 @@ def _imported(node: ast.AST) -> list[str]:
     if isinstance(node, ast.ImportFrom) and node.module == "torch":
         return [f"torch.{alias.name}" for alias in node.names]
     return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+
+
+ALONE = """
+import sys
+import stepper.native
+assert "torch" not in sys.modules
+import torch
+
+graphs = []
+
+def backend(gm, example_inputs):
+    graphs.append(gm)
+    return gm.forward
+
+@stepper.native.optimize(backend)
+def f(x, scale):
+    return (x + 1) * scale
+
+assert f(torch.ones(2), 3).tolist() == f(torch.ones(2), 3).tolist() == [6, 6]
+assert len(graphs) == 1 and stepper.native.export_guards(f) and stepper.native.explain(f)(
+    torch.ones(3), 3).graph_count == 1
+print(*(name for name in sys.modules if name.startswith("stepper.")))
+"""
+
+
+def test_the_native_compiler_captures_without_the_debugger(
+    run_python: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    outcome = run_python("-c", ALONE)
+    assert outcome.returncode == 0, outcome.stderr
+    rooms = {name.split(".")[1] for name in outcome.stdout.split()}
+    # What keeps Dynamo out of stepper's code is in engines.dynamo.versions.
+    assert rooms <= {"_C", "native", "support", "uncompiled", "engines"}
+    engines = {name for name in outcome.stdout.split() if name.startswith("stepper.engines.")}
+    assert engines <= {"stepper.engines.dynamo", "stepper.engines.dynamo.versions"}
+
+
+def test_the_native_compiler_goes_round_in_no_large_circle() -> None:
+    """Counted with imports in functions and for type checkers. What trackers, the interpreter and
+    the code generator ask of each other is declared in `stepper.native.protocols`."""
+    graph = imports("stepper.native")
+    faces = {"stepper.native", "stepper.native.api"}  # everything, for programs
+    graph = {module: into - faces for module, into in graph.items() if module not in faces}
+    assert [circle for circle in circles(graph) if len(circle) > 4] == []
+
+
+def test_the_native_compiler_and_its_adapter_are_typed() -> None:
+    """`Any` is for what torch and the program hand over, and is counted."""
+    untyped = sum(
+        isinstance(node, ast.Name) and node.id == "Any"
+        for room in ("native", "engines/native")
+        for path in (ROOT / "stepper" / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+    )
+    assert untyped < 200
 
 
 def test_no_file_is_too_long() -> None:

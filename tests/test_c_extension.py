@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.csrc.counted import interpreter
+from tests.distribution import copy_checkout
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -32,10 +34,38 @@ def test_the_extensions_tests_pass_under_sanitizers() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=170,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+LEAK = """
+import ctypes
+
+
+def test_that_leaks() -> None:
+    kept = object()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not interpreter(), reason="no debug build of this Python is installed")
+def test_no_reference_is_left_by_the_extensions_tests(tmp_path: Path) -> None:
+    """A sample of them; `python -m tests.csrc.counted` runs them all."""
+    leaks = tmp_path / "test_leaks.py"
+    leaks.write_text(LEAK)
+    sample = [f"tests/csrc/test_{name}.py" for name in ("memory", "steps", "undo")]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.csrc.counted", *sample, str(leaks)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 failed" in done.stdout, done.stdout + done.stderr
+    assert "test_that_leaks - AssertionError: each round leaves references" in done.stdout
 
 
 def test_a_package_without_its_c_part_says_what_to_do(run_python: Run, tmp_path: Path) -> None:
@@ -62,13 +92,7 @@ def test_an_installation_without_a_compiler_says_what_to_do(
     surroundings: dict[str, str], missing: str, advice: str, tmp_path: Path
 ) -> None:
     checkout = tmp_path / "checkout"
-    shutil.copytree(
-        ROOT,
-        checkout,
-        ignore=lambda folder, names: {
-            name for name in names if folder == str(ROOT) and name not in NEEDED_TO_BUILD
-        },
-    )
+    copy_checkout(checkout)
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "."]
     done = subprocess.run(
         command,
@@ -76,7 +100,7 @@ def test_an_installation_without_a_compiler_says_what_to_do(
         env={**os.environ, **surroundings},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode != 0
@@ -84,6 +108,3 @@ def test_an_installation_without_a_compiler_says_what_to_do(
     assert "its C part cannot be built here" in said
     assert missing in said
     assert advice in said
-
-
-NEEDED_TO_BUILD = {"csrc", "stepper", "pyproject.toml", "README.md", "LICENSE"}

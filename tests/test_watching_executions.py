@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from stepper.model.trace import Phase
 from stepper.recording.reader import Recording
 from tests.watching import alone, explain_difference, watched
@@ -16,7 +14,6 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.timeout(600)
 def test_recording_executions_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "watched.stepper"
     expected = alone(PROGRAMS, tmp_path)

@@ -9,11 +9,28 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 _CALLED = re.compile(r"(?:builtin operator|builtin|function) `(?:<function )?(\w+(?:\.\w+)*)")
 
-_SETTING = re.compile(r"torch\._dynamo\.config\.(\w+) = True")
 
-CHANGES: dict[str, str] = {
+class Remedy(msgspec.Struct, frozen=True):
+    """A change that avoids a break."""
+
+    words: str
+    """With `{setting}` or `{reordering}` where that is named."""
+    setting: str = ""
+    """A setting of `torch._dynamo.config` that avoids it when it is true."""
+    reordered: str = ""
+    """A function that may be called after the graph instead."""
+
+    def __str__(self) -> str:
+        config = "torch._dynamo.config"
+        reordering = f"{config}.reorderable_logging_functions.add({self.reordered})"
+        return self.words.format(setting=f"{config}.{self.setting} = True", reordering=reordering)
+
+
+_WORDS = {
     "Data-dependent branching": (
         "decide on tensors with torch.where (both sides computed), or torch.cond for two "
         "functions; where the condition is a check, torch._check"
@@ -25,21 +42,16 @@ CHANGES: dict[str, str] = {
         "torch._assert_async, or assert outside of the compiled function"
     ),
     "Unsupported Tensor.item() call with capture_scalar_outputs=False": (
-        "keep the value a tensor; or torch._dynamo.config.capture_scalar_outputs = True, which "
-        "makes it a symbol"
+        "keep the value a tensor; or {setting}, which makes it a symbol"
     ),
     "Tensor.tolist() with non-integer tensor": "keep the values a tensor, or convert outside",
     "Dynamic shape operator": (
         "an operator whose result has no fixed size (nonzero, unique, a mask as index): use "
-        "torch.where on the whole tensor; or torch._dynamo.config.capture_dynamic_output_shape_ops "
-        "= True"
+        "torch.where on the whole tensor; or {setting}"
     ),
-    "Data dependent operator": (
-        "keep the value a tensor; or torch._dynamo.config.capture_scalar_outputs = True"
-    ),
+    "Data dependent operator": ("keep the value a tensor; or {setting}"),
     "Dynamic slicing with Tensor arguments": (
-        "slice with Python ints, or torch.narrow; or "
-        "torch._dynamo.config.capture_scalar_outputs = True"
+        "slice with Python ints, or torch.narrow; or {setting}"
     ),
     "Call to `torch._dynamo.graph_break()`": "remove the call; somebody asked for this break",
     "Call to `torch._dynamo.skip_frame()`": "remove the call; somebody asked for this",
@@ -90,13 +102,11 @@ CHANGES: dict[str, str] = {
     "setattr() on Tensor.requires_grad": "set requires_grad before the compiled function",
     "Unsupported Tensor.backward() call": "call backward outside of the compiled function",
     "Tensor.retain_grad() with AOTDispatcher": "call retain_grad outside of the compiled function",
-    "Tensor.numpy() with trace_numpy=False": "torch._dynamo.config.trace_numpy = True",
+    "Tensor.numpy() with trace_numpy=False": "{setting}",
     "attempted to trace numpy function unsupported by PyTorch": (
         "use the torch function of the same purpose"
     ),
-    "Attempted to wrap RNN, GRU, or LSTM": (
-        "torch._dynamo.config.allow_rnn = True, or keep the module outside"
-    ),
+    "Attempted to wrap RNN, GRU, or LSTM": ("{setting}, or keep the module outside"),
     "Tensor.random_ op": "use torch.randint",
     "Tensor.uniform_ op called with `from` keyword": "pass the bounds by position",
     "Missing bytecode handler": (
@@ -113,63 +123,46 @@ CHANGES: dict[str, str] = {
     "non-const argument in nn.Module method": "pass constants, or loop over the modules themselves",
     "unsupported Tensor comparison op": "compare tensors with torch functions",
 }
+_SETTINGS = {
+    "Unsupported Tensor.item() call with capture_scalar_outputs=False": "capture_scalar_outputs",
+    "Dynamic shape operator": "capture_dynamic_output_shape_ops",
+    "Data dependent operator": "capture_scalar_outputs",
+    "Dynamic slicing with Tensor arguments": "capture_scalar_outputs",
+    "Tensor.numpy() with trace_numpy=False": "trace_numpy",
+    "Attempted to wrap RNN, GRU, or LSTM": "allow_rnn",
+}
+CHANGES = {kind: Remedy(words, _SETTINGS.get(kind, "")) for kind, words in _WORDS.items()}
 """By Dynamo's name for the kind of break."""
 
-_PRINTING = (
-    "print outside of the compiled function; or "
-    "torch._dynamo.config.reorderable_logging_functions.add({name}), which prints after the graph"
+_PRINTING = Remedy(
+    "print outside of the compiled function; or {reordering}, which prints after the graph"
 )
 _BY_CALL = {
     "print": _PRINTING,
     "warnings.warn": _PRINTING,
     "warn": _PRINTING,
-    "breakpoint": "stepper.breakpoint() stops without a break",
-    "input": "ask before the compiled function",
-    "open": "read or write files outside of the compiled function",
-    "time": "measure around the call of the compiled function",
-    "sleep": "wait outside of the compiled function",
+    "breakpoint": Remedy("stepper.breakpoint() stops without a break"),
+    "input": Remedy("ask before the compiled function"),
+    "open": Remedy("read or write files outside of the compiled function"),
+    "time": Remedy("measure around the call of the compiled function"),
+    "sleep": Remedy("wait outside of the compiled function"),
 }
 """By the function that is called, whatever the kind of break."""
 
-_NATIVE = (
-    (
-        re.compile("the truth of .* needs the data"),
-        "decide on tensors with torch.where (both sides computed)",
-    ),
-    (
-        re.compile(r"Tensor\.\w+ needs the data|membership in .* needs the data"),
-        "keep the value a tensor, or take it outside of the compiled function",
-    ),
-    (
-        re.compile(r"a call of builtin (?:print|input|open)\b"),
-        "call it before or after the compiled function",
-    ),
-    (
-        re.compile(r"graph_break\(\) was called"),
-        "remove the call; somebody asked for this break",
-    ),
-    (re.compile("an operator with out="), "use what it returns, without out="),
-)
-"""By the native engine's reason."""
 
-
-def settings_in(change: str) -> list[str]:
-    """The settings of `torch._dynamo.config` that a change turns on."""
-    return _SETTING.findall(change)
-
-
-def change_for(kind: str, explanation: str = "") -> str:
-    """The nearest change that avoids a break; empty where none is known.
+def change_for(kind: str, explanation: str = "") -> Remedy | None:
+    """The nearest change that avoids a break; None where none is known.
 
     Args:
-        kind: Dynamo's name for the kind of break, or the native engine's reason.
+        kind: Dynamo's name for the kind of break.
         explanation: Dynamo's words on this one, which may name the function called.
     """
     called = _CALLED.search(explanation)
     if called is not None:
         name = called[1]
         by_call = _BY_CALL.get(name) or _BY_CALL.get(name.rpartition(".")[2])
+        if by_call is _PRINTING:
+            return msgspec.structs.replace(by_call, reordered=name)
         if by_call is not None:
-            return by_call.format(name=name)
-    native = (change for reason, change in _NATIVE if reason.match(kind))
-    return CHANGES.get(kind, "") or next(native, "")
+            return by_call
+    return CHANGES.get(kind)

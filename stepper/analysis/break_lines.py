@@ -9,6 +9,7 @@ from stepper.analysis.line import Line
 from stepper.client.text import (
     clip,
     instruction_text,
+    place_text,
     plural,
     python_frame_line,
     short_name,
@@ -66,7 +67,7 @@ def break_lines(
 
 def _about(cause: Cause, function: str) -> bool:
     wanted = function.lower()
-    return wanted in cause.place.lower() or any(
+    return wanted in place_text(cause.place).lower() or any(
         wanted in each.translation.name.lower() for each in cause.occurrences
     )
 
@@ -76,13 +77,13 @@ def _cause(
 ) -> Iterator[Line]:
     cwd = recording.facts.cwd
     times = f"{len(cause.occurrences)}×  " if len(cause.occurrences) > 1 else ""
-    place = _short(cause.place, cwd)
+    place = place_text(cause.place, cwd)
     then = f", then {cause.then}" if cause.then else ""
     yield Line(f"{number}. {times}{cause.kind}{then}  {place}", cause.moment, "title")
     if cause.source:
         yield Line(f"     {cause.source}", cause.moment)
     yield Line(f"   cost: {cost_text(cause)}", cause.moment)
-    if cause.change:
+    if cause.change is not None:
         yield Line(f"   change: {cause.change}", cause.moment)
     if trying is not None:
         yield from trying(cause)
@@ -146,12 +147,7 @@ def _skipped(found: Skipped) -> Line:
     wasted = (
         f"  ({plural(found.wasted, 'instruction')} interpreted for nothing)" if found.wasted else ""
     )
+    place = f"{short_path(found.filename)}:{found.line}"
     return Line(
-        f"  {times}{short_name(found.name)}  {short_path(found.place)}: {found.reason}{wasted}",
-        found.moment or None,
+        f"  {times}{short_name(found.name)}  {place}: {found.reason}{wasted}", found.moment or None
     )
-
-
-def _short(place: str, cwd: str) -> str:
-    path, colon, rest = place.partition(":")
-    return f"{short_path(path, cwd)}{colon}{rest}"

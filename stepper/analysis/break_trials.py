@@ -14,16 +14,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from stepper.analysis.break_changes import settings_in
 from stepper.analysis.breaks import Cause
 from stepper.analysis.line import Line
 from stepper.analysis.replays import Replay, Replays, told
 from stepper.analysis.sources import spelled
 from stepper.analysis.walks import compilations, graphs
 from stepper.client.names import brief_source
-from stepper.client.replay import ReplayError
+from stepper.client.plan import ReplayError
 from stepper.client.text import clip, plural, short_path
 from stepper.model.change import Admit, Change, Decorate, Setting
 from stepper.model.program import Code, Instruction
@@ -116,23 +115,24 @@ def changes_for(recording: Recording, cause: Cause) -> tuple[Change, ...]:
     if cause.instruction is None:
         return ()
     root = cause.occurrences[0].translation
-    native = recording.facts.engine == "native"
-    place = (native, root.name, root.filename, root.line)
+    can, remedy = recording.facts.capabilities, cause.change
+    place = (root.name, root.filename, root.line)
     state = recording.state(cause.moment)
     found: list[Change] = []
     called = _called(state, cause.instruction)
-    if called is not None and called.source:
+    if can.decorators and called is not None and called.source:
         name = spelled(brief_source(called.source))
-        if f".add({name.removeprefix('builtins.')})" in cause.change:
-            found.append(Admit(*place, "reorder", called.source, name))
+        if remedy is not None and remedy.reordered == name.removeprefix("builtins."):
+            found.append(Admit(*place, "reorder", called.source, name, can.decorators))
         elif "__builtins_dict__" not in called.source:
-            found.append(Admit(*place, "allow_in_graph", called.source, name))
-    if not native:
-        found += [Setting(name, True) for name in settings_in(cause.change)]
+            found.append(Admit(*place, "allow_in_graph", called.source, name, can.decorators))
+    if can.dynamo_config and remedy is not None and remedy.setting:
+        found.append(Setting(remedy.setting, True))
     inlined = _inlined(recording, state)
-    if inlined is not None:
+    if can.decorators and inlined is not None:
         of = (inlined.label, inlined.filename, inlined.first_line)
-        found += [Decorate(*place, how, *of) for how in ("disable", "allow_in_graph")]
+        ways: tuple[Literal["disable", "allow_in_graph"], ...] = ("disable", "allow_in_graph")
+        found += [Decorate(*place, way, *of, can.decorators) for way in ways]
     return tuple(found)
 
 

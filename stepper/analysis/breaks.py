@@ -16,13 +16,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from stepper.analysis.break_changes import change_for
+from stepper.analysis.break_changes import Remedy, change_for
 from stepper.analysis.walks import compilations
 from stepper.client.text import one_line, short_name, source_line
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.trace import (
     Attempt,
-    EventKind,
     GraphBreak,
     MomentId,
     Outcome,
@@ -37,8 +36,7 @@ _INTRODUCTIONS = (
 )
 _HANDLING = re.compile(r"\*\*\* While handling this graph break, another graph break occurred")
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
-_RESUMED_AT = re.compile(r"torch_dynamo_resume_in_\w+_at_(?P<line>\d+)|__resume_at_\d+_\d+")
-_SKIPPED = re.compile(r"(?P<name>.*?) \((?P<place>.*:\d+)\): (?P<why>.*)", re.DOTALL)
+_RESUMED_AT = re.compile(r"torch_dynamo_resume_in_\w+_at_(?P<line>\d+)")
 _EXPLANATION = re.compile(r"^ *Explanation: (.*(?:\n(?! *(?:Hint|Developer)).*)*)", re.MULTILINE)
 
 
@@ -65,10 +63,10 @@ class Cause(msgspec.Struct, frozen=True):
     hints: tuple[str, ...]
     page: str
     """Dynamo's documentation of the kind; empty when the message names none."""
-    change: str
-    """The nearest change that avoids it; empty where none is known."""
-    place: str
-    """`file:line in function` of the instruction; empty when it is not recorded."""
+    change: Remedy | None
+    """The nearest change that avoids it; None where none is known."""
+    place: PythonFrame | None
+    """Of the instruction; None when it is not recorded."""
     source: str
     """The line's text."""
     moment: MomentId
@@ -108,8 +106,9 @@ class Skipped(msgspec.Struct, frozen=True):
 
     name: str
     """Of the function."""
-    place: str
-    """`file:line` of the function."""
+    filename: str
+    line: int
+    """Where the function begins."""
     reason: str
     """In one line."""
     times: int
@@ -121,7 +120,7 @@ class Skipped(msgspec.Struct, frozen=True):
 def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
     """Every cause of graph breaks, in walks after the one given, the most expensive first."""
     reader = _Reader(recording)
-    groups: dict[tuple[str, str], list[GraphBreak]] = {}
+    groups: dict[tuple[str, PythonFrame | None], list[GraphBreak]] = {}
     for each in recording.graph_breaks():
         if recording.attempt(each.attempt).translation <= after:
             continue
@@ -147,7 +146,7 @@ def _kind(part: str) -> str:
 def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
     """Frames that were given up without a graph break, in walks after the one given, or never
     looked at; each reason once."""
-    found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
+    found: dict[tuple[str, str, int, str], list[tuple[int, int]]] = {}
     broken = {each.attempt for each in recording.graph_breaks()}
     for item in compilations(recording):
         if item.outcome is not Outcome.SKIPPED or item.id <= after:
@@ -156,13 +155,11 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
         if any(attempt.id in broken for attempt in attempts):
             continue
         reason = one_line(item.reason.partition("\n")[0])
-        key = (item.name, f"{item.filename}:{item.line}", reason)
+        key = (item.name, item.filename, item.line, reason)
         found.setdefault(key, []).append((item.first_moment, item.instructions))
-    for event in recording.events(kinds=(EventKind.SKIP,)):
-        match = _SKIPPED.fullmatch(event.text)
-        if event.ref is None and match is not None:
-            key = (match["name"], match["place"], one_line(match["why"]))
-            found.setdefault(key, []).append((event.moment, 0))
+    for frame in recording.skipped_frames():
+        key = (frame.name, frame.filename, frame.line, one_line(frame.reason))
+        found.setdefault(key, []).append((frame.moment, 0))
     return [
         Skipped(*key, times=len(each), wasted=sum(n for _, n in each), moment=each[0][0])
         for key, each in found.items()
@@ -194,7 +191,8 @@ class _Reader:
         ]
         for item in self._resuming:
             match = _RESUMED_AT.search(item.name)
-            if match is None or item.code in found.values():
+            line = None if match is None else match["line"]
+            if item.code in found.values():
                 continue
             for owner, each in reversed(breaks):
                 site = self._site(each)
@@ -203,7 +201,7 @@ class _Reader:
                 broken = recording.translation(owner)
                 name = (broken.resume_of or broken.name).rpartition(".")[2]
                 wanted = item.resume_of.rpartition(".")[2]
-                if name == wanted and match["line"] in (None, str(each.user_stack[0].line)):
+                if name == wanted and line in (None, str(each.user_stack[0].line)):
                     found[site] = item.code
                     break
         return found
@@ -222,21 +220,21 @@ class _Reader:
             frame = recording.frame(frame.parent)
         return frame.code, moment.ip
 
-    def place_of(self, found: GraphBreak) -> str:
-        """`file:line in function`: of the instruction, or the innermost frame of its stack."""
+    def place_of(self, found: GraphBreak) -> PythonFrame | None:
+        """Of the instruction, or the innermost frame of its stack."""
         row = self._instruction(found)
         if row is not None:
             return row[1]
-        return _written(found.user_stack[-1:])
+        return found.user_stack[-1] if found.user_stack else None
 
-    def _instruction(self, found: GraphBreak) -> tuple[Instruction, str, str] | None:
+    def _instruction(self, found: GraphBreak) -> tuple[Instruction, PythonFrame, str] | None:
         recording = self._recording
         if not recording.oldest <= found.moment <= recording.newest:
             return None
         moment = recording.moment(found.moment)
         code = recording.code(recording.frame(moment.frame).code)
         row = code.instructions[moment.ip]
-        place = f"{code.filename}:{row.line} in {short_name(code.label)}"
+        place = PythonFrame(code.filename, row.line or code.first_line, short_name(code.label))
         return row, place, source_line(code, row.line)
 
     def cause(self, group: list[GraphBreak]) -> Cause:
@@ -294,7 +292,3 @@ def _hints(found: GraphBreak, kinds: tuple[str, ...]) -> tuple[str, ...]:
         for line in first.splitlines()
         if line.strip().startswith("Hint: ")
     )
-
-
-def _written(stack: tuple[PythonFrame, ...]) -> str:
-    return "".join(f"{frame.filename}:{frame.line} in {frame.function}" for frame in stack)

@@ -95,8 +95,8 @@ def idle_lines(recording: Recording, entry: str = "") -> Iterator[Line]:
             yield Line(f"  {_CAUTION}", role="dim")
     if not known:
         yield Line(
-            f"no entry {entry} of the native engine is recorded" if entry
-            else "no entry of the native engine is recorded: only its values carry their guards"
+            f"no entry {entry} is recorded whose values carry their guards" if entry
+            else "no entry is recorded whose values carry their guards: that takes --engine native"
         )  # fmt: skip
 
 

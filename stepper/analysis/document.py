@@ -6,6 +6,7 @@ python -m stepper.analysis.document > docs/query-views.md
 from __future__ import annotations
 
 from stepper.analysis import views
+from stepper.model.printing import give
 from stepper.recording.document import sections
 
 _HEAD = """\
@@ -29,4 +30,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    give(page())

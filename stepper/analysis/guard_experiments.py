@@ -9,6 +9,7 @@ from stepper.analysis.guard_uses import Matched, matching
 from stepper.analysis.line import Line
 from stepper.client.cache_text import witness_lines
 from stepper.client.experiment import Answer, Question, experiments
+from stepper.client.plan import Plan
 from stepper.client.replay import SECONDS, Progress
 from stepper.client.text import plural, short_name
 from stepper.model.cache import WitnessSearch
@@ -20,6 +21,7 @@ MOST = 10
 
 def experiment_lines(
     recording: Recording,
+    plan: Plan,
     wanted: str,
     entry: str = "",
     *,
@@ -29,13 +31,15 @@ def experiment_lines(
     """Look for a witness of each guard that is named, in the program, run again.
 
     Args:
+        recording: what is asked.
+        plan: what is run; the user has agreed to it.
         wanted: see `stepper.analysis.guard_uses.matching`.
         entry: compile id of the only entry to look at; empty: all.
         seconds: how long the program may take.
         progress: where it is said what runs, and where it can be given up.
 
     Raises:
-        stepper.client.replay.ReplayError: the program cannot be run again, or was given up.
+        stepper.client.plan.ReplayError: the program cannot be run again, or was given up.
     """
     found = matching(recording, wanted, entry)
     chosen = {_question(each): each for each in found[:MOST]}
@@ -43,7 +47,7 @@ def experiment_lines(
         return
     yield Line("")
     yield Line("by experiment:", role="title")
-    for answer in experiments(recording, tuple(chosen), seconds=seconds, progress=progress):
+    for answer in experiments(plan, tuple(chosen), seconds=seconds, progress=progress):
         yield from _told(answer, chosen[answer.question])
     if len(found) > MOST:
         yield Line(f"  … {plural(len(found) - MOST, 'more guard')} not tried", role="dim")

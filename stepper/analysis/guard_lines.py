@@ -9,15 +9,17 @@ from stepper.analysis.guard_kinds import leaves_of
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
 from stepper.analysis.guarded import Guarded, asked
 from stepper.analysis.line import Line
+from stepper.analysis.shapes import Size
 from stepper.client.text import (
     clip,
     instruction_text,
+    line_text,
     one_line,
     plural,
     short_name,
-    short_path,
     value_line,
 )
+from stepper.model.datum import text_of
 from stepper.recording.reader import Recording
 
 _MOST = 10
@@ -60,9 +62,8 @@ def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
         yield Line(f"  installed by {instruction_text(origin.instruction)}{value}", moment)
     else:
         yield Line("  installed before the first instruction", moment)
-    if origin.line:
-        path, colon, rest = origin.line.partition(":")
-        yield Line(f"  because of {short_path(path, cwd)}{colon}{rest}", moment)
+    if origin.line is not None:
+        yield Line(f"  because of {line_text(origin.line, cwd)}", moment)
     yield from purpose_lines(recording, guard)
     yield Line(f"  {_runs(use)}", moment)
     if use.implied is not None:
@@ -141,14 +142,28 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
             yield Line(f"  … {plural(len(guards) - _MOST, 'more')}", role="dim")
 
 
+def _wants(found: Guarded) -> str:
+    text = ", ".join(map(text_of, found.wants))
+    return f"[{text}]" if found.whole else text
+
+
+def _fixed(size: Size) -> str:
+    """How it came to be a number."""
+    if size.symbol is None:
+        return ", since a size of 0 or 1 becomes a number"
+    return f": its symbol {size.symbol.name} was fixed (why-shape says by what)"
+
+
 def _verdict(expression: str, found: Guarded) -> str:
     taken = f"; its value is an input of the graph ({', '.join(found.inputs)})"
     inputs = taken if found.inputs else ""
+    if found.size is not None and found.size.value:
+        return f"{expression} is guarded: it must be {found.size.value}{_fixed(found.size)}"
     if found.through and found.free:
         kept = " within the conditions on sizes" if found.by or found.parts else ""
-        return f"{expression} is free{kept}: it is the symbol {found.wants}"
+        return f"{expression} is free{kept}: it is the symbol {_wants(found)}"
     if found.through:
-        return f"{expression} is guarded: it must be {found.wants or 'as it was'}"
+        return f"{expression} is guarded: it must be {_wants(found) or 'as it was'}"
     if found.by:
         return f"{expression} is guarded{inputs}"
     if found.inputs:

@@ -21,8 +21,11 @@ from stepper.analysis.check_index import CheckIndex
 from stepper.analysis.guard_kinds import KINDS, Kind, leaves_of
 from stepper.analysis.recompiles import Origin, origin_of
 from stepper.analysis.sources import path_of, unscoped
-from stepper.analysis.walks import Check, compilations, lookup_checks
+from stepper.analysis.walks import LookedUp, compilations, lookup_checks
 from stepper.analysis.wanted import Wanted, wanted_by
+from stepper.model.cache import Verdict
+from stepper.model.datum import text_of
+from stepper.model.lookup import CheckedGuard
 from stepper.model.trace import Guard, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
@@ -134,7 +137,7 @@ class _Lookup(NamedTuple):
     """The checks of a recorded lookup."""
 
     walk: int
-    by_entry: dict[str, list[Check]]
+    by_entry: dict[str, list[LookedUp]]
     """By the entry's compile id."""
 
 
@@ -152,12 +155,12 @@ class Uses:
         entry = self._entry(translation)
         runs = failures = spent = of = 0
         for lookup in entry.lookups:
-            mine = [check for check in lookup.candidates(guard) if _is_of(check, guard)]
+            mine = [each for each in lookup.candidates(guard) if _is_of(each.guard, guard)]
             if not mine:
                 continue
             runs += 1
-            failures += any(check.verdict == "FAIL" for check in mine)
-            spent += sum(check.nanoseconds or 0 for check in mine)
+            failures += any(each.check.verdict is Verdict.FAIL for each in mine)
+            spent += sum(each.check.nanoseconds or 0 for each in mine)
             of += lookup.nanoseconds
         return GuardUse(
             guard=guard,
@@ -184,14 +187,16 @@ class Uses:
             )
         return found
 
-    def _checks(self, entry: Translation) -> list[list[Check]]:
+    def _checks(self, entry: Translation) -> list[list[LookedUp]]:
         """The checks of an entry, by lookup."""
         key = (entry.name, entry.filename)
         if key not in self._lookups:
             self._lookups[key] = [
                 _looked_up(self._recording, item)
                 for item in self._recording.translations()
-                if item.phase is Phase.LOOKUP and (item.name, item.filename) == key
+                if item.phase is Phase.LOOKUP
+                and not item.by_hand
+                and (item.name, item.filename) == key
             ]
         return [
             lookup.by_entry[entry.compile_id]
@@ -215,8 +220,8 @@ def checked(guard: Guard, wants: Wanted) -> tuple[str, ...]:
     if guard.kind == "TENSOR_MATCH":
         source = unscoped(guard.source)
         told = [
-            f"{what} {value}" for (of, what), value in wants.items()
-            if of == source and what not in ("type", "value", "length")
+            f"{aspect} {text_of(value)}" for (of, aspect), value in wants.items()
+            if of == source and aspect.what not in ("type", "value", "length")
         ]  # fmt: skip
         others = [*([", ".join(told)] if told else []), *others]
     if marks:
@@ -224,11 +229,11 @@ def checked(guard: Guard, wants: Wanted) -> tuple[str, ...]:
     return tuple(others)
 
 
-def _is_of(check: Check, guard: Guard) -> bool:
-    """Whether a check of a lookup is of this guard."""
+def _is_of(check: CheckedGuard, guard: Guard) -> bool:
+    """Whether what a lookup has checked is this guard."""
     if check.kind not in leaves_of(guard.kind):
         return False
-    if any(part and part in check.text for part in guard.code):
+    if set(guard.code) & set(check.code):
         return True
     source = f"{guard.source}.__code__" if guard.kind == "CLOSURE_MATCH" else guard.source
     return check.source in (source, guard.source) and check.kind != "LAMBDA_GUARD"

@@ -14,13 +14,18 @@ import re
 import msgspec
 
 from stepper.analysis.guard_uses import entries, guards_of
+from stepper.analysis.shapes import Size, same, size_of
 from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.walks import expressions_in
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
+from stepper.model.datum import Datum
+from stepper.model.lookup import Aspect
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
 _SIZE = re.compile(r"size\((\d+)\)")
+_SHAPE = Aspect("size")
+"""All sizes."""
 _OF_TENSORS = {
     ".dtype": "dtype",
     ".device": "device",
@@ -42,8 +47,11 @@ class Guarded(msgspec.Struct, frozen=True):
     """Guards that look at a tensor of which it is a property."""
     entry_wants: Wanted = {}
     """What the entry wants of all its values."""
-    wants: str = ""
-    """With `through`: what the property must be; a symbol is free within the guards on shapes."""
+    wants: tuple[Datum, ...] = ()
+    """With `through`: what the property must be, of a shape each of its sizes; a symbol is free
+    within the guards on shapes."""
+    whole: bool = False
+    """It is a shape, not one of its sizes."""
     parts: tuple[Guard, ...] = ()
     """Guards on parts of it only."""
     around: tuple[Guard, ...] = ()
@@ -53,6 +61,9 @@ class Guarded(msgspec.Struct, frozen=True):
 
     free: bool = False
     """It is a size, or sizes, of which one is a symbol at least."""
+
+    size: Size | None = None
+    """It is a size or a number that was a symbol, or was to be one."""
 
     @property
     def known(self) -> bool:
@@ -79,7 +90,7 @@ def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
     tensor, what = _property(path)
     for guard in guards_of(recording, item):
         about = [found for each in _sources(guard) if (found := path_of(each)) is not None]
-        if any(_same(path, each) for each in about):
+        if any(same(path, each) for each in about):
             by.append(guard)
         elif tensor is not None and guard.kind == "TENSOR_MATCH" and _any_same(tensor, about):
             through.append(guard)
@@ -88,18 +99,20 @@ def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
         elif any(each.leads_to(path) for each in about):
             around.append(guard)
     every = wanted_by(recording, item)
-    wants = _wanted(every, tensor, what) if through else ""
-    free = what.startswith("size") and any(map(symbolic, re.findall(r"[^\[\], ]+", wants)))
+    wants = _wanted(every, tensor, what) if through else ()
+    free = what is not None and what.what == "size" and any(map(symbolic, wants))
     return Guarded(
         translation=item,
         by=tuple(by),
         through=tuple(through),
         entry_wants=every,
         wants=wants,
+        whole=what == _SHAPE,
         parts=tuple(parts),
         around=tuple(around),
         inputs=tuple(_inputs(recording, item, path)),
         free=free,
+        size=size_of(recording, item, path),
     )
 
 
@@ -110,40 +123,36 @@ def _sources(guard: Guard) -> list[str]:
     return [each for part in guard.code for each in expressions_in(part)]
 
 
-def _same(one: Path, other: Path) -> bool:
-    return one.leads_to(other) and other.leads_to(one)
-
-
 def _any_same(path: Path, others: list[Path]) -> bool:
-    return any(_same(path, each) for each in others)
+    return any(same(path, each) for each in others)
 
 
-def _property(path: Path) -> tuple[Path | None, str]:
+def _property(path: Path) -> tuple[Path | None, Aspect | None]:
     """The tensor of which an expression is a property that its guard compares, and which one."""
     if not path.steps:
-        return None, ""
+        return None, None
     tensor = Path(path.root, path.steps[:-1], path.globally)
     last = path.steps[-1]
     size = _SIZE.fullmatch(last)
     if size is not None:
-        return tensor, f"size[{size[1]}]"
-    if last in _OF_TENSORS:
-        return tensor, _OF_TENSORS[last]
-    return (tensor, "sizes") if last in (".shape", ".size()") else (None, "")
+        return tensor, Aspect("size", int(size[1]))
+    if last in (".shape", ".size()"):
+        return tensor, _SHAPE
+    known = _OF_TENSORS.get(last)
+    return (None, None) if known is None else (tensor, Aspect(known))
 
 
-def _wanted(wants: Wanted, tensor: Path | None, what: str) -> str:
-    if tensor is None:
-        return ""
+def _wanted(wants: Wanted, tensor: Path | None, what: Aspect | None) -> tuple[Datum, ...]:
+    if tensor is None or what is None:
+        return ()
     found = {
-        name: value
-        for (source, name), value in wants.items()
-        if (other := path_of(source)) is not None and _same(tensor, other)
+        aspect: value
+        for (source, aspect), value in wants.items()
+        if (other := path_of(source)) is not None and same(tensor, other)
     }
-    if what == "sizes":
-        sizes = [value for name, value in found.items() if name.startswith("size[")]
-        return f"[{', '.join(sizes)}]"
-    return found.get(what, "")
+    if what == _SHAPE:
+        return tuple(value for aspect, value in found.items() if aspect.what == "size")
+    return (found[what],) if what in found else ()
 
 
 def _inputs(recording: Recording, item: Translation, path: Path) -> list[str]:
@@ -156,5 +165,5 @@ def _inputs(recording: Recording, item: Translation, path: Path) -> list[str]:
         and node.source
         and not node.graph
         and (other := path_of(unscoped(node.source))) is not None
-        and _same(path, other)
+        and same(path, other)
     ]

@@ -120,5 +120,7 @@ def _guards(recording: Recording, moment: MomentId) -> list[Named]:
 
 
 def _side_effects(recording: Recording, moment: MomentId) -> list[Named]:
-    lines = map(side_effect_line, recording.side_effects(moment))
-    return [Named.of(line.partition(" = ")[0], line) for line in lines]
+    return [
+        Named.of(f"{effect.kind}  {effect.name}", side_effect_line(effect))
+        for effect in recording.side_effects(moment)
+    ]

@@ -3,8 +3,9 @@
 The file itself is never asked: a database in memory holds the views of `stepper.analysis.views`,
 empty at first. SQLite is asked what a question reads, those views are filled from the reader, and
 the question is run. So a question can neither change nor harm anything; what remains is that it
-could reach out (`ATTACH`), change how the connection works (`PRAGMA`) or take for ever. An
-authorizer that knows SELECT and nothing else sees to the first two, a progress handler to the last.
+could reach out (`ATTACH`), change how the connection works (`PRAGMA`), or take for ever and all
+memory. An authorizer that knows SELECT and nothing else sees to the first two; the last is why the
+question is run in a process of its own (`stepper.analysis.answering`).
 
 Views of the file were the alternative. SQLite would have to decode msgpack by functions of ours for
 every row, its planner could not count on an order, and what a column is called would be the same
@@ -16,20 +17,21 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
+from stepper.analysis.answering import MEMORY, DiedError, GivenUpError, aside
 from stepper.analysis.views import COLUMNS, FILLERS, Row, tables
+from stepper.recording.database import damaged
 from stepper.recording.reader import Recording
 
 _ALLOWED = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
 _FORBIDDEN_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer"})
-_OPERATIONS = 20_000
-"""Of SQLite's virtual machine, between two looks at the clock: a fraction of a millisecond."""
-_FETCHED = 256
+_SENT_TOGETHER = 256
+_LONG = 100_000
+"""Characters and bytes after which a row is sent at once."""
 _LONGEST_TEXT = 64 * 1024 * 1024
 """Bytes that a question can make of a value."""
 _FILLED_AT_ONCE = 2_000
@@ -63,18 +65,15 @@ class Query:
         """
         self._seconds = seconds
         self._stop = stop
-        self._worked = 0.0
-        self._since: float | None = None
+        self._pieces: Iterator[Any] = iter(())
         self._connection = _empty_views()
         try:
             self._fill(recording, self._names_read(sql))
-            self._connection.set_progress_handler(self._give_up, _OPERATIONS)
-            with self._working():
-                self._cursor = self._connection.execute(sql)
+            self._pieces = aside(lambda: self._answer(sql), seconds=seconds, stop=stop)
+            self.columns: tuple[str, ...] = tuple(self._next())
         except BaseException:
             self.close()
             raise
-        self.columns: tuple[str, ...] = tuple(item[0] for item in self._cursor.description or ())
         if not self.columns:
             self.close()
             raise QueryError(f"a question begins with SELECT or WITH; {_VIEWS_THERE}")
@@ -85,16 +84,47 @@ class Query:
         Raises:
             QueryError: it was given up, or a value grew too long.
         """
-        while True:
-            with self._working():
-                found = self._cursor.fetchmany(_FETCHED)
-            if not found:
-                return
-            yield from found
+        while (rows := self._next()) is not None:
+            yield from map(tuple, rows)
 
     def close(self) -> None:
-        """Let go of what was filled. Harmless when already closed."""
+        """Let go of what was filled, and end what is under way. Harmless when already closed."""
+        if isinstance(self._pieces, Generator):
+            self._pieces.close()
         self._connection.close()
+
+    def _next(self) -> Any:
+        """What the other process says next; None: it is done.
+
+        Raises:
+            QueryError: it was given up, or it failed.
+        """
+        try:
+            kind, piece = next(self._pieces, ("rows", None))
+        except GivenUpError:
+            why = "" if self._stop() else f" after {self._seconds:g} s; --timeout allows more"
+            raise QueryError(f"given up{why}") from None
+        except (DiedError, OSError) as error:
+            raise QueryError(f"nobody can answer this: {error}") from None
+        if kind == "error":
+            raise QueryError(piece)
+        return piece
+
+    def _answer(self, sql: str) -> Iterator[object]:
+        """In the other process: the columns, then rows; or what went wrong."""
+        try:
+            with _in_words():
+                cursor = self._connection.execute(sql)
+                yield "columns", [item[0] for item in cursor.description or ()]
+                rows: list[Row] = []
+                for row in cursor:
+                    rows.append(row)
+                    if len(rows) == _SENT_TOGETHER or _length(row) > _LONG:
+                        yield "rows", rows
+                        rows = []
+                yield "rows", rows
+        except QueryError as error:
+            yield "error", str(error)
 
     def _names_read(self, sql: str) -> set[str]:
         """The tables that a question reads, once it is seen that it only reads."""
@@ -112,7 +142,7 @@ class Query:
         self._connection.set_authorizer(authorize)
         explains = sql.lstrip().lower().startswith("explain")
         try:
-            with self._working():
+            with _in_words():
                 self._connection.execute(sql if explains else f"EXPLAIN {sql}").close()
         except QueryError as error:
             if refused:
@@ -129,9 +159,12 @@ class Query:
             first = next(rows, None)
             if first is not None:
                 marks = ", ".join("?" * len(first))
-                self._connection.executemany(
-                    f'INSERT INTO "{name}" VALUES ({marks})', itertools.chain((first,), rows)
-                )
+                try:
+                    self._connection.executemany(
+                        f'INSERT INTO "{name}" VALUES ({marks})', itertools.chain((first,), rows)
+                    )
+                except (sqlite3.Error, OverflowError, UnicodeError) as error:
+                    raise damaged(recording.path, f"{name}: {error}") from error
         self._connection.commit()
         self._connection.execute("PRAGMA query_only=ON")
         self._connection.set_authorizer(_only_reading)
@@ -142,41 +175,36 @@ class Query:
                 raise QueryError("given up")
             yield row
 
-    def _give_up(self) -> int:
-        over = False
-        if self._seconds is not None and self._since is not None:
-            over = self._worked + time.monotonic() - self._since > self._seconds
-        return int(over or self._stop())
 
-    @contextlib.contextmanager
-    def _working(self) -> Iterator[None]:
-        """Count the time that SQLite works, and say in words what it raises."""
-        self._since = time.monotonic()
-        try:
-            yield
-        except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
-            raise QueryError(self._meaning(error)) from error
-        finally:
-            self._worked += time.monotonic() - self._since
-            self._since = None
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    """Say in words what SQLite raises."""
+    try:
+        yield
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, ValueError) as error:
+        raise QueryError(_meaning(str(error))) from error
+    except (MemoryError, RecursionError) as error:
+        raise QueryError(
+            f"this takes more than {MEMORY >> 20} MB of memory; ask for less at once"
+        ) from error
 
-    def _meaning(self, error: Exception) -> str:
-        text = str(error)
-        if text == "interrupted":
-            if self._stop():
-                return "given up"
-            return f"given up after {self._seconds:g} s; --timeout allows more"
-        if text.startswith("no such table"):
-            return f"{text}; {_VIEWS_THERE}"
-        if text.startswith("no such column"):
-            return f"{text}; stepper query FILE lists all columns"
-        if "one statement" in text:
-            return "one statement at a time"
-        if 'near "values"' in text:
-            return f'{text}; values is a word of SQL: write "values" in double quotes'
-        if text == "authorization denied":
-            return f"only SELECT is possible here; {_VIEWS_THERE}"
-        return text
+
+def _meaning(text: str) -> str:
+    if text.startswith("no such table"):
+        return f"{text}; {_VIEWS_THERE}"
+    if text.startswith("no such column"):
+        return f"{text}; stepper query FILE lists all columns"
+    if "one statement" in text:
+        return "one statement at a time"
+    if 'near "values"' in text:
+        return f'{text}; values is a word of SQL: write "values" in double quotes'
+    if text == "authorization denied":
+        return f"only SELECT is possible here; {_VIEWS_THERE}"
+    return text
+
+
+def _length(row: Row) -> int:
+    return sum(len(value) for value in row if isinstance(value, (str, bytes)))
 
 
 _VIEWS_THERE = f"the views are {', '.join(COLUMNS)}"

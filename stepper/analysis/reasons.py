@@ -1,9 +1,10 @@
-"""A compiler's words on why an entry did not match, taken apart.
+"""Why entries did not match, as the compiler says when it compiles again.
 
-They are what a recording without lookups has: the reason of the entry that was tried first, for
-people to read. `0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5` names all that is
-to be known; `1/0: times == 1  # return x * times  # …` only what was expected. What no pattern
-knows is kept as it is.
+That is what a recording without lookups has. Where the compiler tells it as data, it is recorded so
+(`Translation.rejected`). Dynamo tells it in words, of the entry that was tried first, for people to
+read, and these are taken apart here. `0/0: tensor 'x' size mismatch at index 0. expected 4, actual
+5` names all that is to be known; `1/0: times == 1  # return x * times  # …` only what was expected.
+What no pattern knows is kept as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import msgspec
 
 from stepper.analysis.sources import unscoped
 from stepper.client.text import one_line
+from stepper.model.datum import Datum, Words, literal
+from stepper.model.lookup import Difference
+from stepper.model.trace import Translation
 
 _LABEL = re.compile(r"\s*(?P<label>\d+/\d+|None|[\w/!]+): ")
 _COMMENT = re.compile(r"\s{2,}# |\s+# (?=.*# )|\nUser stack trace:")
@@ -41,17 +45,8 @@ _SIZE = re.compile(r".*\.(?:size|stride|storage_offset)\(\).*")
 _NONE = re.compile(r"(?P<source>\w[\w.\[\]'\"]*) is (?P<expected>None)$")
 _EQUAL = re.compile(r"(?P<source>\w[\w.\[\]'\"]*) == (?P<expected>.+)")
 
-_DIED = re.compile(
-    r"^(?:Cache line invalidated because )?(?P<source>.+?) "
-    r"(?:got deallocated$|died, (?:at|in) )"
-)
-_SAID = re.compile(
-    r"(?P<kind>[A-Z_]+)(?: (?P<source>\S+))?: (?P<what>[\w.\[\]()]+) (?P<expected>.+?) ≠ "
-    r"(?P<actual>.+?)(?:, |$)"
-)
-"""The native engine's words."""
+_DIED = re.compile(r"^(?:Cache line invalidated because )?(?P<source>.+?) got deallocated$")
 _KINDS = (
-    (_SAID, "", ""),
     (_DIED, "INVALID", ""),
     (_TENSOR, "TENSOR_MATCH", ""),
     (_TENSOR_ONE_SIDED, "TENSOR_MATCH", "requires_grad"),
@@ -65,6 +60,8 @@ _KINDS = (
     (_EQUAL, "EQUALS_MATCH", "value"),
 )
 
+_PLAIN = frozenset({"value", "length", "rank", "size", "stride", "requires_grad"})
+"""What is compared with a plain value."""
 _DTYPES = {
     "Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16",
     "Int": "int32", "Long": "int64", "Short": "int16", "Char": "int8", "Byte": "uint8",
@@ -82,11 +79,8 @@ class Reason(msgspec.Struct, frozen=True):
     """The leaf guard that these words belong to; empty when no pattern knows them."""
     source: str = ""
     """The expression, without `L[…]` around the names of locals."""
-    what: str = ""
-    """In what it differs: `size[0]`, `dtype`, `value` …"""
-    expected: str = ""
-    actual: str = ""
-    """Empty when the words do not say."""
+    differences: tuple[Difference, ...] = ()
+    """In what it differs; an actual value is unknown when the words do not say it."""
     text: str = ""
     """The words themselves, in one line, without the label and the code behind them."""
 
@@ -95,19 +89,30 @@ _COMPARISONS = frozenset({"TYPE_MATCH", "LENGTH_CHECK", "NONE_MATCH", "EQUALS_MA
 _CHECKS = tuple(each for each in _KINDS if each[1] in _COMPARISONS)
 
 
-def parse_check(code: str) -> tuple[str, str, str] | None:
+def parse_check(code: str) -> tuple[str, str, Datum] | None:
     """What a guard's code compares with a constant: the expression, what of it, the constant. None
     when it is no such comparison."""
     for pattern, _, what in _CHECKS:
         match = pattern.match(code)
         if match is not None:
             found = match.groupdict()
-            return found["source"], what, one_line(found["expected"] or "")
+            return found["source"], what, _datum(what, found["expected"])
     return None
 
 
+def reasons_of(item: Translation) -> list[Reason]:
+    """Why entries did not match before a compilation, as far as the compiler said; none were there
+    before the first."""
+    if item.rejected:
+        return [
+            Reason(each.entry, each.kind, unscoped(each.source), each.differences, each.failure)
+            for each in item.rejected
+        ]
+    return [parse_reason(item.recompile_reason)] if item.recompile_reason else []
+
+
 def parse_reason(reason: str) -> Reason:
-    """Take the words on one entry apart."""
+    """Take Dynamo's words on one entry apart."""
     label = _LABEL.match(reason)
     words = reason[label.end() :] if label else reason
     words = _COMMENT.split(words, maxsplit=1)[0].strip()
@@ -118,18 +123,35 @@ def parse_reason(reason: str) -> Reason:
         if match is None:
             continue
         found = match.groupdict()
-        told = found.get("what") or what
-        if pattern is _STATE:
-            told = f"{what} ({one_line(found['actual'])})"
-            found["actual"] = ""
-        if found.get("at") is not None:
-            told = f"{told}[{found['at']}]"
-        expected, actual = (one_line(found.get(name) or "") for name in ("expected", "actual"))
-        if told == "dtype":
-            expected, actual = (_DTYPES.get(name, name) for name in (expected, actual))
-        if pattern is _TENSOR_ONE_SIDED:
-            expected, actual = ("True", "False") if expected == "1" else ("False", "True")
-        kind = found.get("kind") or kind
-        source = unscoped(found.get("source") or "")
-        return Reason(entry, kind, source, told, expected, actual, text)
+        return Reason(
+            entry,
+            kind,
+            unscoped(found.get("source") or ""),
+            tuple(filter(None, (_difference(pattern, what, found),))),
+            text,
+        )
     return Reason(entry, text=text)
+
+
+def _difference(
+    pattern: re.Pattern[str], what: str, found: dict[str, str | None]
+) -> Difference | None:
+    if pattern is _STATE:
+        return Difference(f"{what} ({one_line(found['actual'] or '')})")
+    what = found.get("what") or what
+    if not what:
+        return None
+    if pattern is _TENSOR_ONE_SIDED:
+        wants_grad = found["expected"] == "1"
+        return Difference("requires_grad", wants_grad, not wants_grad)
+    at = found.get("at")
+    expected, actual = (_datum(what, found.get(name)) for name in ("expected", "actual"))
+    return Difference(what, expected, actual, None if at is None else int(at))
+
+
+def _datum(what: str, text: str | None) -> Datum:
+    """What a compiler's words say of a value, as data."""
+    text = one_line(text or "")
+    if what == "dtype":
+        return Words(_DTYPES.get(text, text))
+    return literal(text) if what in _PLAIN and text else Words(text)

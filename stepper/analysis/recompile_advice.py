@@ -7,24 +7,26 @@ be changed so is for its author to say.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 import msgspec
 
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.recompiles import changes_of
-from stepper.analysis.sources import spelled
+from stepper.analysis.shapes import Size, cause_of, size_of
+from stepper.analysis.sources import path_of, spelled
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.client.text import plural, short_name
+from stepper.client.text import plural, python_frame_line, short_name
+from stepper.model.capabilities import Capabilities
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
+from stepper.model.datum import UNKNOWN, text_of
+from stepper.model.lookup import Aspect
+from stepper.model.shapes import Why
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 
-_SIZE = re.compile(r"size\[(\d+)\]")
-_INTEGER = re.compile(r"-?\d+")
-_FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
-_SPECIAL_SIZES = frozenset({"0", "1"})
+_SPECIAL_SIZES = (0, 1)
+_ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
 
 
 _Entries = list[tuple[str, Wanted]]
@@ -38,7 +40,8 @@ class Advice(msgspec.Struct, frozen=True):
     evidence: str
     """What the recording shows; nobody has tried the change."""
     source: str = ""
-    what: str = ""
+    aspect: Aspect = Aspect("")
+    """What of it changes."""
     changes: tuple[Change, ...] = ()
     """Each a way to try it; empty: it is about the program's own text."""
     together: bool = False
@@ -54,14 +57,16 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         if each.translation.outcome is Outcome.COMPILED
     ][::-1]
     for series in history.series:
-        found += _on(history, wanted, series)
+        found += _on(recording, history, wanted, series)
     found += _at_once(history, [each.changes[-1] for each in found if each.changes])
     limit = history.limit
     if limit is not None:
+        limited_by = history.capabilities.recompile_limit or "the limit"
         found.append(
             Advice(
-                "Remove the cause rather than raise torch._dynamo.config.recompile_limit: a higher "
-                "limit lets the same calls compile more entries, and each call tries them in turn.",
+                f"Remove the cause rather than raise {limited_by}: a "
+                "higher limit lets the same calls compile more entries, and each call tries them "
+                "in turn.",
                 f"{plural(history.entries, 'entry')} made before the limit"
                 + (f", {plural(history.calls_after_limit, 'call')} run uncompiled after it"
                    if history.calls_after_limit else ""),
@@ -74,6 +79,7 @@ def _at_once(history: History, changes: list[Change]) -> Iterator[Advice]:
     """One thing that is left as it was is enough for a compilation."""
     nearest = (each.nearest for each in history.recompilations)
     several = sum(each is not None and len(changes_of(each)) > 1 for each in nearest)
+    changes = list(dict.fromkeys(changes))
     if several and len(changes) > 1:
         yield Advice(
             f"Change all of it: {'; '.join(map(str, changes))}. One alone leaves calls that differ "
@@ -85,42 +91,93 @@ def _at_once(history: History, changes: list[Change]) -> Iterator[Advice]:
         )
 
 
-def _on(history: History, wanted: _Entries, series: Series) -> Iterator[Advice]:
+def _on(
+    recording: Recording, history: History, wanted: _Entries, series: Series
+) -> Iterator[Advice]:
     name = spelled(series.source)
-    size = _SIZE.fullmatch(series.what)
-    if size is not None:
-        advice = _on_size(history, wanted, series, name, int(size[1]))
-        place = (history.native, history.name, history.filename, history.line)
-        dynamic = Dynamic(history.native)
-        at = MarkSize(*place, series.source, int(size[1]))
+    what, dim = series.aspect
+    can = history.capabilities
+    if what == "size" and dim is not None and can.symbols:
+        sizes = _known(recording, history, series, dim)
+        if sizes and sizes[-1].symbol is not None and sizes[-1].value:
+            yield from _on_fixed(recording, sizes[-1], series, name, dim)
+            return
+        if any(size.why not in (Why.AUTOMATIC, Why.UNKNOWN) for size in sizes):
+            yield from _on_zero_one(sizes, series, name, dim)
+            return
+        advice = _on_size(history, wanted, series, name, dim)
+        dynamic = Dynamic(can.compile)
+        at = MarkSize(history.name, history.filename, history.line, series.source, dim)
         changes = (dynamic,) if history.resume_of else (at, dynamic)
         yield msgspec.structs.replace(advice, changes=changes)
         return
-    if series.what == "value":
-        advice = _on_value(wanted, series, name)
+    if what == "value":
+        advice = _on_value(wanted, series, name, can)
         yield msgspec.structs.replace(
-            advice, changes=() if history.native else _on_attribute(series, name)
+            advice, changes=_on_attribute(series, name) if can.dynamo_config else ()
         )
         return
-    known = _BY_WHAT.get(series.what) or _BY_KIND.get(series.kind)
-    if series.what.startswith("global state"):
-        known = _global_state
-    elif known is None and ".size()" in series.source:
+    known = _BY_WHAT.get(what) or _BY_KIND.get(series.kind)
+    if known is None and ".size()" in series.source:
         known = _of_a_range
     if known is not None:
         text = known(name, series)
-        yield Advice(text, _seen(series, name), series.source, series.what)
+        yield Advice(text, _seen(series, name), series.source, series.aspect)
+
+
+def _known(recording: Recording, history: History, series: Series, dim: int) -> list[Size]:
+    """What is known of a size in each entry that was made again, the newest last."""
+    path = path_of(f"{series.source}.size()[{dim}]")
+    found = [
+        size_of(recording, each.translation, path)
+        for each in history.recompilations
+        if path is not None and each.translation.outcome is Outcome.COMPILED
+    ]
+    return [size for size in found if size is not None]
+
+
+def _on_zero_one(known: list[Size], series: Series, name: str, dim: int) -> Iterator[Advice]:
+    """The program has made a size a symbol: what is left are the sizes that never are."""
+    entries = [size.translation.compile_id for size in known if size.zero_one is not None]
+    if entries:
+        yield Advice(
+            f"Sizes 0 and 1 become numbers, also where sizes are symbols. Torch's remedy: "
+            f"torch._dynamo.decorators.mark_unbacked({name}, {dim}).",
+            f"{', '.join(entries)} has it as a number; {_seen(series, name)}",
+            series.source,
+            series.aspect,
+        )
+
+
+def _on_fixed(
+    recording: Recording, size: Size, series: Series, name: str, dim: int
+) -> Iterator[Advice]:
+    """A size that was a symbol, until something that the program does needed its value."""
+    cause, symbol = cause_of(size), size.symbol
+    assert symbol is not None
+    if cause is None or not cause.user_stack:
+        return
+    place = python_frame_line(cause.user_stack[-1], recording.facts.cwd)
+    by = f" for {cause.target}" if cause.target else ""
+    yield Advice(
+        f"Size {dim} of {name} is a symbol until {place}{by} needs its value. As long as that is "
+        "asked for, each value is compiled by itself: take it out of the compiled function, or do "
+        "it without the value.",
+        f"{size.translation.compile_id} has {cause.expression} from there; {_seen(series, name)}",
+        series.source,
+        series.aspect,
+    )
 
 
 def _on_size(history: History, wanted: _Entries, series: Series, name: str, dim: int) -> Advice:
+    dynamic = f"{history.capabilities.compile}(dynamic=True)"
     how = (
         # What the code before a graph break has computed, nobody can mark.
-        f"torch.compile(dynamic=True), or remove the graph break in {short_name(history.resume_of)}"
+        f"{dynamic}, or remove the graph break in {short_name(history.resume_of)}"
         if history.resume_of
-        else f"torch._dynamo.mark_dynamic({name}, {dim}) before the first call, or "
-        "torch.compile(dynamic=True)"
+        else f"torch._dynamo.mark_dynamic({name}, {dim}) before the first call, or {dynamic}"
     )
-    special = [value for value in series.values if value in _SPECIAL_SIZES]
+    special = any(value in _SPECIAL_SIZES for value in series.values)
     symbol, entry = _symbol(wanted, series)
     if symbol:
         text = (
@@ -140,72 +197,86 @@ def _on_size(history: History, wanted: _Entries, series: Series, name: str, dim:
             "size, unless the tensor is marked static or dynamic shapes are off."
         )
         evidence = f"each entry has it as a number; {_seen(series, name)}"
-    return Advice(text, evidence, series.source, series.what)
+    return Advice(text, evidence, series.source, series.aspect)
 
 
-def _on_value(wanted: _Entries, series: Series, name: str) -> Advice:
+def _on_value(wanted: _Entries, series: Series, name: str, can: Capabilities) -> Advice:
     symbol, entry = _symbol(wanted, series)
     if symbol:
         text = f"Dynamo has made {name} an input of the graph by itself; other values fit now."
         evidence = f"{entry} has it as an input; {_seen(series, name)}"
-        return Advice(text, evidence, series.source, series.what)
-    if all(_INTEGER.fullmatch(value) for value in series.values) and "." in name:
+        return Advice(text, evidence, series.source, series.aspect)
+    if not can.symbols:
+        text = _each_by_itself(name)
+    elif _all(int, series) and "." in name:
         text = (
             f"An int that is an attribute is a constant of the graph. Keep {name} in a tensor "
-            "(for a module: register_buffer), count outside of the compiled function, or, for an "
-            "nn.Module, set torch._dynamo.config.allow_unspec_int_on_nn_module = True."
+            "(for a module: register_buffer), or count outside of the compiled function."
         )
-    elif all(_INTEGER.fullmatch(value) for value in series.values):
+        if can.dynamo_config:
+            text += f" For an nn.Module, {_ATTRIBUTES_ARE_SYMBOLS} does without."
+    elif _all(int, series):
         text = (
             f"Pass {name} as a tensor. Dynamo makes an int argument a symbol at its second value, "
             "unless the code needs it as a constant (as an index of a Python list, a loop's "
             "bound, a dict's key) or dynamic shapes are off."
         )
-    elif all(_FLOAT.fullmatch(value) for value in series.values):
-        text = (
-            f"Pass {name} as a tensor: torch.tensor({name}). (Dynamo makes a float an input by "
-            "itself only where torch._dynamo.config.specialize_float is False and the code "
-            "computes with it.)"
-        )
+    elif _all(float, series):
+        text = f"Pass {name} as a tensor: torch.tensor({name})."
+        if can.dynamo_config:
+            text += (
+                " (Dynamo makes a float an input by itself only where "
+                "torch._dynamo.config.specialize_float is False and the code computes with it.)"
+            )
     else:
-        text = (
-            f"Each value of {name} is compiled by itself. If there are few, that is the price of "
-            "branching on it; if there are many, take what depends on it out of the compiled "
-            "function, or hand over what it is looked up for instead."
-        )
-    return Advice(text, _seen(series, name), series.source, series.what)
+        text = _each_by_itself(name)
+    return Advice(text, _seen(series, name), series.source, series.aspect)
+
+
+def _each_by_itself(name: str) -> str:
+    return (
+        f"Each value of {name} is compiled by itself. If there are few, that is the price of "
+        "branching on it; if there are many, take what depends on it out of the compiled "
+        "function, or hand over what it is looked up for instead."
+    )
 
 
 def _on_attribute(series: Series, name: str) -> tuple[Change, ...]:
-    if "." in name and all(_INTEGER.fullmatch(value) for value in series.values):
-        return (Setting("allow_unspec_int_on_nn_module", True),)
+    if "." in name and _all(int, series):
+        return (_ATTRIBUTES_ARE_SYMBOLS,)
     return ()
 
 
 def _symbol(wanted: _Entries, series: Series) -> tuple[str, str]:
     """What the newest entry has that has no constant there, and its compile id; empty: none."""
+    source, aspect = series.source, series.aspect
     for compile_id, wants in wanted:
-        has = wants.get((series.source, series.what), "")
-        if series.what == "value":
-            typed = (series.source, "type") in wants
-            found = "an input" if typed and not has else ""
+        has = wants.get((source, aspect), UNKNOWN)
+        if aspect.what == "value":
+            typed = (source, Aspect("type")) in wants
+            found = "an input" if typed and has == UNKNOWN else ""
         else:
-            found = has if has and symbolic(has) else ""
+            found = text_of(has) if has != UNKNOWN and symbolic(has) else ""
         if found:
             return found, compile_id
     return "", ""
 
 
+def _all(kind: type, series: Series) -> bool:
+    """Whether all values that were seen are of a type."""
+    return all(type(value) is kind for value in series.values)
+
+
 def _seen(series: Series, name: str) -> str:
     if len(series.values) == 1:
-        return f"{_what(series, name)} is no longer {series.values[0]}"
+        return f"{_what(series, name)} is no longer {text_of(series.values[0])}"
     if not series.seen:
         return f"{_what(series, name)} differed {plural(series.times, 'time')}"
     return f"{_what(series, name)} was {series.seen}"
 
 
 def _what(series: Series, name: str) -> str:
-    return " of ".join(filter(None, (series.what, name)))
+    return " of ".join(filter(None, (str(series.aspect), name)))
 
 
 def _global_state(name: str, series: Series) -> str:

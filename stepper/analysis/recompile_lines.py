@@ -9,17 +9,18 @@ from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import Advice, advise
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.recompiles import (
-    Difference,
     Failure,
     Recompilation,
     Tried,
     lookups_recorded,
     recompilations,
 )
+from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.sources import spelled, unscoped
 from stepper.client.text import (
     clip,
     instruction_text,
+    line_text,
     one_line,
     plural,
     python_frame_line,
@@ -27,11 +28,16 @@ from stepper.client.text import (
     short_path,
     value_line,
 )
+from stepper.model.datum import UNKNOWN, Datum, text_of
+from stepper.model.lookup import Aspect, Difference
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, Translation
 from stepper.recording.reader import Recording
 
 _TEXT = 120
+_VALUE = 300
+_CONDITIONS = 3
+"""Of those that a guard can come from."""
 _ENTRIES = 16
 """Entries that are told of a recompilation, of those tried; and the nearest. By itself Dynamo lets
 a function have eight."""
@@ -119,9 +125,9 @@ def _function(recording: Recording, history: History, trying: Trying | None) -> 
 
 def series_text(series: Series, of: int) -> str:
     """`size[0] of x grows: 4, 5, 6  (2 of 3)`; `of` is how many recompilations there are."""
-    what = _named(series.source, series.what) or series.kind
+    what = _named(series.source, series.aspect) or series.kind
     if len(series.values) == 1:
-        return f"{what} is no longer {series.values[0]}  ({series.times} of {of})"
+        return f"{what} is no longer {text_of(series.values[0])}  ({series.times} of {of})"
     told = f": {series.seen}" if series.seen else ""
     return f"{what} {series.trend}{told}  ({series.times} of {of})"
 
@@ -160,7 +166,7 @@ def _recompilation(
     if nearest is not None and not any(tried is nearest for tried in shown):
         shown.append(nearest)
     for tried in shown:
-        yield from _tried(tried, cwd, told)
+        yield from _tried(recording, tried, told)
     left_out = len(found.tried) - len(shown)
     if left_out:
         yield Line(f"    … and {plural(left_out, 'more entry')}", role="dim")
@@ -182,7 +188,8 @@ def callers_of(item: Translation) -> tuple[PythonFrame, ...]:
     return stack[theirs[-1] + 1 :] if theirs else stack
 
 
-def _tried(tried: Tried, cwd: str, told: set[tuple[str, str, str]]) -> Iterator[Line]:
+def _tried(recording: Recording, tried: Tried, told: set[tuple[str, str, str]]) -> Iterator[Line]:
+    cwd = recording.facts.cwd
     if not tried.failures:
         yield Line(f"    {tried.entry}  not recorded why")
     for at, failure in enumerate(tried.failures):
@@ -192,6 +199,11 @@ def _tried(tried: Tried, cwd: str, told: set[tuple[str, str, str]]) -> Iterator[
         if key not in told:
             told.add(key)
             indent = " " * (len(tried.entry) + 8)
+            if conditions := failure.conditions:
+                for step in conditions[-_CONDITIONS:]:
+                    for line in step_lines(recording, step):
+                        yield line._replace(text=f"{indent}{line.text}", role="dim")
+                continue
             yield from (
                 Line(f"{indent}{text}", moment, "dim") for text, moment in _origin(failure, cwd)
             )
@@ -214,27 +226,30 @@ def failure_text(failure: Failure) -> str:
 
 
 def _difference(source: str, difference: Difference) -> str:
-    what = _named(source, difference.what)
-    if difference.expected and difference.actual:
-        return f"{what}: expected {difference.expected}, actual {difference.actual}"
-    if difference.expected:
-        return f"{what}: expected {difference.expected}"
-    return f"{what} differs"
+    what = _named(source, difference.aspect)
+    expected, actual = difference.expected, difference.actual
+    if expected == UNKNOWN:
+        return f"{what} differs"
+    found = "" if actual == UNKNOWN else f", actual {_shown(actual)}"
+    return f"{what}: expected {_shown(expected)}{found}"
 
 
-def _named(source: str, what: str) -> str:
+def _shown(value: Datum) -> str:
+    return clip(one_line(text_of(value)), _VALUE)
+
+
+def _named(source: str, aspect: Aspect) -> str:
     name = spelled(source)
-    if what == "value" and name:
+    if aspect.what == "value" and name:
         return name
-    return " of ".join(filter(None, (what, name)))
+    return " of ".join(filter(None, (str(aspect), name)))
 
 
 def _origin(failure: Failure, cwd: str) -> Iterator[tuple[str, int | None]]:
     origin = failure.origin
-    line = failure.user_line or (origin.line if origin is not None else "")
-    if line:
-        path, found, rest = line.partition(":")
-        yield f"because of {short_path(path, cwd)}{found}{rest}", failure.moment
+    line = failure.user_line or (origin.line if origin is not None else None)
+    if line is not None:
+        yield f"because of {line_text(line, cwd)}", failure.moment
     if origin is not None and origin.instruction is not None:
         value = f", for {value_line(origin.value)}" if origin.value is not None else ""
         text = f"guard {origin.guard} installed by {instruction_text(origin.instruction)}{value}"

@@ -17,6 +17,9 @@ from stepper.analysis.recompiles import Recompilation, changes_of
 from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import compilations
 from stepper.client.text import ELLIPSIS, clip, one_line
+from stepper.model.capabilities import Capabilities
+from stepper.model.datum import UNKNOWN, Datum, alike, text_of
+from stepper.model.lookup import Aspect
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
@@ -31,11 +34,11 @@ class Series(msgspec.Struct, frozen=True):
 
     source: str
     """Without `L[…]` around the names of locals; empty for global state."""
-    what: str
-    """`size[0]`, `dtype`, `value` …; empty when it is not known."""
+    aspect: Aspect
+    """What of it."""
     kind: str
     """The leaf guard that failed, of the first."""
-    values: tuple[str, ...]
+    values: tuple[Datum, ...]
     """What was expected at first, then what was there each time; repeats in a row are left out."""
     times: int
     """In how many recompilations it differed from the nearest entry."""
@@ -43,7 +46,7 @@ class Series(msgspec.Struct, frozen=True):
     @property
     def seen(self) -> str:
         """Its values in one line; of many the first ones and the last."""
-        values = [clip(one_line(value), _TEXT) for value in self.values]
+        values = [clip(one_line(text_of(value)), _TEXT) for value in self.values]
         if len(values) > _VALUES:
             values[_VALUES - 2 : -1] = [ELLIPSIS]
         return ", ".join(values)
@@ -53,9 +56,8 @@ class Series(msgspec.Struct, frozen=True):
         """`grows`, `shrinks`, `changes`, or `dies`."""
         if self.kind == "INVALID":
             return "dies"
-        try:
-            numbers = [int(value) for value in self.values]
-        except ValueError:
+        numbers = [value for value in self.values if type(value) is int]
+        if len(numbers) < len(self.values):
             return "changes"
         pairs = list(itertools.pairwise(numbers))
         if len(pairs) > 1 and all(a < b for a, b in pairs):
@@ -80,8 +82,8 @@ class History(msgspec.Struct, frozen=True):
     """Entries that were made in all."""
     seconds: float
     """Spent in recompilations."""
-    native: bool
-    """Whether the native engine compiled it."""
+    capabilities: Capabilities
+    """Of the compiler."""
     resume_of: str = ""
     """The function that it goes on with after a graph break; empty: it is none of those."""
     calls_until_limit: int | None = None
@@ -103,7 +105,7 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
         by_code.setdefault(each.translation.code, []).append(each)
     lookups: dict[tuple[str, str], list[Translation]] = {}
     for item in recording.translations():
-        if item.phase is Phase.LOOKUP:
+        if item.phase is Phase.LOOKUP and not item.by_hand:
             lookups.setdefault((item.name, item.filename), []).append(item)
     made = Counter(
         item.code for item in compilations(recording) if item.outcome is Outcome.COMPILED
@@ -112,13 +114,13 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
     for code, again in by_code.items():
         first = again[0].translation
         calls = lookups.get((first.name, first.filename), [])
-        history = _history(again, calls, made[code], recording.facts.engine == "native")
+        history = _history(again, calls, made[code], recording.facts.capabilities)
         histories.append(history)
     return sorted(histories, key=lambda each: -each.seconds)
 
 
 def _history(
-    found: list[Recompilation], calls: list[Translation], entries: int, native: bool
+    found: list[Recompilation], calls: list[Translation], entries: int, can: Capabilities
 ) -> History:
     first = found[0].translation
     limit = next((each.translation.id for each in found if each.limit), None)
@@ -131,7 +133,7 @@ def _history(
         series=tuple(_series(found)),
         entries=entries,
         seconds=sum(each.translation.seconds or 0.0 for each in found),
-        native=native,
+        capabilities=can,
         resume_of=first.resume_of,
         calls_until_limit=(
             sum(item.id < limit for item in calls) if calls and limit is not None else None
@@ -144,22 +146,25 @@ def _history(
 
 
 def _series(found: list[Recompilation]) -> list[Series]:
-    kinds: dict[tuple[str, str], str] = {}
-    values: dict[tuple[str, str], list[str]] = {}
-    times: dict[tuple[str, str], int] = {}
+    kinds: dict[tuple[str, Aspect], str] = {}
+    values: dict[tuple[str, Aspect], list[Datum]] = {}
+    times: dict[tuple[str, Aspect], int] = {}
     for each in found:
         nearest = each.nearest
         if nearest is None:
             continue
         for failure in nearest.failures:
-            kinds.setdefault((unscoped(failure.source), ""), failure.kind)
+            kinds.setdefault((unscoped(failure.source), Aspect("")), failure.kind)
             for difference in failure.differences:
-                kinds.setdefault((unscoped(failure.source), difference.what), failure.kind)
+                kinds.setdefault((unscoped(failure.source), difference.aspect), failure.kind)
         for source, difference in changes_of(nearest):
-            key = (unscoped(source), difference.what)
+            if not source and not difference.what:
+                continue  # words of the compiler's that do not say what differs
+            key = (unscoped(source), difference.aspect)
             times[key] = times.get(key, 0) + 1
-            seen = values.setdefault(key, [difference.expected] if difference.expected else [])
-            if difference.actual and seen[-1:] != [difference.actual]:
-                seen.append(difference.actual)
+            expected, actual = difference.expected, difference.actual
+            seen = values.setdefault(key, [expected] if expected != UNKNOWN else [])
+            if actual != UNKNOWN and not (seen and alike(seen[-1], actual)):
+                seen.append(actual)
     ordered = sorted(times, key=lambda key: -times[key])
     return [Series(*key, kinds.get(key, ""), tuple(values[key]), times[key]) for key in ordered]

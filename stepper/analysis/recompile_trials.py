@@ -14,7 +14,7 @@ from stepper.analysis.recompile_advice import Advice
 from stepper.analysis.recompile_series import History
 from stepper.analysis.replays import Replays, told
 from stepper.analysis.walks import compilations
-from stepper.client.replay import ReplayError
+from stepper.client.plan import ReplayError
 from stepper.client.text import plural
 from stepper.model.change import Change
 from stepper.model.trace import Outcome

@@ -20,20 +20,24 @@ from typing import NamedTuple, overload
 
 import msgspec
 
-from stepper.analysis.reasons import Reason, parse_reason
+from stepper.analysis.reasons import Reason, reasons_of
+from stepper.analysis.shapes import cause_of, conditions_on, fixing
 from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import (
     Calls,
     compilations,
     compiled_again,
-    nanoseconds,
-    source_in,
+    expressions_in,
+    source_of,
 )
 from stepper.analysis.wanted import Wanted, differing, varying, wanted_by
 from stepper.client.text import source_line
-from stepper.model.program import Instruction
+from stepper.model.cache import Verdict
+from stepper.model.datum import UNKNOWN, Words
+from stepper.model.lookup import INVALID, Check, CheckedGuard, Difference
+from stepper.model.program import Instruction, PythonFrame, UserLine
+from stepper.model.shapes import ShapeStep
 from stepper.model.trace import (
-    Attempt,
     EventKind,
     Guard,
     MomentId,
@@ -66,15 +70,6 @@ Dynamo lets a function have, unless its limit was raised; to compare each with a
 take minutes for a thousand."""
 
 
-class Difference(msgspec.Struct, frozen=True):
-    """One thing in which a value is not as a guard wants it."""
-
-    what: str
-    """`size[0]`, `dtype`, `value`, `type` …; empty when it is not known."""
-    expected: str = ""
-    actual: str = ""
-
-
 class Origin(msgspec.Struct, frozen=True):
     """Where a guard came from."""
 
@@ -87,8 +82,8 @@ class Origin(msgspec.Struct, frozen=True):
     instruction: Instruction | None = None
     value: Value | None = None
     """The value that it protects, as it was then; None when it was not in view."""
-    line: str = ""
-    """`file:line in function: text` of the program's line; empty when it is not known."""
+    line: UserLine | None = None
+    """The program's line; None when it is not known."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -101,8 +96,8 @@ class Failure(msgspec.Struct, frozen=True):
     differences: tuple[Difference, ...] = ()
     text: str = ""
     """The failure in words, when no difference is known."""
-    user_line: str = ""
-    """`file:line in function: text` of the line that made the compiler depend on it."""
+    user_line: UserLine | None = None
+    """The line that made the compiler depend on it."""
     moment: MomentId | None = None
     """Of the check in the recorded lookup."""
     nanoseconds: int | None = None
@@ -111,6 +106,12 @@ class Failure(msgspec.Struct, frozen=True):
     inferred: bool = False
     """Not recorded: it follows from what the new compilation wants differently."""
     find_origin: Callable[[], Origin] | None = None
+    find_conditions: Callable[[], list[ShapeStep]] | None = None
+
+    @property
+    def conditions(self) -> list[ShapeStep]:
+        """The decisions about sizes from which the guard comes; looked for like the origin."""
+        return [] if self.find_conditions is None else self.find_conditions()
 
     @property
     def origin(self) -> Origin | None:
@@ -189,11 +190,11 @@ def changes_of(tried: Tried) -> list[Change]:
     found: list[Change] = []
     for each in tried.failures:
         if each.differences:
-            resized = any(difference.what.startswith("size[") for difference in each.differences)
+            resized = any(difference.what == "size" for difference in each.differences)
             found += [
                 (each.source, difference)
                 for difference in each.differences
-                if not (resized and difference.what.startswith("stride["))
+                if not (resized and difference.what == "stride")
             ]
         else:
             found.append((each.source, Difference("")))
@@ -248,11 +249,11 @@ class _Reader:
 
     def read(self, item: Translation) -> Recompilation:
         lookup = self._calls.before(item)
-        words = parse_reason(item.recompile_reason) if item.recompile_reason else None
+        said = reasons_of(item)
         tried: Sequence[Tried] = (
-            self._inferred(item, words)
+            self._inferred(item, said)
             if lookup is None
-            else tuple(self._looked_up(item, lookup, words)) or self._inferred(item, words)
+            else tuple(self._looked_up(item, lookup, said)) or self._inferred(item, said)
         )
         limit = item.reason if item.id in self._limits else ""
         return Recompilation(item, lookup, tried, limit)
@@ -260,107 +261,38 @@ class _Reader:
     # From a recorded lookup
 
     def _looked_up(
-        self, item: Translation, lookup: Translation, words: Reason | None
+        self, item: Translation, lookup: Translation, said: list[Reason]
     ) -> Iterator[Tried]:
-        for attempt in self._recording.attempts(lookup.id):
-            yield from self._entries(item, attempt, words)
-
-    def _entries(
-        self, item: Translation, attempt: Attempt, words: Reason | None
-    ) -> Iterator[Tried]:
-        entry, also = "", 0
-        failures: list[Failure] = []
-        for moment, code, names in self._recording.locals_of(attempt.id):
-            row = code.instructions[moment.ip]
-            if row.opname in ("ENTRY", "PRECOMPILED", "MISS"):
-                if entry:
-                    yield self._tried(item, entry, [*failures, *self._behind(also)])
-                entry, failures = row.argrepr or "precompiled", []
-                also = moment.id if "also fail" in names else 0
-            elif "verdict" in names and names["verdict"].text == "FAIL":
-                failures.append(self._failure(moment.id, row, names, entry, words))
-
-    def _failure(
-        self,
-        moment: MomentId,
-        row: Instruction,
-        names: dict[str, Value],
-        entry: str,
-        words: Reason | None,
-    ) -> Failure:
-        texts = {name: value.text for name, value in names.items()}
-        differences = self._differences(moment, names.get("differs"))
-        state = row.opname == "GLOBAL_STATE"
-        if state and words is not None and words.entry == entry and words.kind == row.opname:
-            differences = (Difference(words.what),)
-        elif not differences and row.opname == "BACKEND":
-            expected, actual = texts.get("expected", ""), texts.get("actual", "")
-            differences = (Difference("backend", expected, actual),)
-        # An entry that is dead says of what it died, and has no guards any more.
-        dead = row.argrepr.partition(": ")[2] if row.opname == "INVALID" else ""
-        return Failure(
-            kind=row.opname,
-            source=dead or source_in(row.argrepr),
-            differences=differences or ((Difference("global state"),) if state else ()),
-            text=texts.get("differs", "") or row.argrepr,
-            user_line=texts.get("because of", ""),
-            moment=moment,
-            nanoseconds=nanoseconds(texts.get("time", "")),
-        )
-
-    def _differences(self, moment: MomentId, told: Value | None) -> tuple[Difference, ...]:
-        """What differs, from its description and those of its children."""
-        if told is None or not told.items:
-            return ()
-        if len(told.items) == 1:
-            what = told.items[0].label.removeprefix(".")
-            expected, _, actual = told.text.removeprefix(f"{what} ").partition(" ≠ ")
-            return (Difference(what, expected, actual),)
-        values = self._recording.state(moment).values
-        found = []
-        for child in told.items:
-            value = values.get(child.value)
-            if value is not None:
-                expected, _, actual = value.text.partition(" ≠ ")
-                found.append(Difference(child.label.removeprefix("."), expected, actual))
-        return tuple(found)
-
-    def _behind(self, moment: MomentId) -> Iterator[Failure]:
-        """The guards that would have failed behind the one that did."""
-        if not moment:
-            return
-        state = self._recording.state(moment)
-        told = state.values.get(state.top.locals.get("also fail", 0))
-        for child in told.items if told is not None else ():
-            value = state.values.get(child.value)
-            if value is None:
-                continue
-            kind, _, source = child.label.partition(" ")
-            differences = tuple(_parted(value.text))
-            state_differs = (Difference("global state"),) if kind == "GLOBAL_STATE" else ()
-            yield Failure(kind, source, differences or state_differs, value.text, behind=True)
+        for entry in self._recording.tried(lookup.id):
+            guards = self._recording.guard_program(entry.code)
+            failed = [each for each in entry.checks if each.verdict is Verdict.FAIL]
+            failures = [
+                _failure(guards[check.place], check, entry.entry, said)
+                for check in (*failed, *entry.behind)
+            ]
+            yield self._tried(item, entry.entry, failures)
 
     # Without one
 
-    def _inferred(self, item: Translation, words: Reason | None) -> Entries:
+    def _inferred(self, item: Translation, said: list[Reason]) -> Entries:
         made = self._made.get(item.code, [])
         end = bisect_left(made, item.id, key=attrgetter("id"))
         # The newest stands first. More were made than are there after a reset, or an object died.
-        died = words is not None and words.kind == "INVALID"
+        died = any(each.kind == INVALID for each in said)
         count = min(item.cache_size or (1 if died else end), end, _COMPARED)
         entries = made[end - count : end][::-1]
         newest = entries[0].compile_id if entries else ""
-        first = words.entry or newest if words is not None else ""
-        said = [each for each in entries if each.compile_id == first]
+        about = {words.entry or newest: words for words in said}
+        known = {each.compile_id for each in entries}
         looks: list[Callable[[], Tried]] = []
-        if words is not None and not said:
-            failure = _said(words, self._wants(item.code)[item.id].all)
-            looks.append(partial(self._tried, item, first, [failure]))
-        looks += [partial(self._compared, item, each, words) for each in said]
+        for label, words in about.items():
+            if label not in known:
+                failure = _said(words, self._wants(item.code)[item.id].all)
+                looks.append(partial(self._tried, item, label, [failure]))
+        # What the compiler has spoken of comes first.
+        entries.sort(key=lambda each: each.compile_id not in about)
         looks += [
-            partial(self._compared, item, each, None)
-            for each in entries
-            if each.compile_id != first
+            partial(self._compared, item, each, about.get(each.compile_id)) for each in entries
         ]
         return Entries(looks)
 
@@ -369,13 +301,16 @@ class _Reader:
         wanted = self._wants(item.code)
         new, unlike = wanted[item.id]
         failures = [_said(words, new)] if words is not None else []
-        known = {(f.source, d.what) for f in failures for d in f.differences}
-        for source, what, wants, has in differing(wanted[entry.id].unlike, unlike):
-            if (source, what) not in known:
-                difference = Difference(what, wants, has)
+        known = {(f.source, d.aspect) for f in failures for d in f.differences}
+        for source, difference in differing(wanted[entry.id].unlike, unlike):
+            if (source, difference.aspect) not in known:
                 failures.append(
                     Failure(
-                        _kind_of(what), source, (difference,), behind=bool(known), inferred=True
+                        _kind_of(difference.what),
+                        source,
+                        (difference,),
+                        behind=bool(known),
+                        inferred=True,
                     )
                 )
         return self._tried(item, entry.compile_id, failures)
@@ -401,6 +336,9 @@ class _Reader:
         return Tried(entry, made.id if made else None, tuple(failures))
 
     def _with_origin(self, made: Translation, failure: Failure) -> Failure:
+        failure = msgspec.structs.replace(
+            failure, find_conditions=partial(_conditions, self._recording, made, failure)
+        )
         key = (made.id, failure.kind, failure.source)
         if key not in self._installed:
             attempts = self._recording.attempts(made.id)
@@ -423,20 +361,35 @@ class _Reader:
         return found
 
 
+def _conditions(recording: Recording, made: Translation, failure: Failure) -> list[ShapeStep]:
+    """Of a size that was a symbol and became a number, what made it one; of a condition on sizes,
+    where it was asked for."""
+    found: list[ShapeStep] = []
+    for each in failure.differences:
+        if each.what == "size" and each.at is not None and failure.source:
+            size = fixing(recording, made, failure.source, each.at)
+            cause = None if size is None else cause_of(size)
+            found += [] if cause is None else [cause]
+    if not found and ".size()" in failure.text + failure.source:
+        about = set(expressions_in(failure.text)) or {failure.source}
+        found = conditions_on(recording, made, about)
+    return found
+
+
 def origin_of(recording: Recording, guard: Guard) -> Origin:
     """The instruction that made the compiler install a guard, and the value that it protects."""
     first = recording.attempt(guard.attempt).first_moment
     if not first <= guard.moment <= recording.newest:
         # It was there before the first instruction, as those on global state are.
-        return Origin(guard.id, guard.source, guard.moment, line=guard.user_line)
+        line = None if guard.user_line is None else UserLine(guard.user_line)
+        return Origin(guard.id, guard.source, guard.moment, line=line)
     state = recording.state(guard.moment)
     code = recording.code(recording.frame(state.moment.frame).code)
     row = code.instructions[state.moment.ip]
     named = (value for value in state.values.values() if value.source == guard.source)
-    text = source_line(code, row.line)
-    line = guard.user_line or f"{code.filename}:{row.line} in {code.name}"
-    if text and line.startswith(f"{code.filename}:{row.line} "):
-        line = f"{line}: {text}"
+    place = guard.user_line or PythonFrame(code.filename, row.line or 0, code.name)
+    here = (place.filename, place.line) == (code.filename, row.line)
+    line = UserLine(place, source_line(code, row.line) if here else "")
     return Origin(guard.id, guard.source, guard.moment, row, next(named, None), line)
 
 
@@ -446,7 +399,7 @@ def _with_state(made: Translation, item: Translation, failure: Failure) -> Failu
     if of is None:
         return failure
     differences = tuple(
-        Difference(name, before, item.state[name])
+        Difference(name, Words(before), Words(item.state[name]))
         for name, before in made.state.items()
         if (name in of or (not of and name not in _STATE_APART))
         and item.state.get(name, before) != before
@@ -461,23 +414,34 @@ def _installed(guards: list[Guard], kind: str, source: str) -> Guard | None:
     return next((guard for guard in here if guard.kind in methods), here[0] if here else None)
 
 
+def _failure(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]) -> Failure:
+    """What a recorded lookup says of a guard that failed, or that would have."""
+    state = guard.kind == "GLOBAL_STATE"
+    differences = check.differences
+    for words in said:
+        if state and (words.entry, words.kind) == (entry, guard.kind):
+            differences = tuple(Difference(each.what) for each in words.differences)
+    return Failure(
+        kind=guard.kind,
+        source=source_of(guard),
+        differences=differences or ((Difference("global state"),) if state else ()),
+        text=check.failure(guard),
+        user_line=guard.user_line,
+        moment=check.moment or None,
+        nanoseconds=check.nanoseconds,
+        behind=not check.moment,
+    )
+
+
 def _said(words: Reason, new: Wanted) -> Failure:
-    """What Dynamo said; what it leaves out is what the new compilation wants."""
-    difference = Difference(words.what, words.expected, words.actual)
-    if words.source and not words.actual:
-        actual = new.get((words.source, words.what), "")
-        difference = msgspec.structs.replace(difference, actual=actual)
-    return Failure(words.kind, words.source, (difference,) if words.what else (), words.text)
-
-
-def _parted(text: str) -> Iterator[Difference]:
-    """`rank 1 ≠ 2` and the like; nothing when the words are others."""
-    for part in text.split(", "):
-        left, found, actual = part.partition(" ≠ ")
-        what, _, expected = left.partition(" ")
-        if not found or not expected:
-            return
-        yield Difference(what, expected, actual)
+    """What the compiler said; what it leaves out is what the new compilation wants."""
+    differences = tuple(
+        msgspec.structs.replace(each, actual=new.get((words.source, each.aspect), UNKNOWN))
+        if words.source and each.actual == UNKNOWN
+        else each
+        for each in words.differences
+    )
+    return Failure(words.kind, words.source, differences, words.text)
 
 
 def _kind_of(what: str) -> str:

@@ -6,6 +6,7 @@ import time
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
+from stepper.client.plan import Plan
 from stepper.client.replay import SECONDS, Progress, replayed
 from stepper.model.change import Change
 from stepper.model.trace import EventKind
@@ -29,16 +30,19 @@ class Replays(Generic[Found]):
     def __init__(
         self,
         recording: Recording,
+        plan: Plan,
         seconds: float = SECONDS,
         progress: Progress | None = None,
     ) -> None:
         """
         Args:
-            recording: of which program.
+            recording: what the runs are compared with.
+            plan: what is run; the user has agreed to it.
             seconds: how long each run may take.
             progress: where it is said what runs, and where it can be given up.
         """
         self._recording = recording
+        self._plan = plan
         self._seconds = seconds
         self._progress = progress or Progress()
         self._known: dict[tuple[tuple[Change, ...], int], Replay[Found]] = {}
@@ -66,9 +70,10 @@ class Replays(Generic[Found]):
         if found is None:
             self._progress.doing = f"with {told(changes)}" if changes else "as it is"
             began = time.monotonic()
-            with replayed(
-                self._recording, changes, seconds=self._seconds, progress=self._progress
-            ) as (again, trouble):
+            with replayed(self._plan, changes, seconds=self._seconds, progress=self._progress) as (
+                again,
+                trouble,
+            ):
                 notes = [event.text for event in again.events(kinds=(EventKind.NOTE,))]
                 trouble = "; ".join(filter(None, (trouble, *notes[:1])))
                 measured, spent = self.measure(again), time.monotonic() - began

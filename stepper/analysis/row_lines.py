@@ -13,12 +13,15 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from stepper.client.text import clip, one_line, printable
+from stepper.client.text import clip, one_line
+from stepper.model.printing import printable
 
 Row = Sequence[Any]
 
 _LOOKED_AT = 200
 """Rows that decide how wide the columns are."""
+_ENOUGH = 1_000_000
+"""Characters of these rows after which no more of them are kept."""
 WIDEST = 60
 
 
@@ -31,7 +34,13 @@ def table_lines(
     spaces, and characters that would act on a terminal become signs.
     """
     rows = iter(rows)
-    first = list(itertools.islice(rows, _LOOKED_AT))
+    first: list[Row] = []
+    seen = 0
+    for row in itertools.islice(rows, _LOOKED_AT):
+        first.append(row)
+        seen += sum(len(value) for value in row if isinstance(value, (str, bytes)))
+        if seen > _ENOUGH:
+            break
     texts = [[_cell(value) for value in row] for row in first]
     longest = [
         max([len(name), *(len(row[at]) for row in texts)]) for at, name in enumerate(columns)

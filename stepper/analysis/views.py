@@ -16,8 +16,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from stepper.analysis.walks import Calls, compiled_again, lookup_checks
-from stepper.model.program import PythonFrame
+from stepper.analysis.walks import Calls, compiled_again, lookup_checks, source_of
+from stepper.model.cache import Verdict
+from stepper.model.datum import text_of
+from stepper.model.lookup import verdict_text
 from stepper.model.trace import Phase, Translation
 from stepper.recording.reader import Recording
 
@@ -47,7 +49,8 @@ CREATE TABLE frames (
     seconds REAL,
     thread TEXT,
     level INTEGER,                -- 0: called from the program; 1: while another was under way …
-    caller TEXT                   -- the program's innermost frame, file:line in function
+    caller TEXT,                  -- the program's innermost frame, file:line in function
+    by_hand INTEGER               -- 1: the user asked for it at a stop
 );
 
 -- Symbolic frames: the translated function itself (depth 0) and each inlined call.
@@ -113,6 +116,28 @@ CREATE TABLE nodes (
     source TEXT,                  -- of a placeholder: where its value comes from
     erased INTEGER,               -- the moment at which it was removed; NULL: it stays
     final INTEGER                 -- 1: of the attempt that counted, and it stays
+);
+
+-- What became known about sizes and numbers, step by step.
+CREATE TABLE shapes (
+    id INTEGER PRIMARY KEY,
+    frame INTEGER,                -- frames.id
+    attempt INTEGER,              -- 1, 2, … within the frame
+    moment INTEGER,               -- whose instruction asked
+    kind TEXT,                    -- symbol, shared, zero-one, unbacked, guard, assertion …
+    symbol TEXT,                  -- e.g. s77; empty: it is about an expression
+    expression TEXT,              -- what holds, or what the symbol is now
+    hint TEXT,                    -- the value at hand
+    low TEXT,
+    high TEXT,                    -- the range, both ends included
+    source TEXT,                  -- what the symbol stands for, e.g. L['x'].size()[0]
+    why TEXT,                     -- why it is a symbol: dynamic=True, automatic …
+    reason TEXT,                  -- the compiler's words, where a symbol was replaced
+    stage TEXT,                   -- tracing, AOTAutograd, Inductor, guards
+    node TEXT,                    -- FX node whose example value was being computed
+    target TEXT,                  -- what that node calls
+    user_line TEXT,               -- file:line in function of the program
+    asked_by TEXT                 -- the compiler's own frame that asked
 );
 
 -- Each graph break that Dynamo acted upon.
@@ -253,17 +278,13 @@ def _frames(recording: Recording) -> Iterator[Row]:
             str(item.outcome), item.reason, item.recompile_reason, item.resume_of,
             item.first_moment, item.last_moment, item.attempts, item.instructions, item.guards,
             item.nodes, item.graph_breaks, item.cache_size, item.seconds, item.thread, item.level,
-            caller(item),
+            caller(item), item.by_hand,
         )  # fmt: skip
 
 
 def caller(item: Translation) -> str:
     """`file:line in function` of the program's frame that made the call; empty: there is none."""
-    return _place(item.python_stack[-1]) if item.python_stack else ""
-
-
-def _place(frame: PythonFrame) -> str:
-    return f"{frame.filename}:{frame.line} in {frame.function}"
+    return str(item.python_stack[-1]) if item.python_stack else ""
 
 
 def _calls(recording: Recording) -> Iterator[Row]:
@@ -306,7 +327,7 @@ def _guards(recording: Recording) -> Iterator[Row]:
         for each in recording.guards_installed(attempt.id):
             yield (
                 each.id, attempt.translation, attempt.number, each.moment, each.kind, each.source,
-                each.scope, "\n".join(each.code), each.user_line, each.withdrawn,
+                each.scope, "\n".join(each.code), str(each.user_line or ""), each.withdrawn,
                 int(attempt.id in final and each.withdrawn is None),
             )  # fmt: skip
 
@@ -322,6 +343,18 @@ def _nodes(recording: Recording) -> Iterator[Row]:
                 ", ".join(meta.shape) if meta and meta.shape is not None else None,
                 meta.device if meta else None, each.source, each.erased,
                 int(attempt.id in final and each.erased is None),
+            )  # fmt: skip
+
+
+def _shapes(recording: Recording) -> Iterator[Row]:
+    for attempt in recording.attempts():
+        for each in recording.shape_steps(None, attempt=attempt.id):
+            yield (
+                each.id, attempt.translation, attempt.number, each.moment, str(each.kind),
+                each.symbol, each.expression, each.hint, each.low, each.high, each.source,
+                str(each.why), each.reason, str(each.stage), each.node, each.target,
+                str(each.user_stack[-1]) if each.user_stack else "",
+                str(each.asked_by[0]) if each.asked_by else "",
             )  # fmt: skip
 
 
@@ -347,7 +380,7 @@ def _graph_breaks(recording: Recording) -> Iterator[Row]:
         yield (
             each.id, attempt.translation, attempt.number, each.moment, each.gb_type, each.reason,
             each.explanation, "\n".join(each.hints), function, file, line, int(each.resumes),
-            "\n".join(map(_place, each.user_stack)),
+            "\n".join(map(str, each.user_stack)),
         )  # fmt: skip
 
 
@@ -368,8 +401,8 @@ def _lookups(recording: Recording) -> Iterator[Row]:
             checks = list(lookup_checks(recording, item))
             yield (
                 item.id, item.name, str(item.outcome), item.compile_id or None,
-                len({check.entry for check in checks}), len(checks),
-                sum(check.nanoseconds or 0 for check in checks), item.reason, caller(item),
+                len({each.entry for each in checks}), len(checks),
+                sum(each.check.nanoseconds or 0 for each in checks), item.reason, caller(item),
                 item.first_moment, item.last_moment,
             )  # fmt: skip
 
@@ -377,11 +410,14 @@ def _lookups(recording: Recording) -> Iterator[Row]:
 def _checks(recording: Recording) -> Iterator[Row]:
     for item in recording.translations():
         if item.phase is Phase.LOOKUP:
-            for each in lookup_checks(recording, item):
+            for entry, guard, check in lookup_checks(recording, item):
                 yield (
-                    each.moment, item.id, each.entry, each.place, each.kind, each.source,
-                    each.text, each.expected, each.actual, each.verdict, each.differs,
-                    each.nanoseconds, each.user_line,
+                    check.moment, item.id, entry, check.place, guard.kind, source_of(guard),
+                    guard.text, text_of(guard.expected), text_of(check.actual),
+                    verdict_text(check.verdict),
+                    check.failure(guard) if check.verdict is Verdict.FAIL else "",
+                    check.nanoseconds,
+                    "" if guard.user_line is None else str(guard.user_line),
                 )  # fmt: skip
 
 
@@ -410,6 +446,7 @@ FILLERS: dict[str, Callable[[Recording], Iterator[Row]]] = {
     "calls": _calls,
     "guards": _guards,
     "nodes": _nodes,
+    "shapes": _shapes,
     "graph_breaks": _graph_breaks,
     "recompilations": _recompilations,
     "lookups": _lookups,

@@ -15,13 +15,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from stepper.analysis.reasons import parse_check
+from stepper.analysis.shapes import symbols_at
 from stepper.analysis.sources import unscoped
+from stepper.model.datum import UNKNOWN, Datum, Words, alike, size
+from stepper.model.lookup import Aspect, Difference
 from stepper.model.trace import Node, Translation
 from stepper.recording.reader import Recording
 
-Wanted = dict[tuple[str, str], str]
-"""By source, without `L[…]` around locals, and by what of it (`value`, `type`, `length`, `dtype`,
-`rank`, `size[0]` …): what it must be."""
+Wanted = dict[tuple[str, Aspect], Datum]
+"""By source, without `L[…]` around locals, and by what of it: what it must be."""
 
 
 def wanted_by(recording: Recording, translation: Translation) -> Wanted:
@@ -33,69 +35,81 @@ def wanted_by(recording: Recording, translation: Translation) -> Wanted:
     for guard in recording.guards(None, attempt=attempts[-1].id):
         for part in guard.code:
             said = _said(part)
-            if said is not None and said[2]:
-                found[said[0], said[1]] = said[2]
+            if said is not None and said[2] != UNKNOWN:
+                found[said[0], Aspect(said[1])] = said[2]
+    # What an input's example shows is how it was when the input was made.
+    fixed = {
+        name: symbol.value
+        for name, symbol in symbols_at(recording, attempts[-1].id).items()
+        if symbol.fixed
+    }
     for node in recording.nodes(None, attempt=attempts[-1].id):
         if node.op == "placeholder" and node.source and not node.graph:
-            found.update(_of_tensor(unscoped(node.source), node))
+            found.update(_of_tensor(unscoped(node.source), node, fixed))
     return found
 
 
 @lru_cache(maxsize=16_384)
-def _said(code: str) -> tuple[str, str, str] | None:
+def _said(code: str) -> tuple[str, str, Datum] | None:
     """What a guard's code compares with a constant; entries of one function mostly say the same."""
     return parse_check(unscoped(code))
 
 
-def _of_tensor(source: str, node: Node) -> Wanted:
+def _of_tensor(source: str, node: Node, fixed: dict[str, str]) -> Wanted:
     meta = node.meta
     if meta is None:
         return {}
-    found = {
-        (source, "dtype"): meta.dtype,
-        (source, "device"): meta.device,
-        (source, "requires_grad"): str(meta.requires_grad),
+    found: Wanted = {
+        (source, Aspect("dtype")): Words(meta.dtype),
+        (source, Aspect("device")): Words(meta.device),
+        (source, Aspect("requires_grad")): meta.requires_grad,
     }
     for name, sizes in (("size", meta.shape), ("stride", meta.stride)):
         if sizes is None:
             continue
         if name == "size":
-            found[source, "rank"] = str(len(sizes))
-        for at, size in enumerate(sizes):
-            found[source, f"{name}[{at}]"] = size
+            found[source, Aspect("rank")] = len(sizes)
+        for at, each in enumerate(sizes):
+            found[source, Aspect(name, at)] = size(fixed.get(each, each))
     return found
 
 
-def symbolic(size: str) -> bool:
+def symbolic(size: Datum) -> bool:
     """Whether a size is a symbol, or made of symbols, and so is not guarded as a number."""
-    return not size.lstrip("-").isdecimal()
+    return type(size) is not int
 
 
 def varying(wanted: Sequence[Wanted]) -> list[Wanted]:
     """The same, without what all of them want alike: as many comparisons need no more than that."""
     if not wanted:
         return []
-    alike = set(wanted[0].items())
+    same = set(map(_typed, wanted[0].items()))
     for each in wanted:
-        alike &= each.items()
-    return [{key: each[key] for key in each if (key, each[key]) not in alike} for each in wanted]
+        same &= set(map(_typed, each.items()))
+    return [dict(item for item in each.items() if _typed(item) not in same) for each in wanted]
 
 
-def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, str, str, str]]:
-    """In what two compilations want something else: source, what, the earlier's, the later's.
+def _typed(item: tuple[tuple[str, Aspect], Datum]) -> tuple[object, type, Datum]:
+    """What tells one thing that is wanted from another: 1 is not True."""
+    return item[0], type(item[1]), item[1]
+
+
+def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, Difference]]:
+    """In what two compilations want something else: the source, and the earlier's and the later's.
 
     Sizes and strides count where both have numbers, and strides where the sizes are the same.
     """
-    found: list[tuple[str, str, str, str]] = []
-    for (source, what), wants in earlier.items():
-        new = later.get((source, what))
-        if new is None or new == wants:
+    found: list[tuple[str, Difference]] = []
+    rank = Aspect("rank")
+    for (source, aspect), wants in earlier.items():
+        new = later.get((source, aspect), UNKNOWN)
+        if new == UNKNOWN or alike(new, wants):
             continue
-        if what.startswith(("size[", "stride[")):
+        if aspect.at is not None:
             if symbolic(wants) or symbolic(new):
                 continue
-            if earlier.get((source, "rank")) != later.get((source, "rank")):
+            if earlier.get((source, rank)) != later.get((source, rank)):
                 continue
-        found.append((source, what, wants, new))
-    resized = {source for source, what, _, _ in found if what.startswith("size[")}
-    return [each for each in found if not (each[1].startswith("stride[") and each[0] in resized)]
+        found.append((source, Difference(aspect.what, wants, new, aspect.at)))
+    resized = {source for source, each in found if each.what == "size"}
+    return [each for each in found if not (each[1].what == "stride" and each[0] in resized)]

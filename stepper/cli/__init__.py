@@ -12,15 +12,19 @@ import sys
 from collections.abc import Sequence
 
 from stepper.cli.arguments import UsageError, parse
+from stepper.model.printing import say, say_what_is_uncaught
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code (2: it was used wrongly)."""
-    options = parse(sys.argv[1:] if argv is None else argv)
+    if argv is None:  # the process is ours
+        argv = sys.argv[1:]
+        say_what_is_uncaught()
+    options = parse(argv)
     try:
         code: int = options.handler(options)
     except UsageError as error:
-        print(f"stepper {options.subcommand}: {error}", file=sys.stderr)
+        say(f"stepper {options.subcommand}: {error}", sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

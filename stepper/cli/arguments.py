@@ -8,10 +8,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from stepper.cli.config import Config, ConfigError, load_config
 from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
+from stepper.model.printing import say
 
 if TYPE_CHECKING:
     from stepper.client.launch import LaunchSpec
@@ -30,6 +31,10 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong and exit with code 2."""
         self.exit(2, f"{self.prog}: {message}. See '{self.prog} --help'\n")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message:
+            say(message, file, end="")
+
 
 def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     """The parser of the whole command line, and those of the subcommands by name."""
@@ -45,6 +50,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         why_break,
         why_guard,
         why_recompile,
+        why_shape,
     )
 
     parser = Parser(
@@ -56,7 +62,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
     for module in (
         run, record, open, console, post_mortem,
-        query, why_recompile, why_break, why_guard, diff, report,
+        query, why_recompile, why_break, why_guard, why_shape, diff, report,
     ):  # fmt: skip
         module.add_to(subparsers)
     return parser, subparsers.choices
@@ -78,9 +84,9 @@ class _Version(argparse.Action):
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            print(f"stepper {version('torch-stepper')}")
+            say(f"stepper {version('torch-stepper')}")
         except PackageNotFoundError:
-            print("stepper (not installed)")
+            say("stepper (not installed)")
         parser.exit(0)
 
 
@@ -177,7 +183,16 @@ def add_program(parser: argparse.ArgumentParser, *, what: str = "the program to 
         help="record the transformed bytecode too, as it runs on real values",
     )
     recording.add_argument(
-        "--engine", metavar="NAME", help="the compiler to watch: dynamo or native"
+        "--secrets",
+        action="store_true",
+        default=None,
+        help="record values of environment variables and what looks like a key, too; "
+        "without it they are withheld",
+    )
+    recording.add_argument(
+        "--engine",
+        metavar="NAME",
+        help="the compiler to watch: dynamo, native, another that is installed, or module:NAME",
     )
 
 
@@ -236,6 +251,7 @@ def launch_spec(options: argparse.Namespace, config: Config) -> LaunchSpec:
         detail=options.detail or config.detail,
         lookups=config.lookups if options.lookups is None else options.lookups,
         execute=config.execute if options.execute is None else options.execute,
+        secrets=config.secrets if options.secrets is None else options.secrets,
     )
 
 

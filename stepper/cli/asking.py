@@ -21,11 +21,14 @@ def opened(path: str) -> Iterator[Recording]:
     Raises:
         UsageError: it cannot be opened, or it is damaged where it was read.
     """
+    from stepper.console.screen import Screen
     from stepper.recording.errors import RecordingError
     from stepper.recording.reader import Recording
 
     try:
         recording = Recording.open(path)
+        if recording.aside:
+            Screen(sys.stderr).say(recording.aside)
         try:
             yield recording
         finally:

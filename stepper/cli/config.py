@@ -29,6 +29,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     execute: Annotated[
         bool, msgspec.Meta(description="record what transformed code does, as with --execute")
     ] = False
+    secrets: Annotated[
+        bool, msgspec.Meta(description="record what looks like a secret, as with --secrets")
+    ] = False
     theme: Annotated[str, msgspec.Meta(description="colours of the terminal interface")] = ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import (
@@ -16,6 +17,7 @@ from stepper.cli.arguments import (
 )
 
 if TYPE_CHECKING:
+    from stepper.client.process import Reads
     from stepper.client.session import Session
 
 
@@ -45,14 +47,18 @@ def console(options: argparse.Namespace) -> int:
     """Start the program, open the recording or take over the channel; then read commands."""
     import stepper.console
     from stepper.cli.ending import end_as
+    from stepper.recording.errors import RecordingError
 
     session = _session(options)
     try:
         code = stepper.console.run(session, options.commands)
         status = session.exit_status
+    except RecordingError as error:
+        raise UsageError(str(error)) from None
     finally:
         session.close()
-    return end_as(status) if status is not None and code != 0 else code
+    # Another code is of the commands.
+    return end_as(status) if status is not None and code == status.shell_code else code
 
 
 def _session(options: argparse.Namespace) -> Session:
@@ -78,11 +84,23 @@ def _session(options: argparse.Namespace) -> Session:
         # Whoever types into our terminal sees it there; a second echo would double it.
         return launch(
             msgspec.structs.replace(
-                spec, stop_at_entry=not spec.breakpoints, echo=False, rows=rows, cols=cols
+                spec,
+                stop_at_entry=not spec.breakpoints,
+                echo=False,
+                reads=_reads(options),
+                rows=rows,
+                cols=cols,
             )
         )
     except (LaunchError, RecordingError) as error:
         raise UsageError(str(error)) from None
+
+
+def _reads(options: argparse.Namespace) -> Reads:
+    """What the program reads: what is typed, or our stdin, unless the commands come from there."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        return "terminal"
+    return "nothing" if options.commands is None or sys.stdin is None else "ours"
 
 
 def is_recording(path: str) -> bool:

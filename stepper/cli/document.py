@@ -12,6 +12,7 @@ import msgspec
 
 from stepper.cli.arguments import build_parser
 from stepper.cli.config import Config
+from stepper.model.printing import give
 
 _HEAD = """\
 # Command line
@@ -58,4 +59,4 @@ def _description(kind: typing.Any) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    give(page())

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import UsageError, config_here, need_terminal, theme_of
+from stepper.model.printing import say
 
 if TYPE_CHECKING:
     from stepper.client.session import Session
@@ -46,7 +47,7 @@ def post_mortem(options: argparse.Namespace) -> int:
             import stepper.console
 
             if reason:
-                print(reason)
+                say(reason)
             return stepper.console.run(session, at=at)
         finally:
             session.close()

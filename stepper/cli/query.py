@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from stepper.cli.arguments import UsageError
+from stepper.model.printing import give, say
 
 SECONDS = 60.0
 
@@ -47,13 +48,11 @@ def query(options: argparse.Namespace) -> int:
     from stepper.analysis.query import Query, QueryError
     from stepper.analysis.views import COLUMNS
     from stepper.cli.asking import opened
-    from stepper.console.screen import Screen
 
-    screen = Screen(sys.stdout)
     with opened(options.file) as recording:
         if options.sql is None:
             for name, columns in COLUMNS.items():
-                screen.say(f"{name}({', '.join(columns)})")
+                say(f"{name}({', '.join(columns)})")
             return 0
         sql = sys.stdin.read() if options.sql == "-" else options.sql
         with _interruptible() as interrupted:
@@ -61,8 +60,7 @@ def query(options: argparse.Namespace) -> int:
                 answer = Query(recording, sql, seconds=options.timeout or None, stop=interrupted)
                 try:
                     for line in _lines(options, answer):
-                        # For a program the text is as it is; on a terminal it must not act on it.
-                        screen.say(line) if screen.terminal else print(line)
+                        give(f"{line}\n")
                         if interrupted():
                             raise KeyboardInterrupt
                 finally:

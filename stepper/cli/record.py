@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import UsageError, add_program, config_here, launch_spec
+from stepper.model.printing import say
 
 if TYPE_CHECKING:
     from stepper.client.session import Session
@@ -21,7 +22,7 @@ LAST_PROGRESS = 60.0
 of the one before. They are whole lines: a line that is redrawn in place would wipe out what the
 program itself has written there, a prompt for instance."""
 
-_NOTHING = "nothing was translated (each process needs a `stepper record` of its own)"
+_NO_STOPS = "the program wanted to stop ({}), and went on: to stop there, use `stepper run`"
 
 
 def add_to(subparsers: Any) -> None:
@@ -60,7 +61,7 @@ def record(options: argparse.Namespace) -> int:
             raise UsageError(str(error)) from None
         forward(session)
         try:
-            session.subscribe(progress.heard)
+            session.subscribe(lambda event: progress.heard(session, event))
             pause = FIRST_PROGRESS
             while not session.wait(pause):
                 progress.show(session)
@@ -110,12 +111,16 @@ class _Progress:
         self._last = ""
         self._notices: list[str] = []
 
-    def heard(self, event: object) -> None:
-        """Keep what the debuggee's side has to say (called on the reading thread)."""
-        from stepper.model.control import Notice
+    def heard(self, session: Session, event: object) -> None:
+        """Keep what the debuggee's side has to say, and let a program go on that asks to be
+        stopped. (Called on the reading thread.)"""
+        from stepper.model.control import Notice, Stopped
 
         if isinstance(event, Notice):
             self._notices.append(event.text)
+        elif isinstance(event, Stopped):
+            session.resume()
+            self._notices.append(_NO_STOPS.format(event.reason))
 
     def show(self, session: Session) -> None:
         """Say how far it is, on a terminal, when that has changed."""
@@ -124,7 +129,8 @@ class _Progress:
             return
         counts = _counts(recording)
         if counts != self._last:
-            print(f"stepper: {counts} …", file=sys.stderr, flush=True)
+            say(f"stepper: {counts} …", sys.stderr)
+            sys.stderr.flush()
             self._last = counts
 
     def close(self, session: Session) -> None:
@@ -132,13 +138,13 @@ class _Progress:
         recording = _refreshed(session)
         # Some come over the channel, some are only written down; many are both.
         for text in dict.fromkeys([*self._notices, *_written_notices(recording)]):
-            print(f"stepper: {text}", file=sys.stderr)
+            say(f"stepper: {text}", sys.stderr)
         if recording is not None:
-            what = _counts(recording) if recording.newest or self._notices else _NOTHING
-            print(f"stepper: {what} → {recording.path}", file=sys.stderr)
+            what = _counts(recording) if recording.newest else _nothing(recording)
+            say(f"stepper: {what} → {recording.path}", sys.stderr)
         elif session.exit_status is not None:
             reason = session.exit_status.explanation or "the program made no recording"
-            print(f"stepper: nothing recorded: {reason}", file=sys.stderr)
+            say(f"stepper: nothing recorded: {reason}", sys.stderr)
         sys.stderr.flush()
 
 
@@ -160,6 +166,14 @@ def _written_notices(recording: Recording | None) -> list[str]:
     if recording is None:
         return []
     return [event.text for event in recording.events(kinds=(EventKind.NOTE,))]
+
+
+def _nothing(recording: Recording) -> str:
+    from stepper.client.text import plural
+    from stepper.model.trace import EventKind
+
+    skips = recording.event_count((EventKind.SKIP,))
+    return "nothing was translated" + (f", {plural(skips, 'skip')}" if skips else "")
 
 
 def _counts(recording: Recording) -> str:

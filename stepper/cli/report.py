@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import UsageError
+from stepper.model.printing import give
 
 if TYPE_CHECKING:
     from stepper.report.contents import Report
@@ -40,8 +41,8 @@ def add_to(subparsers: Any) -> None:
     parser.add_argument(
         "--redact",
         action="store_true",
-        help="leave out source text, constants, Dynamo's free words, the program's arguments, and "
-        "all of paths but the file's name",
+        help="leave out all text of the program: source, constants, arguments, words and paths; "
+        "names become name1, name2 …, but for the words of Python, torch and stepper",
     )
     parser.set_defaults(handler=report)
 
@@ -60,8 +61,7 @@ def report(options: argparse.Namespace) -> int:
         found = gather(recording, name=options.file, redact=options.redact)
     text = _writer(format)(found)
     if output is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode())
+        give(text)
         return 0
     from stepper.report.writing import WritingError, write
 

@@ -24,6 +24,7 @@ def add_to(subparsers: Any) -> None:
     )
     add_options(
         parser,
+        "--replay",
         "run the recorded program again, as it is and with each break forced away "
         "(torch.compiler.disable or allow_in_graph on the function that is meant, or the setting "
         "that is advised), and compare",

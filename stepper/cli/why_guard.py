@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stepper.cli.arguments import UsageError
+from stepper.cli.replaying import add_options, agreed
 
 if TYPE_CHECKING:
     from stepper.analysis.line import Line
@@ -33,18 +33,11 @@ def add_to(subparsers: Any) -> None:
     parser.add_argument(
         "entry", nargs="?", default="", metavar="ENTRY", help="only of this entry, e.g. 0/1"
     )
-    parser.add_argument(
+    add_options(
+        parser,
         "--experiment",
-        action="store_true",
-        help="run the recorded program again, and its compiled code with inputs that the guard "
+        "run the recorded program again, and its compiled code with inputs that the guard "
         "refuses: what differs from eager shows that the guard is needed",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=300.0,
-        metavar="N",
-        help="with --experiment: kill a program that takes longer (default: 300)",
     )
     parser.set_defaults(handler=why_guard)
     parser = subparsers.add_parser(
@@ -84,19 +77,13 @@ def why_guard(options: argparse.Namespace) -> int:
     from stepper.cli.asking import answer
 
     def lines(recording: Recording) -> Iterator[Line]:
-        if options.experiment:
-            from stepper.client.replay import ReplayError, program_of
-
-            try:
-                program_of(recording)
-            except ReplayError as error:
-                raise UsageError(f"{options.file} cannot be replayed: {error}") from None
+        plan = agreed(options, recording) if options.experiment else None
         yield from guard_lines(recording, options.guard, options.entry)
-        if options.experiment:
+        if plan is not None:
             from stepper.analysis.guard_experiments import experiment_lines
 
             yield from experiment_lines(
-                recording, options.guard, options.entry, seconds=options.seconds
+                recording, plan, options.guard, options.entry, seconds=options.seconds
             )
 
     return answer(options.file, lines)

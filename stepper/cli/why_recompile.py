@@ -24,6 +24,7 @@ def add_to(subparsers: Any) -> None:
     )
     add_options(
         parser,
+        "--replay",
         "run the recorded program again, as it is and with each advised change that can be made "
         "from outside, and say how many compilations that leaves",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepper.client.text import clip, one_line, plural, short_name, short_path
+from stepper.client.text import clip, one_line, place_text, plural, short_name
 from stepper.model.cache import (
     CacheCheck,
     CachedCode,
@@ -37,7 +37,17 @@ _KILO = 1024
 
 def code_line(code: CachedCode) -> str:
     """`scale  2 entries of at most 8`, and what is out of the ordinary."""
-    parts = [short_name(code.qualname or code.name)]
+    return f"{code_name(code)}  {code_facts(code)}"
+
+
+def code_name(code: CachedCode) -> str:
+    """`scale`."""
+    return short_name(code.qualname or code.name)
+
+
+def code_facts(code: CachedCode) -> str:
+    """`2 entries of at most 8`, and what is out of the ordinary."""
+    parts = []
     if code.resume_of:
         parts.append(f"continues {short_name(code.resume_of)}")
     count = sum(entry.position is not None for entry in code.entries)
@@ -99,19 +109,23 @@ def lifeline_line(line: Lifeline, cwd: str = "") -> str:
     if line.alive and line.references is not None:
         state += f", {plural(line.references, 'reference')}"
     parts = [line.object, short_name(line.source), state]
-    if line.user_line:
-        parts.append(f"because of {short_path(line.user_line, cwd)}")
+    if line.user_line is not None:
+        parts.append(f"because of {place_text(line.user_line, cwd)}")
     return "  ".join(parts)
 
 
 def guard_row_line(row: GuardRow) -> str:
     """`TENSOR_MATCH  L['x']  Tensor float32[3]`."""
+    return f"{row.kind}  {guard_row_checks(row)}"
+
+
+def guard_row_checks(row: GuardRow) -> str:
+    """`L['x']  Tensor float32[3]`."""
     if row.made:
-        return f"{row.kind}  {one_line(' and '.join(row.code))}"
-    checks = row.expected or " and ".join(row.code)
-    parts = [row.kind, short_name(one_line(row.source)) or "(global state)"]
-    parts.append(clip(short_name(one_line(checks)), 200))
-    return "  ".join(filter(None, parts))
+        return one_line(" and ".join(row.code))
+    checks = clip(short_name(one_line(row.expected or " and ".join(row.code))), 200)
+    source = short_name(one_line(row.source)) or "(global state)"
+    return f"{source}  {checks}" if checks else source
 
 
 def entry_check_line(check: EntryCheck, entry: CacheEntry | None) -> str:

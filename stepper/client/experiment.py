@@ -17,12 +17,12 @@ from functools import partial
 import msgspec
 
 from stepper.client.events import Ended, SessionEvent
-from stepper.client.replay import Progress, program_of, running
+from stepper.client.plan import Plan
+from stepper.client.replay import Progress, running
 from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.cache import CacheListing, EntryView, WitnessSearch
 from stepper.model.control import FindWitness, InspectEntry, ListCache, Request, Response, Stopped
-from stepper.recording.reader import Recording
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def experiments(
-    recording: Recording,
+    plan: Plan,
     questions: tuple[Question, ...],
     *,
     seconds: float,
@@ -55,6 +55,8 @@ def experiments(
     """Run the program again, and ask; an answer comes as soon as it is there.
 
     Args:
+        plan: what is run; the user has agreed to it.
+        questions: what is asked.
         seconds: after which the program is killed.
         progress: where it is said what runs, and where it can be given up.
 
@@ -67,13 +69,13 @@ def experiments(
     breakpoints = tuple(Breakpoint(BreakpointKind.EXECUTE, pattern=name) for name in functions)
     with tempfile.TemporaryDirectory(prefix="stepper-experiment-") as folder:
         spec = msgspec.structs.replace(
-            program_of(recording),
+            plan.spec,
             recording=os.path.join(folder, "run.stepper"),
             breakpoints=breakpoints,
             detail="stops",
             echo=False,
         )
-        with running(spec, recording, progress) as session:
+        with running(spec, plan, progress) as session:
             for answer in _ask(session, list(questions), time.monotonic() + seconds):
                 progress.check()
                 yield answer

@@ -7,8 +7,8 @@ variable; both are gone again before the program's first line.
 
 from __future__ import annotations
 
-import importlib.util
 import os
+import shlex
 import shutil
 import socket
 import sys
@@ -18,14 +18,18 @@ import msgspec
 
 import stepper.debuggee
 from stepper.client.channel import Channel
+from stepper.client.origin import origin_of
 from stepper.client.paths import default_recording
-from stepper.client.process import Process
+from stepper.client.process import Process, Reads
+from stepper.client.program import program_file
 from stepper.client.session import Session, number_breakpoints
 from stepper.client.terminal import PseudoTerminal
+from stepper.debuggee.registry import is_registered, no_engine
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.change import Change
 from stepper.model.launch import SESSION_VARIABLE, DebuggeeConfig, encode_config
 from stepper.recording.occupied import in_use, is_recording, writer_of
+from stepper.support.debug_log import log
 
 
 class LaunchError(Exception):
@@ -51,6 +55,8 @@ class LaunchSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     detail: str = "all"
     lookups: bool = False
     execute: bool = False
+    secrets: bool = False
+    """Whether values of environment variables, and what looks like a key, are recorded, too."""
     stop_at_entry: bool = False
     changes: tuple[Change, ...] = ()
     """What is to be tried."""
@@ -58,6 +64,8 @@ class LaunchSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Whether the program opens a front end on its terminal when it dies while it compiles."""
     capture_output: bool = True
     """Run under a pseudo-terminal; False: with our own stdin, stdout and stderr."""
+    reads: Reads = "terminal"
+    """What it reads where its output is captured."""
     echo: bool = True
     """Whether the pseudo-terminal echoes what is typed; False where another terminal does."""
     rows: int = 24
@@ -84,7 +92,8 @@ def launch(spec: LaunchSpec) -> Session:
         if spec.capture_output:
             terminal = PseudoTerminal(spec.rows, spec.cols, echo=spec.echo)
         theirs.set_inheritable(True)
-        process = start(argv, config, terminal.name if terminal else None)
+        log(f"starts {shlex.join(argv)}")
+        process = start(argv, config, terminal.name if terminal else None, spec.reads)
     except BaseException:
         ours.close()
         if terminal is not None:
@@ -125,8 +134,9 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
     Raises:
         LaunchError: there is no such engine, or nowhere to put the recording.
     """
-    if importlib.util.find_spec(f"stepper.engines.{spec.engine}") is None:
-        raise LaunchError(f"there is no engine called {spec.engine!r}; the default is dynamo")
+    # Another interpreter may have others; what is not there either is told when it has begun.
+    if not (spec.python or ":" in spec.engine or is_registered(spec.engine)):
+        raise LaunchError(no_engine(spec.engine))
     recording = spec.recording
     if recording is not None:
         check_output(recording)
@@ -138,20 +148,33 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
                 f"cannot make the directory for recordings: {error}. "
                 "Choose a file with -o FILE, or set XDG_STATE_HOME"
             ) from None
+    argv = tuple(command_line(spec))
+    folder = _folder()
+    program = program_file(spec.kind, spec.target, folder)
     return DebuggeeConfig(
+        stepper=stepper.__version__,
         recording=os.path.abspath(recording),
         channel=channel,
         engine=spec.engine,
         detail=spec.detail,
         lookups=spec.lookups,
         execute=spec.execute,
+        secrets=spec.secrets,
         breakpoints=spec.breakpoints,
         stop_at_entry=spec.stop_at_entry,
         post_mortem=spec.post_mortem,
         changes=spec.changes,
         path_entry=startup_directory(),
-        argv=tuple(command_line(spec)),
+        argv=argv,
+        origin=origin_of(argv, folder=folder, engine=spec.engine, program=program),
     )
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it has been deleted
+        return ""
 
 
 def check_output(path: str) -> None:
@@ -182,8 +205,12 @@ def check_output(path: str) -> None:
         raise LaunchError(in_use(path, pid))
 
 
-def command_line(spec: LaunchSpec) -> list[str]:
+def command_line(spec: LaunchSpec, folder: str = "") -> list[str]:
     """The whole command, as one would type it.
+
+    Args:
+        spec: the program.
+        folder: the one that it is started in; empty: the current one.
 
     Raises:
         LaunchError: the interpreter or the script does not exist.
@@ -202,8 +229,9 @@ def command_line(spec: LaunchSpec) -> list[str]:
     elif spec.kind == "code":
         command += ["-c", spec.target]
     else:
-        if spec.target != "-" and not os.path.exists(spec.target):
-            raise LaunchError(f"can't open file {os.path.abspath(spec.target)!r}: no such file")
+        path = os.path.abspath(os.path.join(folder, spec.target))
+        if spec.target != "-" and not os.path.exists(path):
+            raise LaunchError(f"can't open file {path!r}: no such file")
         command.append(spec.target)
     return [*command, *spec.args]
 
@@ -228,7 +256,9 @@ def startup_directory() -> str:
     return os.path.join(os.path.dirname(stepper.debuggee.__file__), "startup")
 
 
-def start(argv: list[str], config: DebuggeeConfig, terminal: str | None) -> Process:
+def start(
+    argv: list[str], config: DebuggeeConfig, terminal: str | None, reads: Reads = "terminal"
+) -> Process:
     """Start the command with the configuration in its environment.
 
     Raises:
@@ -239,7 +269,7 @@ def start(argv: list[str], config: DebuggeeConfig, terminal: str | None) -> Proc
     env["PYTHONPATH"] = os.pathsep.join(filter(None, (config.path_entry, path)))
     env[SESSION_VARIABLE] = encode_config(config)
     try:
-        return Process.spawn(argv, env, terminal)
+        return Process.spawn(argv, env, terminal, reads)
     except OSError as error:
         raise LaunchError(f"cannot start {argv[0]}: {error.strerror}") from None
 

@@ -7,7 +7,7 @@ import re
 import time
 from pathlib import Path
 
-from stepper.recording.occupied import process_exists
+from stepper.recording.occupied import delete, process_exists
 
 KEEP = 20
 """How many recordings the default directory holds; older ones make room."""
@@ -15,11 +15,16 @@ KEEP = 20
 SUFFIX = ".stepper"
 
 
-def recordings_directory() -> Path:
-    """`$XDG_STATE_HOME/stepper/recordings`, by default under `~/.local/state`."""
+def state_directory() -> Path:
+    """`$XDG_STATE_HOME/stepper`, by default under `~/.local/state`."""
     state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if os.path.isabs(state) else Path.home() / ".local" / "state"
-    return base / "stepper" / "recordings"
+    return base / "stepper"
+
+
+def recordings_directory() -> Path:
+    """Where recordings go when nobody says."""
+    return state_directory() / "recordings"
 
 
 def default_recording(program: str) -> str:
@@ -52,8 +57,7 @@ def prune(directory: Path, keep: int) -> None:
     for _, path in aged[keep:]:
         if _in_use(path):
             continue
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{path}{suffix}").unlink(missing_ok=True)
+        delete(str(path))
 
 
 def _in_use(path: Path) -> bool:

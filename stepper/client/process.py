@@ -1,9 +1,9 @@
 """The program as a process of ours: started, signalled, reaped.
 
 `posix_spawn` and not `fork`: the front end has threads, and a forked Python child of a threaded
-parent may hang. A child that is made a session leader and then opens the pseudo-terminal as its
-standard input gets it as its controlling terminal and is its foreground process group, so Ctrl-C
-typed into the terminal becomes SIGINT as in any shell.
+parent may hang. A child that is made a session leader and then opens the pseudo-terminal gets it as
+its controlling terminal and is its foreground process group, so Ctrl-C typed into the terminal
+becomes SIGINT as in any shell.
 """
 
 from __future__ import annotations
@@ -12,6 +12,11 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+Reads = Literal["terminal", "ours", "nothing"]
+"""What a program under a pseudo-terminal has as its standard input: the pseudo-terminal, our own
+standard input, or nothing, however often it asks."""
 
 # Python ignores these at start-up; a child must not inherit that.
 _RESTORED = [
@@ -30,7 +35,13 @@ class Process:
         self._done = threading.Event()
 
     @classmethod
-    def spawn(cls, argv: list[str], env: Mapping[str, str], terminal: str | None = None) -> Process:
+    def spawn(
+        cls,
+        argv: list[str],
+        env: Mapping[str, str],
+        terminal: str | None = None,
+        reads: Reads = "terminal",
+    ) -> Process:
         """Start `argv[0]`, under the pseudo-terminal named `terminal` or with our own stdio.
 
         Raises:
@@ -39,11 +50,14 @@ class Process:
         if terminal is None:
             pid = os.posix_spawn(argv[0], argv, env, setsigdef=_RESTORED)
             return cls(pid, leads_group=False)
-        actions = [
-            (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0),
-            (os.POSIX_SPAWN_DUP2, 0, 1),
-            (os.POSIX_SPAWN_DUP2, 0, 2),
+        actions: list[tuple[Any, ...]] = [
+            (os.POSIX_SPAWN_OPEN, 1, terminal, os.O_RDWR, 0),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
         ]
+        if reads == "terminal":
+            actions.append((os.POSIX_SPAWN_DUP2, 1, 0))
+        elif reads == "nothing":
+            actions.append((os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0))
         pid = os.posix_spawn(
             argv[0],
             argv,

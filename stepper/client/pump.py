@@ -19,7 +19,7 @@ from stepper.client.events import OutputArrived
 from stepper.client.process import Process
 from stepper.client.status import ExitStatus
 from stepper.client.terminal import PseudoTerminal
-from stepper.model.control import Hello, ProtocolError, Stopped
+from stepper.model.control import Hello, Moved, ProtocolError, Stopped
 from stepper.recording.errors import RecordingError
 from stepper.recording.output import OutputLog
 from stepper.recording.reader import Recording
@@ -79,6 +79,11 @@ class Pump:
         os.close(self._wake_reader)
         os.close(self._wake_writer)
 
+    def let_go(self) -> None:
+        """After `stop`, and when the session reads the recording no more: let go of it, too, which
+        leaves one file when the program could not."""
+        self._output.let_go()
+
     def _on_exit(self) -> None:
         self._exited.set()
         self.wake()
@@ -91,7 +96,7 @@ class Pump:
         finally:
             status = self._process.wait_status if self._process is not None else None
             # A program that was killed, or left by `os._exit`, could not write it itself.
-            self._output.close("" if status is None else ExitStatus.from_wait(status).text)
+            self._output.finish("" if status is None else ExitStatus.from_wait(status).text)
         if self._process is None:
             self._session.ended(None)
         elif self._process.wait_status is not None:
@@ -181,6 +186,8 @@ class Pump:
                 continue
             if isinstance(message, Hello):
                 self._output.begin(message.recording)
+            elif isinstance(message, Moved):
+                self._output.move(message.recording)
             elif isinstance(message, Stopped):
                 self._output.flush()
             self._session.received(message)
@@ -203,11 +210,24 @@ class _OutputBatch:
             self._off = True
             return
         try:
+            with contextlib.closing(Recording.open(path)) as recording:
+                secrets = recording.facts.secrets
+            # Before those that read on: in one process all share the first one's shared memory.
+            self._log = OutputLog(path, secrets=secrets)
             # A reader of our own: the front end's belongs to the front end's thread.
             self._recording = Recording.open(path)
-            self._log = OutputLog(path)
         except RecordingError as error:
             self._give_up(str(error))
+
+    def move(self, path: str) -> None:
+        """The recording goes on in another file, which holds what was written into this one."""
+        if self._off:
+            return
+        if self._recording is not None:
+            self._recording.close()
+        self.let_go()
+        self._log = self._recording = None
+        self.begin(path)
 
     def add(self, text: str) -> None:
         """Keep a piece of output for the next transaction."""
@@ -247,12 +267,19 @@ class _OutputBatch:
         self._texts = []
         self._session.notice(f"the program's output is no longer recorded: {error}")
 
-    def close(self, ended: str = "") -> None:
-        """Write the rest, and how the program ended when that is known, and let go of the file."""
+    def finish(self, ended: str) -> None:
+        """Write the rest, and how the program ended when that is known."""
         self.flush()
         if self._log is not None:
+            self._log.finish()
+            if self._log.failed and not self._off:
+                self._give_up(self._log.failed)
             if ended:
                 self._log.note_end(ended)
-            self._log.close()
         if self._recording is not None:
             self._recording.close()
+
+    def let_go(self) -> None:
+        """Let go of the file."""
+        if self._log is not None:
+            self._log.close()

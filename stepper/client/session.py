@@ -31,8 +31,10 @@ from stepper.model.control import (
     Evaluate,
     Exiting,
     Hello,
+    Moved,
     Notice,
     Pause,
+    Refused,
     Request,
     Response,
     Resume,
@@ -44,6 +46,7 @@ from stepper.model.control import (
 from stepper.model.stepping import Motion
 from stepper.recording.occupied import process_exists
 from stepper.recording.reader import Recording
+from stepper.support.debug_log import log
 
 __all__ = ["Ended", "OutputArrived", "Session", "SessionEvent", "open_recording"]
 
@@ -74,6 +77,9 @@ class Session:
         self.exit_status: ExitStatus | None = None
         """How the program ended; None before that, and for a recording that was opened."""
         self._recording = recording
+        self._moved = False
+        """Whether the recording goes on in another file than the one that was opened."""
+        self._left: list[Recording] = []
         self._channel = channel
         self._process = process
         self._terminal = terminal
@@ -84,6 +90,7 @@ class Session:
         self._subscribers: list[Callable[[SessionEvent], None]] = []
         self._early: list[SessionEvent] = []
         self._orderly = False
+        self._refusal = ""
         self._detached = False
         self._deaf = False
         self._over = threading.Event()
@@ -102,6 +109,10 @@ class Session:
         Raises:
             RecordingError: it exists and cannot be read.
         """
+        if self._recording is not None and self._moved:
+            # It may be looked at this moment, so it is closed in the end only.
+            self._left.append(self._recording)
+            self._recording, self._moved = None, False
         if self._recording is None and self.recording_path:
             self._recording = Recording.open(self.recording_path)
         return self._recording
@@ -156,7 +167,9 @@ class Session:
             self._answer(Response(seq, ok=False, text=self._why_not_live()))
             return future
         try:
-            self._channel.send(make(seq))
+            request = make(seq)
+            log(f"asks {type(request).__name__} {seq}")
+            self._channel.send(request)
         except OSError:
             self._answer(Response(seq, ok=False, text="the program closed its control channel"))
         return future
@@ -277,10 +290,14 @@ class Session:
                 self.wait(grace)
         if self._pump is not None:
             self._pump.stop()
+        while self._left:
+            self._left.pop().close()
         if self._recording is not None:
             self._recording.close()
             self._recording = None
             self.recording_path = ""
+        if self._pump is not None:
+            self._pump.let_go()
 
     # -- called by the pump, on its thread -----------------------------------------------------
 
@@ -291,6 +308,7 @@ class Session:
 
     def received(self, message: DebuggeeMessage) -> None:
         """Take in one message of the debuggee."""
+        log(f"received {type(message).__name__}")
         match message:
             case Response():
                 self._answer(message)
@@ -298,6 +316,11 @@ class Session:
             case Hello():
                 self.recording_path = message.recording
                 self.hello = message
+            case Moved():
+                self.recording_path = message.recording
+                self._moved = True
+            case Refused(text=reason):
+                self._refusal = reason
             case Stopped():
                 self.stopped = message
             case Running():
@@ -337,15 +360,16 @@ class Session:
         """The program is over; None when it was not ours to reap."""
         explanation = ""
         if self.hello is None:
-            explanation = (
+            explanation = self._refusal or (
                 "it never reported to the debugger, so nothing was recorded. "
-                "python's options -I, -E and -S, a program that replaces itself (exec), and a "
-                "--python without stepper (pip install torch-stepper there) keep it out"
+                "python's options -I, -E and -S, and a program that replaces itself (exec) keep "
+                "it out"
             )
         if wait_status is None:
             self.exit_status = ExitStatus(explanation=explanation)
         else:
             self.exit_status = ExitStatus.from_wait(wait_status, explanation)
+        log(f"the program {self.exit_status.sentence}")
         self.channel_closed()
         self._over.set()
         self.announce(Ended(self.exit_status))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterable, Sequence
 
-from stepper.model.program import Code, Instruction, PythonFrame
+from stepper.model.program import Code, Instruction, PythonFrame, UserLine
 from stepper.model.trace import (
     Attempt,
     Block,
@@ -26,6 +27,8 @@ from stepper.model.trace import (
 from stepper.model.value import TensorMeta, Value
 
 ELLIPSIS = "…"
+BY_HAND = " by hand"
+"""Behind the name of a walk that the user asked for at a stop."""
 
 # Dynamo's generated names carry random parts that mean nothing to a person.
 _RANDOM = re.compile(
@@ -38,19 +41,6 @@ def short_name(text: str) -> str:
     """A text without the random parts of Dynamo's generated names: `__compiled_fn_1_<uuid>` is
     `__compiled_fn_1`."""
     return _RANDOM.sub(lambda match: match[1] or "", text)
-
-
-# C0 and C1 controls would move the terminal's cursor, bidirectional marks would reorder a line,
-# lone surrogates can be written nowhere: show them as signs.
-_UNSAFE = {code: chr(0x2400 + code) for code in range(32)}
-_UNSAFE |= dict.fromkeys((*range(127, 160), 0x061C, 0x200E, 0x200F), "·")
-_UNSAFE |= dict.fromkeys((*range(8234, 8239), *range(8294, 8298), *range(0xD800, 0xE000)), "·")
-_UNSAFE[ord("\t")] = "    "
-
-
-def printable(text: str) -> str:
-    """The text with everything replaced that would act on the terminal instead of being shown."""
-    return text if text.isascii() and text.isprintable() else text.translate(_UNSAFE)
 
 
 def one_line(text: str) -> str:
@@ -79,6 +69,15 @@ def short_path(path: str, cwd: str = "") -> str:
     if home not in ("~", "/", "") and path.startswith(home + "/"):
         return "~" + path[len(home) :]
     return path
+
+
+def time_text(seconds: float, *, utc: bool = False) -> str:
+    """`2026-03-01 12:00:00`, in UTC `2026-03-01T12:00:00Z`; empty when it is no time."""
+    try:
+        at = time.gmtime(seconds) if utc else time.localtime(seconds)
+    except (OverflowError, ValueError, OSError):  # a recording can say anything
+        return ""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ" if utc else "%Y-%m-%d %H:%M:%S", at)
 
 
 def plural(count: int, noun: str) -> str:
@@ -397,12 +396,33 @@ def graph_break_lines(graph_break: GraphBreak, cwd: str = "") -> list[str]:
     return lines
 
 
+# -- places ------------------------------------------------------------------------------------
+
+
+def place_text(place: PythonFrame | None, cwd: str = "") -> str:
+    """`FILE:12 in forward`; empty where there is none."""
+    if place is None:
+        return ""
+    return f"{short_path(place.filename, cwd)}:{place.line} in {short_name(place.function)}"
+
+
+def line_text(line: UserLine, cwd: str = "") -> str:
+    """`FILE:12 in forward: return self.fc(x)`."""
+    place = place_text(line.place, cwd)
+    return f"{place}: {line.text}" if line.text else place
+
+
 # -- translations -------------------------------------------------------------------------------
 
 
 def translation_name(translation: Translation) -> str:
     """`0/0 toy_example`, `execute 0/0 toy_example`, `lookup toy_example`."""
-    return f"{walk_name(translation)} {short_name(translation.name)}"
+    return f"{walk_name(translation)} {function_name(translation)}"
+
+
+def function_name(translation: Translation) -> str:
+    """Whose it is; of a walk that the user asked for, that, too: `toy_example by hand`."""
+    return f"{short_name(translation.name)}{BY_HAND if translation.by_hand else ''}"
 
 
 def walk_name(translation: Translation) -> str:

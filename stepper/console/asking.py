@@ -133,6 +133,33 @@ def is_guarded(shell: Shell, argument: str) -> None:
     _say(shell, guarded_lines(shell.recording, argument))
 
 
+@command("why-shape", usage="[SIZE [FUNCTION]]", group="Ask")
+def why_shape(shell: Shell, argument: str) -> None:
+    """Why a size is fixed, or free: why-shape x.shape[0].
+
+    What its symbol stands for, why it is one, and each condition with the line and the instruction
+    that asked for it, the graph's node and torch's own frames. SIZE may be a symbol, e.g. s77, too;
+    without one, every size that was to be a symbol and became a number.
+    """
+    from stepper.analysis.shape_lines import shape_lines
+
+    words = argument.split()
+    if len(words) > 2:
+        raise CommandError("why-shape takes a size and a function, e.g. why-shape x.shape[0] f")
+    _say(shell, shape_lines(shell.recording, *words))
+
+
+@command("symbols", usage="[SYMBOL]", group="Look")
+def symbols(shell: Shell, argument: str) -> None:
+    """The symbols that sizes have at this moment: range, what they stand for, what became of them.
+
+    With SYMBOL, all that has become known about it until now, with its moments.
+    """
+    from stepper.analysis.symbol_lines import symbol_lines
+
+    _say(shell, symbol_lines(shell.recording, shell.state.attempt, shell.state.moment.id, argument))
+
+
 def _say(shell: Shell, lines: Iterable[Line]) -> None:
     """Print an answer; lines that lead to a moment say to which, for `goto`."""
     for line in lines:

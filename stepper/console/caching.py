@@ -19,7 +19,7 @@ from stepper.client.cache_text import (
     witness_lines,
 )
 from stepper.client.decompiling import DecompilerError, decompile
-from stepper.client.text import bytecode_listing, short_path
+from stepper.client.text import bytecode_listing, place_text, short_path
 from stepper.console.commands import CommandError, command, positive_number
 from stepper.model.cache import (
     CacheCheck,
@@ -139,7 +139,8 @@ def _tell_view(shell: Shell, view: EntryView) -> None:
     shell.screen.say(entry_line(view.entry, cwd))
     shell.screen.lines(f"  {text}" for text in _remarks(view.entry, cwd))
     for row in view.guards:
-        because = f"  by {short_path(row.user_line, cwd)}" if row.user_line else ""
+        line = row.user_line
+        because = f"  by {place_text(line.place, cwd)}" if line is not None else ""
         shell.screen.say(f"  {row.index:>3}  {guard_row_line(row)}{because}")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from stepper.console import shell
 from stepper.console.commands import reference
+from stepper.model.printing import give
 
 _HEAD = """\
 # Commands of the console
@@ -28,4 +29,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    give(page())

@@ -10,6 +10,7 @@ from stepper.client.text import (
     attempt_name,
     clip,
     event_line,
+    function_name,
     graph_break_lines,
     graph_code,
     instruction_text,
@@ -48,7 +49,7 @@ def frames(shell: Shell, argument: str) -> None:
             (
                 mark,
                 walk_name(item),
-                "· " * item.level + short_name(item.name),
+                "· " * item.level + function_name(item),
                 str(item.outcome),
                 str(item.first_moment),
                 *(str(n) for n in _sizes(item)),

@@ -17,10 +17,10 @@ from stepper.client.text import (
     node_line,
     node_meta,
     one_line,
+    place_text,
     plural,
     python_frame_line,
     short_name,
-    short_path,
     side_effect_line,
     source_line,
     source_listing,
@@ -157,11 +157,10 @@ def locals_(shell: Shell, argument: str) -> None:
         shell.screen.lines(check_lines(state))
         return
     if old is None or previous is None:
-        lines = [f"  {n} = {value_line(state.values.get(v))}" for n, v in frame.locals.items()]
+        known = {n: f"  {n} = {value_line(state.values.get(v))}" for n, v in frame.locals.items()}
     else:
-        lines = local_changes(old, previous, state, frame, only_changed=False)
-    if argument:
-        lines = [line for line in lines if _matches(line[2:].partition(" = ")[0], argument)]
+        known = local_changes(old, previous, state, frame, only_changed=False)
+    lines = [line for name, line in known.items() if not argument or _matches(name, argument)]
     shell.screen.lines(lines or ["no locals" + (f" match {argument}" if argument else "")])
 
 
@@ -276,7 +275,7 @@ def guards(shell: Shell, argument: str) -> None:
     ]
     for guard in found:
         sign = "+" if guard.moment == position - 1 else " "
-        cause = f"  by {short_path(guard.user_line, cwd)}" if guard.user_line else ""
+        cause = f"  by {place_text(guard.user_line, cwd)}" if guard.user_line is not None else ""
         shell.screen.lines([f"{sign} {guard.id:>4}  {guard_line(guard)}  @{guard.moment}{cause}"])
         for code in guard.code:
             shell.screen.say(f"            {clip(one_line(short_name(code)), WIDTH)}", "dim")

@@ -8,6 +8,7 @@ from stepper.client.cursor import Cursor
 from stepper.client.text import (
     attempt_name,
     clip,
+    function_name,
     guard_line,
     instruction_line,
     instruction_text,
@@ -15,7 +16,6 @@ from stepper.client.text import (
     node_line,
     one_line,
     plural,
-    short_name,
     side_effect_line,
     source_line,
     tensor_line,
@@ -51,7 +51,7 @@ def stop_lines(cursor: Cursor, before: int = 0) -> list[str]:
     )
     depth = f"  depth {frame.depth}" if frame.depth else ""
     outermost = translation.phase is Phase.EXECUTE and not frame.depth
-    name = short_name(translation.name) if outermost else code.label
+    name = function_name(translation) if outermost else code.label
     lines = [
         f"moment {state.moment.id}/{recording.newest}  {attempt_name(attempt, translation)}{depth}"
         f"  {name}  {location(code, line, recording.facts.cwd)}"
@@ -106,7 +106,7 @@ def changes(cursor: Cursor, before: int = 0) -> list[str]:
     lines: list[str] = []
     previous = next((f for f in old.frames if f.frame == state.top.frame), None)
     if previous is not None:
-        lines += local_changes(old, previous, state, state.top, only_changed=True)
+        lines += local_changes(old, previous, state, state.top, only_changed=True).values()
     for guard in recording.guards(here):
         if guard.moment >= start:
             lines.append(f"+ guard {guard_line(guard)}")
@@ -128,23 +128,23 @@ def changes(cursor: Cursor, before: int = 0) -> list[str]:
 
 def local_changes(
     old: State, previous: FrameState, new: State, frame: FrameState, *, only_changed: bool
-) -> list[str]:
-    """The locals of a frame, each with its sign; the old value follows a changed one."""
-    lines: list[str] = []
+) -> dict[str, str]:
+    """A line for each local of a frame, with its sign; the old value follows a changed one."""
+    lines: dict[str, str] = {}
     for name, value in frame.locals.items():
         now = new.values.get(value)
         if name not in previous.locals:
-            lines.append(f"+ {name} = {value_line(now)}")
+            lines[name] = f"+ {name} = {value_line(now)}"
             continue
         was_id = previous.locals[name]
         was = old.values.get(was_id)
         if was_id != value or was != now:
-            lines.append(f"~ {name} = {value_line(now)}{_old(was, now)}")
+            lines[name] = f"~ {name} = {value_line(now)}{_old(was, now)}"
         elif not only_changed:
-            lines.append(f"  {name} = {value_line(now)}")
+            lines[name] = f"  {name} = {value_line(now)}"
     for name, value in previous.locals.items():
         if name not in frame.locals:
-            lines.append(f"- {name} = {value_line(old.values.get(value))}")
+            lines[name] = f"- {name} = {value_line(old.values.get(value))}"
     return lines
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterable
 from typing import TextIO
 
-from stepper.client.text import printable
+from stepper.model.printing import pass_on, say
 
 _STYLES = {"+": "32", "-": "31", "~": "33", "bold": "1", "dim": "2", "error": "31"}
 
@@ -23,9 +22,6 @@ class Screen:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        if isinstance(out, io.TextIOWrapper):
-            # Names and values can be in any script, whatever the locale is.
-            out.reconfigure(errors="backslashreplace")
         self.terminal = out.isatty()
         self.colour = (
             self.terminal
@@ -34,16 +30,11 @@ class Screen:
         )
         self._column_zero = True
 
-    def style(self, text: str, name: str) -> str:
-        """The text in a style, where there is colour."""
-        return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self.colour and text else text
-
     def say(self, text: str = "", style: str = "") -> None:
         """Print lines of the debugger's own."""
         self.fresh_line()
-        # Names and texts come from the program: they must not act on the terminal.
-        text = "\n".join(map(printable, text.split("\n")))
-        self._put(f"{self.style(text, style) if style else text}\n")
+        say(text, self._out, style=_STYLES[style] if style and self.colour else "")
+        self._out.flush()
 
     def lines(self, lines: Iterable[str]) -> None:
         """Print many lines; a leading sign `+`, `-` or `~` gives a line its colour."""
@@ -57,28 +48,26 @@ class Screen:
     def program(self, text: str) -> None:
         """Print a piece of the program's output."""
         if self.terminal:
-            self._put(text)
+            self._pass_on(text)
             return
         for piece in text.replace("\r\n", "\n").splitlines(keepends=True):
-            self._put(f"| {piece}" if self._column_zero else piece)
+            self._pass_on(f"| {piece}" if self._column_zero else piece)
 
     def fresh_line(self) -> None:
         """Begin a new line, unless one has just begun."""
         if not self._column_zero:
-            self._put("\n")
+            say("", self._out)
+            self._column_zero = True
 
-    def prompt(self, command: str | None = None) -> None:
-        """Show the prompt; with the command behind it where nobody typed one."""
-        self.fresh_line()
-        self._put(f"{PROMPT}{command}\n" if command is not None else PROMPT)
+    def prompt(self, command: str) -> None:
+        """Show the prompt with the command behind it that nobody typed."""
+        self.say(f"{PROMPT}{command}")
 
     def answered(self) -> None:
         """The user has ended a line on the terminal."""
         self._column_zero = True
 
-    def _put(self, text: str) -> None:
-        if not text:
-            return
-        self._out.write(text)
-        self._out.flush()
-        self._column_zero = text.endswith("\n")
+    def _pass_on(self, text: str) -> None:
+        if text:
+            pass_on(text, self._out)
+            self._column_zero = text.endswith("\n")

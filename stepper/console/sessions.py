@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
-from stepper.client.text import plural
+from stepper.client.text import plural, time_text
 from stepper.console.commands import GROUPS, TABLE, CommandError, command, find_command
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def info(shell: Shell, argument: str) -> None:
     """What this session is: program, versions, recording, how far it is."""
     recording, session = shell.recording, shell.session
     facts = recording.facts
-    started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(facts.started))
+    started = time_text(facts.started)
     if session.stopped is not None:
         status = f"stopped: {session.stopped.reason}"
     elif session.live:

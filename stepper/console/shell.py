@@ -32,7 +32,8 @@ from stepper.console.commands import Command, CommandError, parse_line
 from stepper.console.picture import stop_lines
 from stepper.console.screen import PROMPT, Screen
 from stepper.model.control import BreakpointChanged, Notice, Response, Stopped
-from stepper.model.trace import FrameState, State
+from stepper.model.printing import say
+from stepper.model.trace import EventKind, FrameState, State
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 
@@ -69,9 +70,12 @@ class Shell:
         """Index of the selected symbolic frame in the state's frames; -1: the innermost."""
         self._commands: Iterator[str] | None = None if commands is None else iter(commands)
         self._typing = self._commands is None and sys.stdin is not None and sys.stdin.isatty()
-        # While the program runs, stdin is its own, unless commands are still to be read from it.
+        self._failed: list[str] = []
+        """The commands that nobody typed and that could not be carried out."""
+        # While the program runs, what is typed is for it. Where stdin is no terminal, the program
+        # has it from its start, or the commands come from it.
         self._stdin = _stdin_descriptor()
-        self._forwarding = self._stdin >= 0 and (self._typing or self._commands is not None)
+        self._forwarding = self._stdin >= 0 and os.isatty(self._stdin)
         self._last: tuple[Command, str] | None = None
         self._events: collections.deque[SessionEvent] = collections.deque()
         self._wake_reader, self._wake_writer = os.pipe()
@@ -104,6 +108,8 @@ class Shell:
             f"{recording.path}: {plural(recording.newest, 'moment')}"
             + (", still being written" if self.session.growing else "")
         )
+        if recording.aside:
+            self.screen.say(recording.aside)
         try:
             self.show(self.cursor.goto(self.cursor.oldest if self._at is None else self._at))
         except CommandError as error:
@@ -152,10 +158,10 @@ class Shell:
                 return
             self._last = (found, argument) if found.repeats else None
             found.handler(self, argument)
-        except CommandError as error:
+        except (CommandError, RecordingError) as error:
             self.screen.error(str(error))
-        except RecordingError as error:
-            self.screen.error(str(error))
+            if not self._typing:
+                self._failed.append(line.strip())
         except KeyboardInterrupt:
             self.screen.say("interrupted")
 
@@ -172,7 +178,11 @@ class Shell:
         if path:
             with contextlib.suppress(BrokenPipeError):
                 self.screen.say(f"the recording is in {path}")
-        return code
+        if self._failed:
+            first = f"{self._failed[0]!r}" + (", …" if len(self._failed) > 1 else "")
+            many = plural(len(self._failed), "command")
+            say(f"stepper console: {many} could not be carried out: {first}", sys.stderr)
+        return code or int(bool(self._failed))
 
     # -- what commands use ---------------------------------------------------------------------
 
@@ -331,7 +341,10 @@ class Shell:
                 f"{plural(self.cursor.newest, 'moment')} recorded: look around, step back, or q"
             )
         elif self.session.recording_path:
-            self.screen.say("nothing was translated: no torch.compile'd function was called")
+            self.screen.say("nothing was translated")
+            recording = self.session.recording
+            events = recording.events(kinds=(EventKind.NOTE,)) if recording is not None else []
+            self.screen.lines(f"  {event.text}" for event in events)
 
 
 def _stdin_descriptor() -> int:

@@ -13,13 +13,17 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from stepper.debuggee import post_mortem, start
 from stepper.debuggee.front_end import start_front_end
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.launch import DebuggeeConfig
+from stepper.uncompiled import keep_out
+
+if TYPE_CHECKING:
+    from stepper.recording.writer import Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,38 +43,73 @@ def stop_soon() -> None:
     session.controller.request_stop("breakpoint()")
 
 
-@contextlib.contextmanager
 def record(
     path: str | os.PathLike[str],
     *,
+    engine: str = "dynamo",
     detail: str = "all",
     lookups: bool = False,
     execute: bool = False,
-) -> Iterator[None]:
+    secrets: bool = False,
+) -> Recording:
     """Record what is compiled inside the `with` block into a file.
 
-    `{pid}` and `{rank}` in `path` are filled in. A recording that exists is replaced. `detail`,
-    `lookups` and `execute` are as on the command line: with lookups guard by guard, with what
-    transformed code does. Inside a session (`stepper run`, `stepper record`) that session goes on
-    recording, and no second file is made.
+    `{pid}` and `{rank}` in `path` are filled in. A recording that exists is replaced. `engine`,
+    `detail`, `lookups`, `execute` and `secrets` are as on the command line: which compiler, with
+    lookups guard by guard, with what transformed code does, with values of environment variables
+    and what looks like a key.
+    Inside a session (`stepper run`, `stepper record`) that session goes on recording, and no second
+    file is made.
 
     Raises:
-        SessionError: the recording cannot be created.
+        SessionError: the recording cannot be created, or there is no such engine. (When the block
+        begins.)
     """
-    if (running := start.current()) is not None:
-        running.controller.notice(
-            f"stepper.record({os.fspath(path)!r}) makes no file inside a session, "
-            f"which records to {running.writer.path}"
+    return Recording(
+        DebuggeeConfig(
+            recording=os.fspath(path),
+            engine=engine,
+            detail=detail,
+            lookups=lookups,
+            execute=execute,
+            secrets=secrets,
         )
-        yield
-        return
-    session = _begin(
-        DebuggeeConfig(recording=os.fspath(path), detail=detail, lookups=lookups, execute=execute)
     )
-    try:
-        yield
-    finally:
-        session.close()
+
+
+class Recording(contextlib.ContextDecorator):
+    """What `record` returns, for `with` or as a decorator."""
+
+    # No generator: contextlib would call it, in functions that Dynamo is free to compile.
+
+    def __init__(self, config: DebuggeeConfig) -> None:
+        self._config = config
+        self._begun: list[start.Debuggee | None] = []
+        """A session for each block that runs, from the outermost on; None: there was one."""
+        self._writer: Writer | None = None
+
+    @property
+    def path(self) -> str:
+        """Where the recording is: as `path` was filled in, or another name beside it when the file
+        was moved or deleted meanwhile, or where the session records that was there already."""
+        return self._config.recording if self._writer is None else self._writer.path
+
+    def __enter__(self) -> Self:
+        if (running := start.current()) is not None:
+            running.controller.notice(
+                f"stepper.record({self._config.recording!r}) makes no file inside a session, "
+                f"which records to {running.writer.path}"
+            )
+            self._begun.append(None)
+        else:
+            running = _begin(self._config)
+            self._begun.append(running)
+        self._writer = running.writer
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if (session := self._begun.pop()) is not None:
+            session.close()
 
 
 def debug(function: Callable[P, T]) -> Callable[P, T]:
@@ -146,3 +185,6 @@ def _state_directory() -> str:
     if os.path.isabs(state):
         return state
     return os.path.join(os.path.expanduser("~"), ".local", "state")
+
+
+keep_out()

@@ -10,14 +10,15 @@ from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
-from stepper.debuggee.engine import BREAKPOINT_OF_EVENT, Subject
 from stepper.debuggee.evaluator import Evaluation, evaluate
-from stepper.model.breakpoint import CACHE_KINDS, Breakpoint, BreakpointKind
+from stepper.debuggee.occurrence import BREAKPOINT_OF_EVENT, Subject
+from stepper.model.breakpoint import CACHE_KINDS, SHAPE_KINDS, Breakpoint, BreakpointKind
 from stepper.model.matching import (
     guard_matches,
     instruction_matches,
     name_matches,
     node_matches,
+    shape_matches,
 )
 from stepper.model.program import Code
 from stepper.model.trace import EventKind
@@ -126,6 +127,8 @@ def _concerns(bp: Breakpoint, subject: Subject) -> bool:
             return guard_matches(bp, subject.kind, subject.source)
         case BreakpointKind.NODE:
             return node_matches(bp, subject.target, subject.name)
+        case _ if bp.kind in SHAPE_KINDS:
+            return shape_matches(bp.pattern, subject.name, subject.source)
         case _ if bp.kind in CACHE_KINDS:
             return name_matches(bp.pattern, subject.name)
         case _:

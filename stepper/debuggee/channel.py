@@ -29,6 +29,8 @@ from stepper.model.control import (
     Request,
     Response,
 )
+from stepper.recording.at_once import at_once
+from stepper.support.debug_log import log
 
 _LENGTH = struct.Struct(">I")
 _SEND_SECONDS = 5.0
@@ -168,6 +170,7 @@ class Channel:
                 # A signal handler may raise in the midst. Nothing can follow half a message.
                 if 0 < sum(sent) < len(data):
                     self.alive = False
+        log(f"sent {type(message).__name__}" if self.alive else "the front end is gone")
         return self.alive
 
     def _send_all(self, data: memoryview, sent: list[int]) -> None:
@@ -216,9 +219,7 @@ class Channel:
             return
         os.write(wake[1], b".")
         with self._reading:
-            self._wake = None
-        for descriptor in wake:
-            os.close(descriptor)
+            at_once((setattr, self, "_wake", None), *((os.close, each) for each in wake))
 
     def close(self) -> None:
         """Say good-bye: close the connection. Not to be called on the reading thread."""
@@ -288,6 +289,7 @@ class Channel:
         except ProtocolError as error:
             self.send(Response(seq=seq, ok=False, text=str(error)))
         else:
+            log(f"received {type(request).__name__} {seq}")
             self.receive(request)
 
 

@@ -24,17 +24,16 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager
 from queue import Empty, SimpleQueue
-from typing import Protocol
 
 import msgspec
 
 from stepper.debuggee.breakpoints import BreakpointTable, Hit
 from stepper.debuggee.cache_requests import answer, intervention, prepare
 from stepper.debuggee.channel import Channel
-from stepper.debuggee.engine import Cache, Engine, Subject
+from stepper.debuggee.engine import Cache, Engine, Recorder
 from stepper.debuggee.evaluator import describe_exception, evaluate, shorten
+from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.program_names import ProgramNames, program_frame
 from stepper.debuggee.threads import interrupt_program, main_thread, thread_name
 from stepper.model.breakpoint import Breakpoint
@@ -69,27 +68,6 @@ _BEFOREHAND = frozenset({EventKind.RECOMPILE, EventKind.LOOKUP, EventKind.EXECUT
 """Occurrences that stop at the next moment."""
 
 
-class Ledger(Protocol):
-    """Who writes down that the program stopped: the recorder."""
-
-    def place(self) -> Place:
-        """Where the interpreter stands now."""
-
-    def stopping(self, moment: MomentId, text: str) -> MomentId:
-        """Record a STOP event and commit everything up to now; returns the moment to look at."""
-
-    @property
-    def occurred(self) -> Callable[..., None]:
-        """Called with a kind, a text and a number, if it is about something that has one: record
-        what happened."""
-
-    def aside(self) -> AbstractContextManager[None]:
-        """What this thread does meanwhile is recorded, though it stands still."""
-
-    def commit(self) -> None:
-        """Make everything up to now visible to readers."""
-
-
 class Controller:
     """Decides at each moment and occurrence whether to stop, and stands still."""
 
@@ -113,7 +91,7 @@ class Controller:
         self._on_detach = on_detach
         self._breakpoints = BreakpointTable(breakpoints)
         self._engine: Engine | None = None
-        self._ledger: Ledger | None = None
+        self._recorder: Recorder | None = None
         self._goal: Goal | None = None
         self._goals_left = 0
         self._pause = "entry" if stop_at_entry else ""
@@ -139,10 +117,10 @@ class Controller:
             channel.receive = self._receive
         self._update_alert()
 
-    def attach(self, engine: Engine, ledger: Ledger) -> None:
+    def attach(self, engine: Engine, recorder: Recorder) -> None:
         """Say whom to ask for names and places; before the first moment."""
         self._engine = engine
-        self._ledger = ledger
+        self._recorder = recorder
 
     @property
     def listens(self) -> bool:
@@ -151,11 +129,6 @@ class Controller:
 
     @property
     def stands(self) -> bool:
-        """Whether this thread stands still; what it does now was asked for."""
-        return self._standing == _thread.get_ident()
-
-    @property
-    def stands_here(self) -> bool:
         """Whether this thread stands still: what runs in it was asked for at the stop."""
         return self._standing == _thread.get_ident()
 
@@ -192,8 +165,8 @@ class Controller:
         hit = self._breakpoints.hit_at(code, ip, self._names)
         reason = self._pause
         if not reason and self._goal is not None:
-            assert self._ledger is not None
-            place = self._ledger.place()
+            assert self._recorder is not None
+            place = self._recorder.place()
             if self._goal.reached(place):
                 self._goals_left -= 1
                 if self._goals_left <= 0:
@@ -244,7 +217,7 @@ class Controller:
         self._update_alert()
 
     def notice(self, text: str) -> None:
-        """Tell the user something."""
+        """Tell the user something, if there is a front end."""
         if self._channel is not None:
             self._channel.send(Notice(text=text))
 
@@ -288,7 +261,7 @@ class Controller:
     def _stop(
         self, moment: MomentId, reason: str, text: str, breakpoint: int | None = None
     ) -> None:
-        if not self.listens or self._ledger is None:
+        if not self.listens or self._recorder is None:
             self._forget_goal()
             return
         limit = sys.getrecursionlimit()
@@ -297,7 +270,7 @@ class Controller:
             sys.setrecursionlimit(limit + _SPARE_RECURSION)
             try:
                 self._forget_goal()
-                moment = self._ledger.stopping(moment, f"{reason}: {text}" if text else reason)
+                moment = self._recorder.stopping(moment, f"{reason}: {text}" if text else reason)
                 self._stand(Stopped(moment, reason, text, breakpoint, thread_name()))
             finally:
                 sys.setrecursionlimit(limit)
@@ -305,13 +278,13 @@ class Controller:
             self._leave()
 
     def _stand(self, message: Stopped) -> None:
-        assert self._ledger is not None
+        assert self._recorder is not None
         began = time.monotonic()
         with self._mode:
             self._standing = _thread.get_ident()
         try:
             self._send(message)
-            origin = self._ledger.place()
+            origin = self._recorder.place()
             while self._serve(self._next_request(), origin, message):
                 pass
         finally:
@@ -378,7 +351,7 @@ class Controller:
             case SetBreakpoints():
                 self._set_breakpoints(request)
                 if self._engine is not None:
-                    self._engine.wishes_changed()
+                    self._engine.breakpoints_changed()
             case _:
                 response = answer(self._cache, request, stands=True)
                 if done := intervention(request, response):
@@ -388,9 +361,9 @@ class Controller:
 
     def _intervened(self, what: str) -> None:
         """Note that from here on the run is not what it would have been."""
-        if self._ledger is not None:
-            self._ledger.occurred(EventKind.INTERVENTION, what, None)
-            self._ledger.commit()
+        if self._recorder is not None:
+            self._recorder.occurred(EventKind.INTERVENTION, what, None)
+            self._recorder.commit()
 
     def _fork(self, request: ForkTranslation) -> bool:
         """Whether the program is to run on, to go back."""
@@ -442,20 +415,20 @@ class Controller:
     @contextlib.contextmanager
     def _aside(self) -> Iterator[None]:
         """The program runs, as far as anybody can tell, and stands still again afterwards."""
-        assert self._ledger is not None
+        assert self._recorder is not None
         scratch, stood = self._scratch, self.stood
         with self._mode:
             self._standing = None
         self._asides += 1
         self._send(Running())
         try:
-            with self._ledger.aside():
+            with self._recorder.aside():
                 yield
         finally:
             self._asides -= 1
             self._forget_goal()
             self._scratch, self.stood = scratch, stood
-            self._ledger.commit()
+            self._recorder.commit()
             with self._mode:
                 self._standing = _thread.get_ident()
 

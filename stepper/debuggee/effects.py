@@ -26,6 +26,7 @@ from typing import Any
 
 from stepper.debuggee.in_view import Described, Known
 from stepper.model.trace import Block
+from stepper.support.disassembly import disassemble
 
 LOAD, CONST, NULL, COPY, SWAP, POP, STORE, DELETE, TOPS, TOPS_IF, MAKE = range(11)
 
@@ -81,7 +82,7 @@ class Plan:
     __slots__ = ("blocks", "calls", "cells", "effects", "first", "index", "names", "targets")
 
     def __init__(self, code: CodeType, constant: Callable[[object], Described]) -> None:
-        listed = list(dis.get_instructions(code))
+        listed = disassemble(code)
         self.index = {each.offset: at for at, each in enumerate(listed)}
         self.names = [each.opname for each in listed]
         self.first = self.names.index("RESUME") + 1 if "RESUME" in self.names else 0

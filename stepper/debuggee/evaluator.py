@@ -27,6 +27,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from stepper._C import shortened_at
+from stepper.debuggee.rendering import rendered
+
 SECONDS = 1.0
 """How long an evaluation may take."""
 LENGTH = 2000
@@ -125,7 +128,7 @@ class _Run:
             self.acted = _acts(tree.body, value)
             if self._condition:
                 return True, "", bool(value)
-            return True, shorten(repr(value)), False
+            return True, rendered(value, LENGTH), False
         except (_Interrupted, KeyboardInterrupt):
             raise
         except BaseException as error:  # also SystemExit: evaluating does not end the program
@@ -150,7 +153,8 @@ def describe_exception(error: BaseException) -> str:
     """An exception in one bounded text, whatever its own `__str__` does."""
     name = type(error).__name__
     try:
-        text = str(error)
+        is_key = type(error) is KeyError and len(error.args) == 1
+        text = rendered(error.args[0], LENGTH) if is_key else str(error)
     except Exception as another:
         return f"{name} (its message cannot be shown: {type(another).__name__})"
     return shorten(f"{name}: {text}" if text else name)
@@ -172,7 +176,7 @@ def shorten(text: str, length: int = LENGTH) -> str:
     if len(text) <= length:
         return text
     note = f"… ({len(text):,} characters)"
-    return text[: length - len(note)] + note
+    return text[: shortened_at(text, length - len(note))] + note
 
 
 def bounded(run: Callable[[], T], seconds: float) -> T:
@@ -218,6 +222,7 @@ class _Watchdog:
         self._gone = _thread.allocate_lock()
         self._started = False
         self._by_signal = False
+        self._struck = False
         self._old_handler: Any = None
         self._done = False
 
@@ -258,8 +263,16 @@ class _Watchdog:
             os.getpid()  # a system call: a signal on its way is delivered on its return,
             for _ in range(2):  # and its Python handler runs at the end of a loop's turn
                 pass
-        else:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), None)
+        elif self._struck:
+            # Received, and not taken back: after PyThreadState_SetAsyncExc(thread, NULL) Python
+            # 3.11 and 3.12 look for an exception at every call from then on, and 3.11 never
+            # leaves the first instruction of a function that sys.settrace watches.
+            try:
+                self._strike()
+                while True:
+                    pass
+            except _Interrupted:
+                self._struck = False
 
     def _watch(self) -> None:
         # The locks and not flags: they are all that this thread shares with the evaluation.
@@ -269,10 +282,14 @@ class _Watchdog:
             if self._by_signal:
                 signal.pthread_kill(self._thread, _SIGNAL)
             else:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(self._thread), ctypes.py_object(_Interrupted)
-                )
+                self._struck = True
+                self._strike()
         self._gone.release()
+
+    def _strike(self) -> None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(self._thread), ctypes.py_object(_Interrupted)
+        )
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:

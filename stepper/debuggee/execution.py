@@ -23,8 +23,10 @@ thread has a stack of executions; a frame that ends tells it, also when an excep
 
 from __future__ import annotations
 
+import sys
 from _thread import get_ident
 from collections.abc import Callable
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
@@ -32,7 +34,7 @@ import msgspec
 
 from stepper import _C
 from stepper._C import NULL as NO_VALUE
-from stepper._C import frame_locals, value_stack
+from stepper._C import call_and_undo, frame_locals, value_stack
 from stepper.debuggee.effects import (
     CONST,
     COPY,
@@ -48,13 +50,14 @@ from stepper.debuggee.effects import (
     Plan,
     no_code_runs,
 )
+from stepper.debuggee.engine import Recorder
 from stepper.debuggee.in_view import Described, Known
-from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.threads import thread_name
+from stepper.debuggee.mirror import Mark
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import Block, Outcome, Phase
 from stepper.model.value import Value, ValueId
+from stepper.support.per_object import PerCode
 
 _NULL = Described("NULL", Value(cls="NULL", text="NULL"))
 """An empty slot of a value stack."""
@@ -72,6 +75,8 @@ class Program(NamedTuple):
     name: str
     compile_id: str = ""
     resume_of: str = ""
+    by_hand: bool = False
+    """Whether the user asked for this at a stop."""
 
 
 class Graph(NamedTuple):
@@ -137,10 +142,11 @@ class Executions:
         self._recorder = recorder
         self._walks = recorder.walks
         self._knowledge = knowledge
-        self._plans: dict[int, tuple[CodeType, Plan]] = {}
+        self._plans: PerCode[Plan] = PerCode()
         self.break_down = knowledge.break_down
         self.running: dict[int, list[Execution]] = {}
         """By thread, the innermost last."""
+        self._walks.forget_the_lost = self._forget_the_lost_here
 
     # What the interpreter calls
 
@@ -193,18 +199,20 @@ class Executions:
         """A watched frame returns."""
         if self._walks.busy:
             return
-        execution = self._leave(real)
+        execution = self._innermost(real)
         if execution is not None:
             described = "" if execution.walk.idle else self._knowledge.describe(value).value.brief
             self._end(execution, Outcome.RETURNED, described)
+            self._leave()
 
-    def raised(self, real: FrameType, error: BaseException) -> None:
+    def raised(self, real: FrameType, kind: type[BaseException]) -> None:
         """An exception leaves a frame, which need not be watched."""
         if self._walks.busy:
             return
-        execution = self._leave(real)
+        execution = self._innermost(real)
         if execution is not None:
-            self._end(execution, Outcome.RAISED, type(error).__name__)
+            self._end(execution, Outcome.RAISED, kind.__name__)
+            self._leave()
 
     # How it goes
 
@@ -226,7 +234,7 @@ class Executions:
             if (
                 execution.exact
                 and (at == before + 1 or at == plan.targets[before])
-                and not self._recorder.judge.alert
+                and not self._recorder.controller.alert
                 and (operations := plan.effects[before]) is not None
                 and self._follow(execution, real, operations, plan.names[before], plan.blocks[at])
             ):
@@ -244,18 +252,35 @@ class Executions:
         program = self._knowledge.program(code, real)
         if program is None:
             return None
+        return call_and_undo(
+            partial(self._end_unheard, stack, len(stack), self._recorder.mark()),
+            self._begin, stack, real, program, plan,
+        )  # fmt: skip
+
+    def _begin(
+        self, stack: list[Execution], real: FrameType, program: Program, plan: Plan
+    ) -> Execution:
         walk = self._recorder.begin_walk(
             Phase.EXECUTE,
             program.code,
             name=program.name,
             compile_id=program.compile_id,
             resume_of=program.resume_of,
-            thread=thread_name(),
+            by_hand=program.by_hand,
             python_stack=self._knowledge.python_stack(real) if not stack else (),
         )
         execution = Execution(id(real), walk, walk.enter(program.code), plan)
         stack.append(execution)
         return execution
+
+    def _end_unheard(self, stack: list[Execution], before: int, mark: Mark) -> None:
+        """End a walk that was begun and that an exception has kept from the stack."""
+        if len(stack) == before:
+            self._recorder.unwind(mark, "an exception left it")
+
+    def _forget_the_lost_here(self) -> None:
+        if stack := self.running.get(get_ident()):
+            self._forget_the_lost(stack, sys._getframe(1))
 
     def _forget_the_lost(self, stack: list[Execution], real: FrameType) -> None:
         """What has ended without telling is missing from the Python stack."""
@@ -265,23 +290,27 @@ class Executions:
             around.add(id(outer))
             outer = outer.f_back
         while stack and stack[-1].key not in around:
-            self._end(stack.pop(), Outcome.RAISED, "")
+            self._end(stack[-1], Outcome.RAISED, "")
+            stack.pop()
 
     def _plan(self, code: CodeType) -> Plan:
-        known = self._plans.get(id(code))
-        if known is None or known[0] is not code:
-            known = self._plans[id(code)] = (code, Plan(code, self._knowledge.describe))
-        return known[1]
+        known = self._plans.get(code)
+        if known is None:
+            known = self._plans.set(code, Plan(code, self._knowledge.describe))
+        return known
 
-    def _leave(self, real: FrameType) -> Execution | None:
+    def _innermost(self, real: FrameType) -> Execution | None:
+        """The execution of a frame that ends."""
+        stack = self.running.get(get_ident())
+        return stack[-1] if stack and stack[-1].key == id(real) else None
+
+    def _leave(self) -> None:
+        """The innermost one has ended, and that has been told."""
         ident = get_ident()
-        stack = self.running.get(ident)
-        if not stack or stack[-1].key != id(real):
-            return None
-        execution = stack.pop()
-        if not stack:
-            del self.running[ident]
-        return execution
+        if stack := self.running.get(ident):
+            stack.pop()
+            if not stack:
+                del self.running[ident]
 
     def _end(self, execution: Execution, outcome: Outcome, reason: str) -> None:
         execution.walk.leave(execution.frame)

@@ -23,9 +23,11 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, Protocol, TypeVar
 
-from stepper._C import AtInstruction
+from stepper._C import AtInstruction, own_tracer
 from stepper.debuggee.made_coroutines import MadeCoroutines, makes_coroutine
 from stepper.model.cache import CacheError
+from stepper.recording.at_once import at_once
+from stepper.support.per_object import PerCode
 
 T = TypeVar("T")
 
@@ -41,7 +43,7 @@ class Follower(Protocol):
     def step(self, real: FrameType, code: CodeType, offset: int) -> None: ...
     def line(self, real: FrameType, code: CodeType, line: int) -> None: ...
     def returned(self, real: FrameType, value: object) -> None: ...
-    def raised(self, real: FrameType, error: BaseException) -> None: ...
+    def raised(self, real: FrameType, kind: type[BaseException]) -> None: ...
     def break_down(self, error: Exception) -> None: ...
 
 
@@ -109,9 +111,8 @@ class Monitoring:
         self._hide = hide
         self._notice = notice
         self._tool: int | None = None
-        self._watched: list[CodeType] = []
+        self._watched: PerCode[bool] = PerCode()
         self._stopped = False
-        self._lines: set[int] = set()
 
     def watch(self, code: CodeType, *, lines: bool = False) -> None:
         """See `Events.watch`."""
@@ -119,7 +120,7 @@ class Monitoring:
             return
         events = _monitoring.events
         kind = events.LINE if lines else events.INSTRUCTION
-        self._watched.append(code)
+        self._watched.set(code, lines)
         _monitoring.set_local_events(self._tool, code, kind | events.PY_RETURN)
 
     def about_to_run(self, code: CodeType) -> None:
@@ -141,17 +142,17 @@ class Monitoring:
     def stop(self) -> None:
         """See `Events.stop`."""
         self._stopped = True
-        tool, self._tool = self._tool, None
+        tool = self._tool
         if tool is None:
             return
         monitoring = _monitoring
-        for code in self._watched:
+        for code in self._watched.living():
             monitoring.set_local_events(tool, code, 0)
         self._watched.clear()
         monitoring.set_events(tool, 0)
         for event in ("INSTRUCTION", "LINE", "PY_RETURN", "PY_UNWIND"):
             monitoring.register_callback(tool, getattr(monitoring.events, event), None)
-        monitoring.free_tool_id(tool)
+        at_once((monitoring.free_tool_id, tool), (setattr, self, "_tool", None))
 
     def _start(self) -> bool:
         if self._tool is not None:
@@ -228,7 +229,7 @@ class Monitoring:
             if not running:
                 return
             try:
-                raised(frame_at(1), error)
+                raised(frame_at(1), type(error))
             except Exception as defect:
                 break_down(defect)
 
@@ -242,7 +243,7 @@ class Tracing:
         self._follower = follower
         self._notice = notice
         self._stopped = False
-        self._watched: dict[int, tuple[CodeType, bool]] = {}
+        self._watched: PerCode[bool] = PerCode()
         self._paused: set[int] = set()
         self._coroutines = MadeCoroutines(hide, self._none_left)
         self._done: set[int] = set()
@@ -253,11 +254,11 @@ class Tracing:
     def watch(self, code: CodeType, *, lines: bool = False) -> None:
         """See `Events.watch`."""
         if not self._stopped:
-            self._watched[id(code)] = (code, lines)
+            self._watched.set(code, lines)
 
     def about_to_run(self, code: CodeType) -> None:
         """See `Events.about_to_run`."""
-        if self._stopped or id(code) not in self._watched:
+        if self._stopped or self._watched.get(code) is None:
             return
         self._done.discard(get_ident())
         if sys.gettrace() is not self._trace:
@@ -322,16 +323,15 @@ class Tracing:
         follower, running, watched = self._follower, self._follower.running, self._watched
         coroutines, done = self._coroutines, self._done
         break_down = follower.break_down
-        raising: dict[int, BaseException] = {}
+        raising: dict[int, type[BaseException]] = {}
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
-            found = watched.get(id(frame.f_code))
-            if found is None or event != "call":
+            lines = watched.get(frame.f_code)
+            if lines is None or event != "call":
                 if done and (ident := get_ident()) in done and ident not in running:
                     done.discard(ident)
                     sys.settrace(None)
                 return None
-            _, lines = found
             frame.f_trace_lines = lines
             frame.f_trace_opcodes = not lines
             return local
@@ -345,11 +345,11 @@ class Tracing:
                     raising.pop(id(frame), None)
                     follower.line(frame, frame.f_code, frame.f_lineno)
                 elif event == "exception":
-                    raising[id(frame)] = argument[1]
+                    raising[id(frame)] = argument[0]
                 elif event == "return":
-                    error = raising.pop(id(frame), None)
-                    if error is not None and argument is None:
-                        follower.raised(frame, error)
+                    kind = raising.pop(id(frame), None)
+                    if kind is not None and argument is None:
+                        follower.raised(frame, kind)
                     else:
                         follower.returned(frame, argument)
                     if makes_coroutine(frame.f_code) and not _suspends(frame):
@@ -364,6 +364,7 @@ class Tracing:
 
         hide(trace.__code__)
         hide(local.__code__)
+        own_tracer(trace.__code__)
         return trace, local
 
 

@@ -41,10 +41,9 @@ def makes_coroutine(code: CodeType) -> bool:
 class _Made:
     """One that was made, or is about to be."""
 
-    __slots__ = ("code", "coroutine", "thread")
+    __slots__ = ("coroutine", "thread")
 
-    def __init__(self, code: CodeType) -> None:
-        self.code = code
+    def __init__(self) -> None:
         self.thread = get_ident()
         self.coroutine: weakref.ref[Any] | None = None
         """None: it was not found."""
@@ -72,7 +71,7 @@ class MadeCoroutines:
 
     def expect(self, code: CodeType, caller: FrameType) -> None:
         """One is about to be made in this thread, which is traced."""
-        made = _Made(code)
+        made = _Made()
         self._waiting.setdefault(made.thread, []).append(made)
         before = caller.f_trace
         lines, opcodes = caller.f_trace_lines, caller.f_trace_opcodes
@@ -80,7 +79,7 @@ class MadeCoroutines:
         def next_event(frame: FrameType, event: str, argument: Any) -> Any:
             frame.f_trace = before
             frame.f_trace_lines, frame.f_trace_opcodes = lines, opcodes
-            self._find(made, frame)
+            self._find(made, code, frame)
             return None if before is None else before(frame, event, argument)
 
         self._hide(next_event.__code__)
@@ -95,9 +94,9 @@ class MadeCoroutines:
                     self._remove(made)
                     return
 
-    def _find(self, made: _Made, caller: FrameType) -> None:
+    def _find(self, made: _Made, code: CodeType, caller: FrameType) -> None:
         others = [_object_of(other) for other in self._waiting[made.thread]]
-        for found in _candidates(made.code, caller):
+        for found in _candidates(code, caller):
             if not any(found is other for other in others):
                 made.coroutine = weakref.ref(found, partial(self._died, made))
                 return

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stepper._C import Mirror, opname_marks
 from stepper.model import trace
 from stepper.model.program import Code
 from stepper.model.trace import MomentId
+
+if TYPE_CHECKING:
+    from stepper.debuggee.walks import WalkFrame
 
 
 class LiveTranslation:
@@ -25,7 +28,6 @@ class LiveTranslation:
         "id",
         "nested",
         "newest_attempt",
-        "recompile_reason",
         "record",
         "stood_before",
     )
@@ -36,13 +38,12 @@ class LiveTranslation:
         self.record = record
         self.code = code
         self.compile_id = record.compile_id
-        self.recompile_reason = ""
         self.began = time.monotonic()
         self.stood_before = 0.0
         """Seconds that the program had stood still before it began."""
         self.attempts = 0
         self.newest_attempt: LiveAttempt | None = None
-        self.guards: dict[int, Any] = {}
+        self.guards: dict[int, object] = {}
         """The newest attempt's, by number: those that were reported and not withdrawn."""
         self.counts = {"nodes": 0, "graph_breaks": 0}
 
@@ -63,13 +64,27 @@ class LiveAttempt:
 
 
 class FrameMirror(Mirror):
-    """A symbolic frame as it was at its newest moment; see csrc/mirror.h."""
+    """A symbolic frame as it was at its newest moment; see csrc/record/mirror.h."""
 
     __slots__ = ()
     attempt: LiveAttempt
     call_moment: MomentId | None
     code: Code
     parent: FrameMirror | None
+
+
+GuardMark = tuple[object, MomentId, int, Code | None, int]
+"""A guard, the moment whose instruction installed it, the frame of that (0: none), and its code
+and the instruction in it, where that is of the same attempt."""
+
+
+class Mark(NamedTuple):
+    """How far a thread is: see `Recorder.mark`."""
+
+    turn: int
+    under_way: tuple[object, ...]
+    top: FrameMirror | None
+    stepping: WalkFrame | None
 
 
 def names_at(

@@ -17,6 +17,8 @@ from types import TracebackType
 
 from stepper.debuggee import start
 from stepper.debuggee.front_end import start_front_end
+from stepper.model.printing import say
+from stepper.uncompiled import keep_out
 
 _CAUSE = BaseException.__dict__["__cause__"]
 
@@ -72,7 +74,7 @@ def show(path: str, why: str = "") -> None:
     try:
         front_end = start_front_end("post-mortem", f"--why={why}", path)
     except OSError as error:
-        print(f"stepper: cannot open {path}: {error.strerror}", file=sys.stderr)
+        say(f"stepper: cannot open {path}: {error.strerror}", sys.stderr)
         return
     # Ctrl-C is the front end's. Only now: it would inherit an ignored signal.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -80,3 +82,6 @@ def show(path: str, why: str = "") -> None:
         front_end.wait()
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+keep_out()

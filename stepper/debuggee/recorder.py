@@ -21,37 +21,50 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from stepper._C import Steps
-from stepper.debuggee.engine import NOTHING, Subject
+from stepper._C import Steps, call_and_undo
+from stepper.debuggee.engine import Controller, Describer, Engine
 from stepper.debuggee.evaluator import describe_exception, place_of
-from stepper.debuggee.faces import Describer, Judge, Sink
-from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, storing
-from stepper.debuggee.walks import Walk, WalkFrame, Walks
+from stepper.debuggee.mirror import (
+    FrameMirror,
+    GuardMark,
+    LiveAttempt,
+    LiveTranslation,
+    Mark,
+    storing,
+)
+from stepper.debuggee.occurrence import NO_SUBJECT, Subject
+from stepper.debuggee.threads import thread_name
+from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
 from stepper.model import trace
+from stepper.model.lookup import CheckedGuard, RejectedEntry, TriedEntry
 from stepper.model.program import Code, PythonFrame
+from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
 
-_encode = msgspec.msgpack.Encoder().encode
+if TYPE_CHECKING:
+    from stepper.recording.writer import Writer
 
-GuardMark = tuple[Any, MomentId, int, Code | None, int]
-"""A guard, the moment whose instruction installed it, the frame of that (0: none), and its code
-and the instruction in it, where that is of the same attempt."""
+_encode = msgspec.msgpack.Encoder().encode
+_NUMBERED = ("translation", "attempt", "side_effect", "shape", "break", "skipped frame")
 
 
 class Recorder:
-    """What an engine reports to; see the module's essay and `stepper.debuggee.engine.Observer`."""
+    """What an engine reports to; see the module's essay. What the methods are for that engines and
+    the controller call stands in the contract, `stepper.debuggee.engine.Recorder`."""
 
     def __init__(
-        self, writer: Sink, controller: Judge, engine: Any, *, detail: str = "all"
+        self, writer: Writer, controller: Controller, engine: Engine, *, detail: str = "all"
     ) -> None:
         self._writer = writer
-        self.judge = controller
+        self.controller = controller
         self._engine = engine
         self._event = writer.event
         self.event_at = writer.event_at
@@ -61,14 +74,14 @@ class Recorder:
         self.write_node_erased = writer.node_erased
         self._event_late = writer.event_late
         self.everything = detail == "all"
-        self._ids = {
-            what: itertools.count(1) for what in ("translation", "attempt", "side_effect", "break")
-        }
+        self.broken = False
+        """Whether a defect has ended the watching."""
+        self._ids = {what: itertools.count(1) for what in _NUMBERED}
         self._guard_ids = itertools.count(1)
-        self.node_ids = itertools.count(1)
+        self.node_ids: Iterator[int] = itertools.count(1)
         """Gives each node its number."""
         self.stepping: WalkFrame | None = None
-        """The frame of a walk that is at its newest moment now, while the judge is asked."""
+        """The frame of a walk that is at its newest moment now, while the controller is asked."""
         self.walks = Walks(self)
         self._facts: dict[int, tuple[int, bytes, str]] = {}
         self.describer: Describer = engine.make_describer()
@@ -76,7 +89,7 @@ class Recorder:
         self.steps: Steps[FrameMirror] = Steps(
             controller,
             self.describer,
-            engine.told_late(),
+            engine.late_mutation_types(),
             on_graph=engine.report_graph,
             on_alert=self._stand,
             on_adopt=self._write_frame,
@@ -87,14 +100,13 @@ class Recorder:
             flush=writer.flush,
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
-        self.settle: Callable[[], None] = self.steps.tell
-        """Something is about to change: what there was is told now."""
-        self.touched: Callable[[Any], None] = self.steps.touched if self.everything else _ignore
-        """The tracker is about to change: what it was is told now, what it became with the next
-        moment."""
-        self._user_lines: dict[tuple[int, int], str] = {}
+        self.flush_pending: Callable[[], None] = self.steps.tell
+        self.about_to_mutate: Callable[[object], None] = (
+            self.steps.touched if self.everything else _ignore
+        )
+        self._user_lines: dict[tuple[int, int], PythonFrame] = {}
         """What `user_line` answered of an instruction, by code and index."""
-        self.steps.write_frames(self._facts_of, writer.event)
+        self.steps.write_frames(self._facts_of, writer.event, EventKind.INLINE, EventKind.RETURN)
         writer.moments = self.steps.take
         writer.frames = self.steps.take_frames
         writer.descriptions = self.describer.facts.take
@@ -104,32 +116,30 @@ class Recorder:
 
     @property
     def moment(self) -> MomentId:
-        """The newest moment, 0 when there was none."""
         return self.steps.moment
 
     @property
     def current(self) -> FrameMirror | None:
-        """The frame of the newest moment; it may have been left since."""
         return self.steps.current
 
     @property
-    def step(self) -> Callable[..., None]:
-        """The engine's hook of each instruction, with detail `all`."""
+    def step(self) -> Callable[[object], None]:
         return self.steps.step
 
     @property
-    def glance(self) -> Callable[..., None]:
-        """The same with detail `stops`: remember where it is, should the next thing be a stop."""
+    def note_position(self) -> Callable[[object], None]:
         return self.steps.glance
 
-    # --- steps (see csrc/steps.c)
+    # --- steps (see csrc/record/steps.c)
 
     def _stand(self, frame: FrameMirror) -> None:
-        """The judge wants to see the instruction that is about to be interpreted."""
+        """The controller wants to see the instruction that is about to be interpreted."""
         moment = self.steps.moment + (not self.everything)
-        self.judge.at_moment(moment, frame.id, frame.attempt.id, frame.depth, frame.code, frame.ip)
+        self.controller.at_moment(
+            moment, frame.id, frame.attempt.id, frame.depth, frame.code, frame.ip
+        )
 
-    def _pack_blocks(self, translator: Any, blocks: list[Any]) -> bytes:
+    def _pack_blocks(self, translator: object, blocks: list[object]) -> bytes:
         return _encode([self.describer.block(translator, block) for block in blocks])
 
     # --- translations, attempts, frames
@@ -141,12 +151,11 @@ class Recorder:
         code: Code,
         cache_size: int,
         python_stack: tuple[PythonFrame, ...],
-        thread: str,
-        resume_of: str,
-        state: dict[str, str],
-        nested: bool,
+        resume_of: str = "",
+        state: Mapping[str, str] = MappingProxyType({}),
+        nested: bool = False,
     ) -> LiveTranslation:
-        """Dynamo begins to compile a frame; `nested`: while it is compiling another."""
+        self.walks.forget_the_lost()
         record = trace.Translation(
             id=self._next("translation"),
             compile_id=compile_id,
@@ -156,37 +165,39 @@ class Recorder:
             line=code.first_line,
             first_moment=self.moment + 1,
             cache_size=cache_size,
-            thread=thread,
+            thread=thread_name(),
             python_stack=python_stack,
             resume_of=resume_of,
             level=self.walks.level,
-            state=state,
+            state=dict(state),
         )
+        translation = LiveTranslation(record, code, nested)
+        translation.stood_before = self.controller.stood
+        self.walks.begins(translation)  # before anything is written: so it also ends
         self._writer.translation(record)
         self._event(
             record.first_moment, EventKind.TRANSLATION, f"{compile_id} {code.label}", record.id
         )
-        translation = LiveTranslation(record, code, nested)
-        translation.stood_before = self.judge.stood
-        self.walks.begins(translation)
         return translation
 
-    def recompiled(self, translation: LiveTranslation, reason: str) -> None:
-        """It is a recompilation, for the reason that Dynamo found."""
-        translation.recompile_reason = reason
+    def recompiled(
+        self, translation: LiveTranslation, reason: str, rejected: tuple[RejectedEntry, ...] = ()
+    ) -> None:
+        translation.record = msgspec.structs.replace(
+            translation.record, recompile_reason=reason, rejected=rejected
+        )
+        self._writer.translation(translation.record)
         self._occurred(
             EventKind.RECOMPILE, reason, translation.id, Subject(name=translation.code.qualname)
         )
 
     def cache_limit(self, translation: LiveTranslation, text: str) -> None:
-        """Dynamo gives the code up, because it was compiled too often."""
         translation.record = msgspec.structs.replace(translation.record, reason=text)
         self._occurred(
             EventKind.CACHE_LIMIT, text, translation.id, Subject(name=translation.code.qualname)
         )
 
     def begin_attempt(self, translation: LiveTranslation) -> LiveAttempt:
-        """The symbolic interpreter begins at the top."""
         if not translation.nested:
             self._forget_all()
         translation.attempts += 1
@@ -207,7 +218,6 @@ class Recorder:
         return attempt
 
     def restarts(self, attempt: LiveAttempt, reason: str) -> None:
-        """The attempt is about to be thrown away."""
         if attempt.restart_reason:
             return
         attempt.restart_reason = reason
@@ -223,17 +233,13 @@ class Recorder:
         transformed: Code | None = None,
         dependence: trace.Dependence | None = None,
     ) -> None:
-        """The translation is over; once more after a failure when the program goes on without
-        it."""
-        self.walks.ends(translation)
         counts = translation.counts
-        stood = self.judge.stood - translation.stood_before
+        stood = self.controller.stood - translation.stood_before
         record = msgspec.structs.replace(
             translation.record,
             last_moment=self.moment,
             outcome=outcome,
             reason=reason or translation.record.reason,
-            recompile_reason=translation.recompile_reason,
             attempts=translation.attempts,
             instructions=max(0, self.moment - translation.record.first_moment + 1),
             guards=len(translation.guards),
@@ -244,8 +250,11 @@ class Recorder:
             dependence=dependence,
         )
         translation.record = record
-        built = zip(translation.guards, map(_code_of, translation.guards.values()), strict=True)
-        codes = {number: tuple(map(str, code)) for number, code in built if code}
+        codes = {
+            number: tuple(map(str, code))
+            for number, guard in translation.guards.items()
+            if (code := self._engine.guard_code(guard))
+        }
         if codes:
             self._writer.guard_codes(translation.id, codes)
         last = translation.newest_attempt
@@ -254,6 +263,7 @@ class Recorder:
         self._writer.translation(record)
         text = f"{record.compile_id} {outcome}" + (f": {trace.headline(reason)}" if reason else "")
         self._event(self.moment, EventKind.END, text, record.id)
+        self.walks.ends(translation)
         if not translation.nested:
             self._forget_all()
         self.steps.tell()
@@ -262,37 +272,36 @@ class Recorder:
             self._occurred(EventKind.SKIP, reason, record.id, Subject(name=record.name))
 
     def skipped(self, name: str, filename: str, line: int, reason: str) -> None:
-        """Dynamo was asked for a frame and never began."""
-        self._occurred(
-            EventKind.SKIP, f"{name} ({filename}:{line}): {reason}", None, Subject(name=name)
+        self._writer.skipped_frame(
+            trace.SkippedFrame(
+                self._next("skipped frame"), self.moment, name, filename, line, reason
+            )
         )
+        text = f"{name} ({filename}:{line}): {reason}"
+        self._occurred(EventKind.SKIP, text, None, Subject(name=name))
 
     def raised(self, translation: LiveTranslation, text: str) -> None:
-        """An exception leaves the tracer."""
         self._occurred(EventKind.EXCEPTION, text, translation.id)
 
     def enter(
         self,
         attempt: LiveAttempt,
-        key: Any,
-        make_code: Callable[[Any], Code],
+        translator: object,
+        make_code: Callable[[object], Code],
         parent: FrameMirror | None,
     ) -> FrameMirror:
-        """A symbolic frame begins: the translated one or an inlined call. `key` is the engine's
-        translator, and `make_code` says what code it interprets."""
         steps = self.steps
         steps.last_frame += 1
         call_moment = steps.moment if parent is not None else None
-        frame = FrameMirror(steps.last_frame, key, make_code, parent, attempt, call_moment)
+        frame = FrameMirror(steps.last_frame, translator, make_code, parent, attempt, call_moment)
         self.entered(frame)
         return frame
 
     def entered(self, frame: FrameMirror) -> None:
-        """A symbolic frame has begun."""
         if self.everything:
             self._write_frame(frame)
         if frame.parent is not None:
-            if EventKind.INLINE in self.judge.wanted:
+            if EventKind.INLINE in self.controller.wanted:
                 code = frame.code
                 subject = Subject(name=code.qualname)
                 self._occurred(EventKind.INLINE, code.label, frame.id, subject)
@@ -316,7 +325,6 @@ class Recorder:
         return facts
 
     def leave(self, frame: FrameMirror) -> None:
-        """A symbolic frame ends, by return or by exception."""
         if frame.written:
             moment, parent = self.steps.moment, frame.parent
             self._writer.frame_end(frame.id, moment)
@@ -326,28 +334,24 @@ class Recorder:
     # --- what an instruction causes
 
     def wants(self, kind: EventKind) -> bool:
-        """Whether what an instruction causes of this kind is to be reported."""
-        return self.everything or kind in self.judge.wanted
+        return self.everything or kind in self.controller.wanted
 
     def guard(
         self,
         attempt: LiveAttempt,
-        guard: Any,
+        guard: object,
         kind: str,
         source: str,
         scope: str,
         moment: MomentId,
         frame: int | None,
-        line: str,
+        line: PythonFrame | None,
     ) -> int:
-        """A guard was installed by the instruction of `moment`, which is one of `line` in the
-        program; returns its number. What it checks is read from the engine's `guard.code_list` in
-        the end."""
         number = next(self._guard_ids)
         attempt.translation.guards[number] = guard
         self._writer.guards(number, attempt.id, (moment,), (kind,), (source,), (scope,), (line,))
         [text] = _guard_texts([kind], [source])
-        if EventKind.GUARD in self.judge.wanted:
+        if EventKind.GUARD in self.controller.wanted:
             subject = Subject(kind=kind, source=source)
             self._occurred(EventKind.GUARD, text, number, subject, moment=moment)
         else:
@@ -360,13 +364,11 @@ class Recorder:
         marks: Iterable[GuardMark],
         words: Iterable[tuple[str, str, str]],
     ) -> None:
-        """Guards that were marked as they came (`Steps.take_guards`), when nobody stops at one;
-        `words`: the kind, source and scope of each. Column by column, since there are thousands."""
         guards, moments, frames, codes, ips = zip(*marks, strict=True)
         kinds, sources, scopes = zip(*words, strict=True)
         known = self._user_lines
         lines = [
-            "" if code is None else known.get((code.id, ip)) or self.user_line(code, ip)
+            None if code is None else known.get((code.id, ip)) or self.user_line(code, ip)
             for code, ip in zip(codes, ips, strict=True)
         ]
         numbers = list(itertools.islice(self._guard_ids, len(guards)))
@@ -376,8 +378,7 @@ class Recorder:
         for moment, text, number, frame in zip(moments, texts, numbers, frames, strict=True):
             self._event_late(moment, EventKind.GUARD, text, number, frame or None)
 
-    def marked_now(self, attempt: LiveAttempt, guards: Iterable[Any]) -> list[GuardMark]:
-        """Guards that the instruction of the newest moment installed, for `guards`."""
+    def marked_now(self, attempt: LiveAttempt, guards: Iterable[object]) -> list[GuardMark]:
         frame = self.steps.current
         code, ip = None, 0
         if frame is not None and frame.attempt is attempt:
@@ -386,48 +387,47 @@ class Recorder:
         return [(guard, self.moment, 0 if at is None else at.id, code, ip) for guard in guards]
 
     def guard_now(
-        self, attempt: LiveAttempt, guard: Any, kind: str, source: str, scope: str
+        self, attempt: LiveAttempt, guard: object, kind: str, source: str, scope: str
     ) -> int:
-        """The same as `guard` by the instruction of the newest moment."""
         ((_, moment, frame, code, ip),) = self.marked_now(attempt, [guard])
-        line = "" if code is None else self.user_line(code, ip)
+        line = None if code is None else self.user_line(code, ip)
         return self.guard(attempt, guard, kind, source, scope, moment, frame or None, line)
 
     def guard_withdrawn(self, attempt: LiveAttempt, number: int) -> None:
-        """The engine's compiler takes a guard back."""
         attempt.translation.guards.pop(number, None)
         self._writer.guard_withdrawn(number, self.moment)
 
-    def user_line(self, code: Code, ip: int) -> str:
-        """The line of an instruction, as `file:line in function`."""
-        text = self._user_lines.get((code.id, ip))
-        if text is None:
+    def user_line(self, code: Code, ip: int) -> PythonFrame:
+        found = self._user_lines.get((code.id, ip))
+        if found is None:
             line = code.instructions[ip].line if ip < len(code.instructions) else None
-            text = f"{code.filename}:{line or code.first_line} in {code.label}"
-            self._user_lines[code.id, ip] = text
-        return text
+            found = PythonFrame(code.filename, line or code.first_line, code.label)
+            self._user_lines[code.id, ip] = found
+        return found
 
     def node(self, attempt: LiveAttempt, node: trace.Node, *, known: bool) -> None:
-        """A node appeared in the graph, or (`known`) the one of this id changed its name. What
-        nobody stops at, csrc/node_rows.c tells in the same way."""
         self.write_node(node)
         if not known:
             attempt.translation.counts["nodes"] += 1
             text = f"{node.name} = {node.op} {node.target}"
-            if EventKind.NODE in self.judge.wanted:
+            if EventKind.NODE in self.controller.wanted:
                 subject = Subject(target=node.target, name=node.name)
                 self._occurred(EventKind.NODE, text, node.id, subject)
             else:
                 self._tell(EventKind.NODE, text, node.id)
 
     def node_erased(self, id: int) -> None:
-        """A node was removed from the graph."""
         self.write_node_erased(id, self.steps.moment)
 
     def side_effect(
-        self, attempt: LiveAttempt, kind: str, target: Any, text: str, value: Any
+        self,
+        attempt: LiveAttempt,
+        kind: str,
+        target: object,
+        name: str,
+        how: str,
+        value: object | None,
     ) -> None:
-        """A mutation was buffered."""
         if not self.everything:
             return
         record = trace.SideEffect(
@@ -436,17 +436,26 @@ class Recorder:
             moment=self.moment,
             kind=kind,
             target=self.steps.number(target),
-            text=text,
+            name=name,
+            how=how,
             value=None if value is None else self.steps.number(value),
         )
         self._writer.side_effect(record)
-        self._occurred(EventKind.SIDE_EFFECT, text, record.id)
+        self._occurred(EventKind.SIDE_EFFECT, record.text, record.id)
+
+    def shape(self, step: ShapeStep, frame: int | None) -> None:
+        if not self.wants(step.event):
+            return
+        step = msgspec.structs.replace(step, id=self._next("shape"))
+        self._writer.shape_step(step)
+        self._event(step.moment, step.event, step.text, step.id, frame)
+        if step.event in self.controller.wanted:
+            subject = Subject(name=step.symbol or step.expression, source=step.source)
+            self.controller.occurred(step.event, step.moment, step.text, subject)
 
     def graph_break(self, attempt: LiveAttempt, record: trace.GraphBreak) -> None:
-        """Dynamo is about to restart, or to give the frame up, because of an instruction. The
-        record's id, attempt and moment are filled in here, when they are 0."""
         attempt.translation.counts["graph_breaks"] += 1
-        if not self.everything and EventKind.GRAPH_BREAK not in self.judge.wanted:
+        if not self.everything and EventKind.GRAPH_BREAK not in self.controller.wanted:
             return
         self._materialize()
         record = msgspec.structs.replace(
@@ -469,18 +478,17 @@ class Recorder:
         kind: EventKind,
         text: str,
         number: int | None,
-        subject: Subject = NOTHING,
+        subject: Subject = NO_SUBJECT,
         *,
         moment: MomentId | None = None,
     ) -> None:
         moment = self.steps.moment if moment is None else moment
         frame = self.stepping or self.steps.current
         self._event(moment, kind, trace.headline(text), number, None if frame is None else frame.id)
-        if kind in self.judge.wanted:
-            self.judge.occurred(kind, moment, text, subject)
+        if kind in self.controller.wanted:
+            self.controller.occurred(kind, moment, text, subject)
 
     def before_commit(self, tell: Callable[[], None]) -> None:
-        """`tell` what the engine has kept back whenever all that is known is to become visible."""
         self._writer.before_commit = tell
 
     # --- other walks (see `stepper.debuggee.walks`), which have the turn when they call these
@@ -488,12 +496,10 @@ class Recorder:
     occurred = _occurred
 
     def commit(self) -> None:
-        """Make what was told visible to readers at once."""
         self._writer.flush()
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
-        """See `Ledger.aside`."""
         stepping, self.stepping = self.stepping, None
         try:
             with self.walks.untold:
@@ -501,9 +507,29 @@ class Recorder:
         finally:
             self.stepping = stepping
 
-    def begin_walk(self, phase: Phase, code: Code, **facts: Any) -> Walk:
-        """A lookup or an execution of `code` begins; see `Walk` for the facts."""
-        return Walk(self, phase, code, **facts)
+    def begin_walk(
+        self,
+        phase: Phase,
+        code: Code,
+        *,
+        name: str = "",
+        compile_id: str = "",
+        resume_of: str = "",
+        python_stack: tuple[PythonFrame, ...] = (),
+        by_hand: bool = False,
+        names: Names = no_names,
+    ) -> Walk:
+        return Walk(
+            self,
+            phase,
+            code,
+            name=name,
+            compile_id=compile_id,
+            resume_of=resume_of,
+            python_stack=python_stack,
+            by_hand=by_hand,
+            names=names,
+        )
 
     def tell_moment(
         self, frame: int, ip: int, delta: bytes | None, keyframe: bytes | None
@@ -536,10 +562,29 @@ class Recorder:
         """A walk's frame is left."""
         self._writer.frame_end(frame, last_moment)
 
+    # --- what an exception leaves
+
+    def mark(self) -> Mark:
+        return Mark(self.walks.turn.depth(), self.walks.here, self.steps.top, self.stepping)
+
+    def unwind(self, mark: Mark, reason: str) -> None:
+        self.walks.turn.unwind(mark.turn)
+        self.stepping = mark.stepping
+        for left in reversed(self.walks.since(mark.under_way)):
+            with self.walks.turn:
+                if isinstance(left, LiveTranslation):
+                    self.end_translation(left, Outcome.FAILED, reason=reason)
+                elif isinstance(left, Walk):
+                    left.end(Outcome.RAISED, reason)
+                self.walks.ends(left)
+        self.steps.top = mark.top
+
+    def whole(self, function: Callable[..., None], *args: object) -> None:
+        call_and_undo(partial(self.unwind, self.mark(), "an exception left it"), function, *args)
+
     # --- what the controller and the start-up ask for
 
     def place(self) -> Place:
-        """Where the interpreter stands; see `Ledger` in `stepper.debuggee.controller`."""
         if self.stepping is not None:
             return self.stepping.place
         frame = self.current
@@ -551,7 +596,6 @@ class Recorder:
         return Place(frame.attempt.id, frame.id, frame.depth, line, record.thread, record.level)
 
     def stopping(self, moment: MomentId, text: str) -> MomentId:
-        """The program is about to stand still: make everything up to now visible to readers."""
         self._materialize()
         moment = min(moment, self.moment) or self.moment
         self.steps.tell()
@@ -560,24 +604,23 @@ class Recorder:
         return moment
 
     def note(self, text: str) -> None:
-        """Something the user should know of the watching, while it goes on."""
-        self.judge.notice(text)
+        self.controller.notice(text)
         self._event(self.moment, EventKind.NOTE, text)
 
-    def broke_down(self, error: BaseException) -> None:
-        """The engine ran into a defect of its own and watches no more; the program goes on."""
+    def broke_down(self, error: Exception) -> None:
+        self.broken = True
         text = (
             f"stepper stopped watching: {describe_exception(error)}{place_of(error)}. The "
             "program goes on. Please report it."
         )
-        self.judge.notice(text)
+        self.controller.notice(text)
         self._event(self.moment, EventKind.NOTE, text)
         self.walks.muted = True
         self.steps.clear()  # without telling: that may be what broke down
         self._writer.flush()
 
     def detach(self) -> None:
-        """See `Observer.detach`."""
+        """Record nothing and keep nothing from now on: the engine is about to be uninstalled."""
         self.walks.muted = True
         self._forget_all()
 
@@ -586,8 +629,15 @@ class Recorder:
         self._writer.value(id, body)
 
     def store_code(self, code: Code) -> None:
-        """A code object that was not seen before."""
         self._writer.code(code)
+
+    def store_guard_program(self, code: int, guards: Sequence[CheckedGuard]) -> None:
+        """The guards that the instructions of a lookup's code stand for, once."""
+        self._writer.guard_program(code, guards)
+
+    def store_tried(self, entry: TriedEntry) -> None:
+        """An entry that a lookup has tried."""
+        self._writer.tried(entry)
 
     def _materialize(self) -> None:
         """With detail `stops`: write the state as it is now as one moment, and everything from now
@@ -595,7 +645,7 @@ class Recorder:
         if self.everything:
             return
         self.everything = True
-        self.touched = self.steps.touched
+        self.about_to_mutate = self.steps.touched
         if self.stepping is not None:
             self.stepping.walk.materialize(self.stepping)
             self._engine.catch_up()
@@ -612,7 +662,7 @@ class Recorder:
             self._write_frame(mirror)
         self.steps.tell_whole(frame)
         for tracker in self.describer.take_shown_before():
-            self.touched(tracker)
+            self.about_to_mutate(tracker)
         self._engine.catch_up()  # before the moment counts: what is there already is seen at it
         self.steps.moment += 1
 
@@ -620,6 +670,9 @@ class Recorder:
         """Tell what is left to tell, and let go of every tracker."""
         self.steps.tell()
         self.steps.clear()
+        self.describer.forget()
+        self._facts.clear()
+        self._user_lines.clear()
 
 
 def _ignore(tracker: object) -> None:
@@ -635,11 +688,6 @@ def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Atte
         last_moment,
         attempt.restart_reason,
     )
-
-
-def _code_of(guard: Any) -> list[str] | None:
-    """What a guard checks, when it has been built."""
-    return getattr(guard, "code_list", None)
 
 
 def _guard_texts(kinds: Iterable[str], sources: Iterable[str]) -> list[str]:

@@ -9,36 +9,46 @@ with a detach, or, in a forked child, at once.
 from __future__ import annotations
 
 import atexit
-import importlib
+import contextlib
 import os
 import re
 import sys
 import time
+import traceback
+from functools import partial
 from typing import TYPE_CHECKING
 
 import stepper
-from stepper.debuggee.arrival import when_imported
+from stepper._C import call_and_undo
 from stepper.debuggee.channel import Channel
 from stepper.debuggee.controller import Controller
-from stepper.debuggee.engine import Engine
+from stepper.debuggee.engine import Engine, EngineType
 from stepper.debuggee.evaluator import describe_exception
-from stepper.model.control import Exiting, Hello, Notice
+from stepper.debuggee.nothing_seen import why_nothing
+from stepper.debuggee.registry import EngineError, find
+from stepper.model.capabilities import Capabilities
+from stepper.model.control import Exiting, Hello, Moved, Notice
 from stepper.model.launch import DebuggeeConfig
+from stepper.model.printing import say
 from stepper.model.trace import EventKind, Phase, SessionFacts
+from stepper.recording.at_once import at_once
 from stepper.recording.errors import RecordingError
 from stepper.recording.writer import Writer
+from stepper.support.arrival import when_imported
+from stepper.support.debug_log import log
+from stepper.support.needed import explain_import
+from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
     from stepper.debuggee.recorder import Recorder
-
-_TRIGGERS = {"dynamo": "torch._dynamo", "native": "stepper.engines.native.eval_frame"}
-"""The module by whose import each engine's compiler arrives."""
 
 
 class Debuggee:
     """A session of this process: what records, what listens, and what watches."""
 
-    def __init__(self, config: DebuggeeConfig, channel: Channel | None, writer: Writer) -> None:
+    def __init__(
+        self, config: DebuggeeConfig, kind: EngineType, channel: Channel | None, writer: Writer
+    ) -> None:
         self.writer = writer
         self._channel = channel
         self._detail = config.detail
@@ -48,6 +58,10 @@ class Debuggee:
             if asked
         )
         self._engine_name = config.engine
+        self._kind = kind
+        self._launched = bool(config.path_entry)
+        self._blind = False
+        """Whether the engine could not be installed."""
         self._changes = config.changes
         self._engine: Engine | None = None
         self._recorder: Recorder | None = None
@@ -58,8 +72,12 @@ class Debuggee:
             on_detach=lambda: self.close("detached"),
         )
         self._closed = False
+        self._closer: object = None
+        """The call of `close` that ends the session."""
+        self._said_why: list[bool] = []
         writer.on_failure = self._writing_failed
-        self._stop_waiting = when_imported(_TRIGGERS[config.engine], self._install)
+        writer.on_move = self._moved
+        self._stop_waiting = when_imported(kind.compiler, self._install)
 
     def _install(self) -> None:
         """The compiler has been imported: watch it."""
@@ -67,44 +85,85 @@ class Debuggee:
             # Only now: a program that never compiles anything need not wait for it.
             from stepper.debuggee.recorder import Recorder
 
-            module = importlib.import_module(f"stepper.engines.{self._engine_name}")
+            engine = self._kind.create()
             if self._changes:
-                importlib.import_module(f"{module.__name__}.changes").change(self._changes)
-            engine: Engine = module.create()
+                engine.change(self._changes)
             recorder = Recorder(self.writer, self.controller, engine, detail=self._detail)
             recorder.walks.asked = self._phases
             self.controller.attach(engine, recorder)
             engine.install(recorder)
+            log(f"watches with the {self._engine_name} engine")
         except Exception as error:  # nothing of ours may fail the program's import
-            text = f"stepper cannot watch this program: {describe_exception(error)}"
+            reason = explain_import(error) or describe_exception(error)
+            text = f"stepper cannot watch this program: {reason}"
+            self._blind = True
+            log(f"cannot watch: {''.join(traceback.format_exception(error))}")
             self.writer.event(0, EventKind.NOTE, text)
             self.writer.flush()
-            self.controller.notice(text)
+            self._tell(text)
         else:
             self._engine = engine
             self._recorder = recorder
 
     def _writing_failed(self, reason: str) -> None:
-        text = f"the recording ends here, the program goes on: {reason}"
-        self.controller.notice(text)
+        self._tell(f"the recording ends here, the program goes on: {reason}")
+
+    def _moved(self, text: str) -> None:
+        if self._channel is not None:
+            self._channel.send(Moved(recording=self.writer.path))
+        self._tell(text)
+
+    def _tell(self, text: str) -> None:
+        """Tell what must not go unseen: the recording is not where it was asked for, or not all."""
+        # A program that a front end has started has its own terminal, whatever became of that.
+        if self._channel is not None:
+            self.controller.notice(text)
+        else:
+            with contextlib.suppress(Exception):  # the program's stderr can be anything
+                say(f"stepper: {text}", sys.stderr)
 
     def close(self, ended: str = "exit") -> None:
-        """End the session in order; the program goes on. Harmless when it has ended."""
-        if self._closed:
+        """End the session in order; the program goes on. Harmless when it has ended.
+
+        An interrupt that comes in the midst reaches the program when the session has ended.
+        """
+        call_and_undo(partial(self._end, object(), ended), _nothing)
+
+    def _end(self, closer: object, ended: str) -> None:
+        """Called again, from its beginning, when it is interrupted: what is done is done twice."""
+        if self._closer is None:
+            self._closer = closer
+        if self._closed or self._closer is not closer:
             return
-        self._closed = True
+        log(f"closes the session: {ended}")
         self.controller.let_go()
         self._unhook()
+        if ended == "exit" and self._launched and not self._said_why and self._saw_nothing():
+            text = why_nothing(self._engine_name, self._kind.capabilities)
+            noted = (self.writer.event, 0, EventKind.NOTE, text)
+            at_once(noted, (self._said_why.append, True))
         self.writer.close(ended)
         if self._channel is not None:
             if ended == "exit":
                 self._channel.send(Exiting())
             self._channel.close()
         _forget(self)
+        self._closed = True
+
+    def _saw_nothing(self) -> bool:
+        """Whether there was nothing to see (and not: nobody to see it)."""
+        recorder = self._recorder
+        return not self._blind and (
+            recorder is None or (recorder.moment == 0 and not recorder.broken)
+        )
 
     def abandon(self) -> None:
         """In a forked child: let go of everything, and leave what is the parent's untouched."""
+        call_and_undo(self._let_go, _nothing)
+
+    def _let_go(self) -> None:
         self._closed = True
+        log("lets go in a forked child")
         self.controller.abandon()
         self.writer.abandon()
         self._unhook()
@@ -116,6 +175,10 @@ class Debuggee:
             self._recorder.detach()
         if self._engine is not None:
             self._engine.uninstall()
+
+
+def _nothing() -> None:
+    return None
 
 
 _session: Debuggee | None = None
@@ -146,7 +209,11 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
     """Begin a session; without one, the second part says why."""
     global _session
     channel = _open_channel(config)
-    facts = collect_facts(config)
+    try:
+        kind = find(config.engine)
+    except EngineError as error:
+        return None, _refused(channel, collect_facts(config, Capabilities()), str(error))
+    facts = collect_facts(config, kind.capabilities)
     path = fill_in(config.recording) if config.recording else ""
     trouble = "no recording was asked for: there would be nothing to see"
     writer: Writer | None = None
@@ -159,14 +226,11 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
             writer = Writer(path, facts)
     except (RecordingError, OSError) as error:
         trouble = str(error)
-    if channel is not None:
-        channel.send(Hello(facts=facts, recording=path if writer is not None else ""))
     if writer is None:
-        if channel is not None:
-            channel.send(Notice(text=trouble))
-            channel.close()
-        return None, trouble
-    session = _session = Debuggee(config, channel, writer)
+        return None, _refused(channel, facts, trouble)
+    if channel is not None:
+        channel.send(Hello(facts=facts, recording=path))
+    session = _session = Debuggee(config, kind, channel, writer)
     if channel is not None:
         channel.start_reading()
     _hook()
@@ -175,6 +239,15 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
 
         post_mortem.install()
     return session, ""
+
+
+def _refused(channel: Channel | None, facts: SessionFacts, trouble: str) -> str:
+    """Say to the front end, if there is one, that nothing is recorded, and why."""
+    if channel is not None:
+        channel.send(Hello(facts=facts, recording=""))
+        channel.send(Notice(text=trouble))
+        channel.close()
+    return trouble
 
 
 def _open_channel(config: DebuggeeConfig) -> Channel | None:
@@ -222,7 +295,7 @@ def _in_child() -> None:
 # -- facts -------------------------------------------------------------------------------------
 
 
-def collect_facts(config: DebuggeeConfig) -> SessionFacts:
+def collect_facts(config: DebuggeeConfig, capabilities: Capabilities) -> SessionFacts:
     """What this session is a session of."""
     rank = os.environ.get("RANK", "")
     return SessionFacts(
@@ -233,12 +306,15 @@ def collect_facts(config: DebuggeeConfig) -> SessionFacts:
         python=".".join(map(str, sys.version_info[:3])),
         torch=torch_version(),
         engine=config.engine,
+        capabilities=capabilities,
         stepper=stepper.__version__,
         started=time.time(),
         hash_seed=os.environ.get("PYTHONHASHSEED", ""),
         detail=config.detail,
         launched=bool(config.path_entry),
         changes=tuple(map(str, config.changes)),
+        secrets=config.secrets,
+        origin=config.origin,
     )
 
 
@@ -265,3 +341,6 @@ def fill_in(path: str) -> str:
     """A recording's path with `{pid}` and `{rank}` filled in, made absolute."""
     rank = os.environ.get("RANK", "0")
     return os.path.abspath(path.replace("{pid}", str(os.getpid())).replace("{rank}", rank))
+
+
+keep_out()

@@ -32,15 +32,17 @@ from __future__ import annotations
 
 import _thread
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stepper._C import Turn
-from stepper.debuggee.engine import Subject
+from stepper._C import KEYFRAME_EVERY, Telling, Turn
 from stepper.debuggee.in_view import Described, InView, Known
+from stepper.debuggee.occurrence import Subject
+from stepper.debuggee.threads import thread_name
 from stepper.model import trace
+from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Place
 from stepper.model.trace import Block, EventKind, MomentId, Outcome, Phase
@@ -50,8 +52,6 @@ from stepper.recording.packing import pack
 if TYPE_CHECKING:
     from stepper.debuggee.recorder import Recorder
 
-KEYFRAME_EVERY = 400
-"""Moments, anybody's, after which a walk's next moment is a keyframe."""
 _BODIES_KEPT = 50_000
 """Descriptions that are remembered so as to be stored once."""
 
@@ -61,6 +61,11 @@ _EVENTS = {Phase.LOOKUP: EventKind.LOOKUP, Phase.EXECUTE: EventKind.EXECUTE}
 
 Names = Callable[[int | None], dict[str, object]]
 """What an expression can speak of at a stop: asked with the id of a frame, or None."""
+
+
+def no_names(frame: int | None) -> dict[str, object]:
+    """There is nothing to speak of."""
+    return {}
 
 
 class WalkFrame:
@@ -98,45 +103,27 @@ class WalkFrame:
         return self.walk.names(frame)
 
 
-class Telling:
-    """The turn, and the word whether it is for a walk."""
-
-    __slots__ = ("_tells", "_walks")
-
-    def __init__(self, walks: Walks, *, tells: bool) -> None:
-        self._walks = walks
-        self._tells = tells
-
-    def __enter__(self) -> None:
-        self._walks.turn.acquire()
-        self._walks.tellers.append(self._walks.teller)
-        self._walks.teller = _thread.get_ident() if self._tells else 0
-
-    def __exit__(self, *error: object) -> None:
-        self._walks.teller = self._walks.tellers.pop()
-        self._walks.turn.release()
-
-
 class Walks:
     """What all walks of a session share."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.turn = Turn()
         """Whoever writes while walks are recorded has it."""
-        self.telling = Telling(self, tells=True)
+        self.telling = Telling(self.turn, tells=True)
         """To be entered for every operation of a walk."""
-        self.untold = Telling(self, tells=False)
+        self.untold = Telling(self.turn, tells=False)
         """To be entered where walks are to be told though this thread tells one already: it stands
         still in the midst of that, and runs something by hand."""
-        self.teller = 0
-        """The thread that has the turn to tell a moment of a walk, if any."""
-        self.tellers: list[int] = []
-        """Who was it before, for operations inside of others."""
         self.muted = False
         """Nothing is recorded any more."""
         self.asked: frozenset[Phase] = frozenset()
         """The phases that the session was begun to record; others only as far as a breakpoint
         speaks of them."""
+        self.guard_programs: set[int] = set()
+        """Codes whose guards have been written."""
+        self.forget_the_lost: Callable[[], None] = lambda: None
+        """Ends those of this thread that are missing from its Python stack: an exception has left
+        them, and who would have told of it was interrupted."""
         self._recorder = recorder
         self._under_way: dict[int, list[object]] = {}
         self._bodies: dict[bytes, int] = {}
@@ -159,13 +146,23 @@ class Walks:
     # Who is inside of whom
 
     @property
+    def here(self) -> tuple[object, ...]:
+        """The walks and translations that are under way in this thread, the outermost first."""
+        return tuple(self._under_way.get(_thread.get_ident(), ()))
+
+    @property
     def level(self) -> int:
-        """How many walks and translations are under way in this thread."""
-        return len(self._under_way.get(_thread.get_ident(), ()))
+        """How many they are."""
+        return len(self.here)
 
     def begins(self, what: object) -> None:
         """A walk or a translation begins in this thread."""
         self._under_way.setdefault(_thread.get_ident(), []).append(what)
+
+    def since(self, before: Collection[object]) -> list[object]:
+        """What is under way in this thread and was not `before`; some of that may have been found
+        to be over meanwhile, so it is no matter of how many there were."""
+        return [what for what in self.here if what not in before]
 
     def ends(self, what: object) -> None:
         """It is over, and so is whatever began inside of it and told nobody of its end. Harmless
@@ -180,7 +177,7 @@ class Walks:
     def busy(self) -> bool:
         """Whether this thread tells a walk or stands still: what it does now is no part of the
         program's life."""
-        return self.teller == _thread.get_ident() or self._recorder.judge.stands_here
+        return self.turn.teller == _thread.get_ident() or self._recorder.controller.stands
 
     def taking_turns(self, hook: Callable[..., None]) -> Callable[..., None]:
         """A hook of a translation that takes the turn."""
@@ -201,15 +198,16 @@ class Walk:
         phase: Phase,
         code: Code,
         *,
-        name: str = "",
-        compile_id: str = "",
-        resume_of: str = "",
-        thread: str = "",
-        python_stack: tuple[PythonFrame, ...] = (),
-        names: Names = lambda frame: {},
+        name: str,
+        compile_id: str,
+        resume_of: str,
+        python_stack: tuple[PythonFrame, ...],
+        by_hand: bool,
+        names: Names,
     ) -> None:
         self._recorder = recorder
         self._walks = recorder.walks
+        self._walks.forget_the_lost()
         self.names = names
         self.attempt = 0
         """Id of its attempt; 0 until it is written."""
@@ -224,17 +222,16 @@ class Walk:
             filename=code.filename,
             line=code.first_line,
             first_moment=0,
-            thread=thread,
+            thread=thread_name(),
             python_stack=python_stack,
             resume_of=resume_of,
             phase=phase,
             level=self._walks.level,
+            by_hand=by_hand,
         )
-        if not self.muted:
-            self._walks.begins(self)
         self._subject = Subject(name=code.qualname or code.name)
         self._began = time.monotonic()
-        self._stood_before = recorder.judge.stood
+        self._stood_before = recorder.controller.stood
         self.values = InView(lambda value: self._walks.body(value, recorder.store_value))
         self.keyframe_due = 0
         self._last = 0
@@ -243,7 +240,9 @@ class Walk:
         self._pending: (
             tuple[Sequence[Described], Mapping[str, Described], Sequence[Block]] | None
         ) = None
-        if recorder.everything or _EVENTS[phase] in recorder.judge.wanted:
+        if not self.muted:  # it is whole: whoever finds it under way can end it
+            self._walks.begins(self)
+        if recorder.everything or _EVENTS[phase] in recorder.controller.wanted:
             with self._walks.telling:
                 if not self.muted:
                     self._announce()
@@ -255,7 +254,7 @@ class Walk:
         return (
             self.muted
             or self._walks.muted
-            or not (self._recorder.everything or self._recorder.judge.alert)
+            or not (self._recorder.everything or self._recorder.controller.alert)
         )
 
     # What happens in it
@@ -292,10 +291,10 @@ class Walk:
                 self._pending = (stack, locals, blocks)
                 number = recorder.moment + 1
             self._frame = frame
-            if recorder.judge.alert:
+            if recorder.controller.alert:
                 recorder.stepping = frame
                 try:
-                    recorder.judge.at_moment(
+                    recorder.controller.at_moment(
                         number, frame.id, self.attempt, frame.depth, frame.code, ip
                     )
                 finally:
@@ -317,7 +316,7 @@ class Walk:
         if (
             self.muted
             or self._walks.muted
-            or not (recorder.everything or kind in recorder.judge.wanted)
+            or not (recorder.everything or kind in recorder.controller.wanted)
         ):
             return
         with self._walks.telling:
@@ -327,20 +326,31 @@ class Walk:
             finally:
                 recorder.stepping = None
 
+    def tried(self, entry: TriedEntry, guards: Sequence[CheckedGuard]) -> None:
+        """A lookup has tried an entry, whose rows check `guards`."""
+        if self.muted or self._walks.muted or not self._recorder.everything:
+            return
+        with self._walks.telling:
+            if entry.code not in self._walks.guard_programs:
+                self._walks.guard_programs.add(entry.code)
+                self._recorder.store_guard_program(entry.code, guards)
+            self._recorder.store_tried(entry)
+
     def end(self, outcome: Outcome, reason: str = "") -> None:
         """The walk is over; its frames have been left."""
         if self.muted:
             return
         with self._walks.telling:
-            self.muted = True
             self._walks.ends(self)
             recorder = self._recorder
             self._frame = None
             self.values.forget()
             if not self.record.id:
                 if not recorder.everything:
+                    self.muted = True
                     return
                 self._write()
+            stood = recorder.controller.stood - self._stood_before
             self.record = msgspec.structs.replace(
                 self.record,
                 last_moment=max(self._last, self.record.first_moment - 1),
@@ -348,9 +358,10 @@ class Walk:
                 reason=reason,
                 attempts=1,
                 instructions=self.moments,
-                seconds=time.monotonic() - self._began - recorder.judge.stood + self._stood_before,
+                seconds=time.monotonic() - self._began - stood,
             )
             recorder.store_walk(self.record, self._attempt_record(self.record.last_moment))
+            self.muted = True  # not before: an end that was interrupted is told again
             text = f"{self.record.compile_id} {outcome}".lstrip()
             recorder.occurred(
                 EventKind.END,

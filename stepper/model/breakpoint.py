@@ -6,6 +6,7 @@ The written form is the same everywhere (command line, console, TUI, configurati
     restart                         recompile               cache-limit             exception
     FILE:LINE  or  line:FILE:LINE   function:GLOB           offset:GLOB@N           opcode:NAME
     guard[:KIND[:SOURCE-GLOB]]      node[:TARGET-GLOB]
+    symbol[:GLOB]           shape-guard[:GLOB]      specialize[:GLOB]       data-dependent[:GLOB]
     lookup[:FUNCTION-GLOB]          hit[:FUNCTION-GLOB]     miss[:FUNCTION-GLOB]
     guard-fail[:KIND[:SOURCE-GLOB]]                         execute[:FUNCTION-GLOB]
     entry[:FUNCTION-GLOB]           invalidate[:FUNCTION-GLOB]      evict[:FUNCTION-GLOB]
@@ -32,6 +33,10 @@ class BreakpointKind(StrEnum):
     OPCODE = "opcode"
     GUARD = "guard"
     NODE = "node"
+    SYMBOL = "symbol"
+    SHAPE_GUARD = "shape-guard"
+    SPECIALIZE = "specialize"
+    DATA_DEPENDENT = "data-dependent"
     INLINE = "inline"
     RESTART = "restart"
     RECOMPILE = "recompile"
@@ -64,6 +69,16 @@ INSTRUCTION_KINDS = frozenset(
 GUARD_KINDS = frozenset({BreakpointKind.GUARD, BreakpointKind.GUARD_FAIL})
 """Kinds that speak of a guard: by its kind, and by the expression that it is about."""
 
+SHAPE_KINDS = frozenset(
+    {
+        BreakpointKind.SYMBOL,
+        BreakpointKind.SHAPE_GUARD,
+        BreakpointKind.SPECIALIZE,
+        BreakpointKind.DATA_DEPENDENT,
+    }
+)
+"""Kinds that speak of a symbol, by its name and by what it stands for, or of an expression."""
+
 CACHE_KINDS = frozenset(
     {
         BreakpointKind.LOOKUP,
@@ -89,7 +104,8 @@ class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: BreakpointKind
     pattern: str = ""
     """FUNCTION, OFFSET and CACHE_KINDS: glob over the qualified name; LINE: file name or path
-    suffix; OPCODE: the name; GUARD_KINDS: the guard's kind; NODE: glob over the target."""
+    suffix; OPCODE: the name; GUARD_KINDS: the guard's kind; NODE: glob over the target;
+    SHAPE_KINDS: glob over the symbol, what it stands for, or the expression."""
     source: str = ""
     """GUARD_KINDS: glob over the guarded expression."""
     number: int = 0
@@ -188,7 +204,7 @@ def _parse_what(text: str) -> Breakpoint:
             return Breakpoint(kind, pattern=pattern, source=source)
         case BreakpointKind.NODE:
             return Breakpoint(kind, pattern=rest)
-        case _ if kind in CACHE_KINDS:
+        case _ if kind in CACHE_KINDS | SHAPE_KINDS:
             return Breakpoint(kind, pattern=rest)
         case _:
             if rest:

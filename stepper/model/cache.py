@@ -13,7 +13,8 @@ from enum import StrEnum
 
 import msgspec
 
-from stepper.model.program import Code
+from stepper.model.program import Code, PythonFrame, UserLine
+from stepper.model.value import TensorMeta
 
 
 class CacheError(RuntimeError):
@@ -68,8 +69,8 @@ class Lifeline(msgspec.Struct, frozen=True, omit_defaults=True):
     object: str
     """In words, e.g. `class Scaler`."""
     alive: bool = True
-    user_line: str = ""
-    """`file:line in function` of the line that made the compiler depend on it."""
+    user_line: PythonFrame | None = None
+    """Where the program made the compiler depend on it."""
     guards: tuple[int, ...] = ()
     """Rows of the guards that check its identity."""
     references: int | None = None
@@ -91,12 +92,12 @@ class GuardRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """What it checks, as the compiler words it."""
     expected: str = ""
     """What the value must be, by name where there is one."""
+    wants: TensorMeta | None = None
+    """Of a guard on a tensor: what it wants of that. A size or stride that may be any is `?`."""
     depth: int = 0
     """How deep its value is: 0 for global state, 1 for an argument, 2 for its attribute…"""
-    user_line: str = ""
-    """`file:line in function` of the line that caused it."""
-    user_code: str = ""
-    """That line's text."""
+    user_line: UserLine | None = None
+    """The line that caused it."""
     hint: str = ""
     """The compiler's advice about it."""
     relational: bool = False

@@ -14,16 +14,7 @@ class _Change(msgspec.Struct, frozen=True, tag_field="change"):
     pass
 
 
-class _OfEngine(_Change, frozen=True):
-    native: bool
-    """Whether it is the native engine's, whose names it then has."""
-
-    @property
-    def _compiler(self) -> str:
-        return "stepper.native" if self.native else "torch.compiler"
-
-
-class _OfFunction(_OfEngine, frozen=True):
+class _OfFunction(_Change, frozen=True):
     """A change that is made when a call of a function is about to be compiled."""
 
     function: str
@@ -53,15 +44,17 @@ class Admit(_OfFunction, frozen=True, tag="admit"):
     """What is called, as an expression over the function's locals `L` and globals `G`."""
     called: str
     """The same for a person."""
+    decorators: str
+    """See `Capabilities.decorators`."""
 
     def __str__(self) -> str:
         if self.way == "reorder":
             return f"torch._dynamo.config.reorderable_logging_functions.add({self.called})"
-        return f"{self._compiler}.allow_in_graph({self.called})"
+        return f"{self.decorators}.allow_in_graph({self.called})"
 
 
 class Decorate(_OfFunction, frozen=True, tag="decorate"):
-    """A decorator of `torch.compiler` on a function of a module or class."""
+    """A decorator of the compiler's on a function of a module or class."""
 
     decorator: Literal["disable", "allow_in_graph"]
     decorated: str
@@ -69,16 +62,21 @@ class Decorate(_OfFunction, frozen=True, tag="decorate"):
     decorated_filename: str
     decorated_line: int
     """Its first line."""
+    decorators: str
+    """See `Capabilities.decorators`."""
 
     def __str__(self) -> str:
-        return f"{self._compiler}.{self.decorator}({self.decorated})"
+        return f"{self.decorators}.{self.decorator}({self.decorated})"
 
 
-class Dynamic(_OfEngine, frozen=True, tag="dynamic"):
-    """`torch.compile(dynamic=True)` in all calls, also where the program says something else."""
+class Dynamic(_Change, frozen=True, tag="dynamic"):
+    """`dynamic=True` for all that is compiled, also where the program says something else."""
+
+    compile: str
+    """See `Capabilities.compile`."""
 
     def __str__(self) -> str:
-        return f"{'stepper' if self.native else 'torch'}.compile(dynamic=True)"
+        return f"{self.compile}(dynamic=True)"
 
 
 class Setting(_Change, frozen=True, tag="setting"):

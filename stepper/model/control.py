@@ -279,6 +279,14 @@ class Hello(_Message, frozen=True, tag="hello"):
     """Path of the recording; empty when none is written."""
 
 
+class Refused(_Message, frozen=True, tag="refused"):
+    """Only message of a debuggee's side that could not begin; the program runs without it. (It is
+    written by hand in `stepper/debuggee/startup/sitecustomize.py`.)"""
+
+    text: str
+    """Why, and what to do."""
+
+
 class Stopped(_Message, frozen=True, tag="stopped"):
     """The program stands still at a moment. Everything up to it is in the recording."""
 
@@ -310,9 +318,16 @@ class Notice(_Message, frozen=True, tag="notice"):
     text: str
 
 
+class Moved(_Message, frozen=True, tag="moved"):
+    """The recording's file was moved or deleted; the recording, all of it, goes on in another."""
+
+    recording: str
+    """Its path."""
+
+
 class Exiting(_Message, frozen=True, tag="exiting"):
     """The interpreter is shutting down in order; the recording is complete."""
 
 
-DebuggeeEvent = Hello | Stopped | Running | BreakpointChanged | Notice | Exiting
+DebuggeeEvent = Hello | Refused | Stopped | Running | BreakpointChanged | Notice | Moved | Exiting
 DebuggeeMessage = Response | DebuggeeEvent

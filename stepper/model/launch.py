@@ -1,9 +1,9 @@
 """What a front end hands to the debuggee it starts: one JSON text in one environment variable.
 
 `stepper.debuggee.startup` is put first on the child's PYTHONPATH; its `sitecustomize` reads the
-variable, removes both from the program's sight, and begins. When nothing arrives (`python -I`, `-S`
-and `-E` ignore PYTHONPATH or site), the front end sees the channel close without a `Hello` and says
-so.
+variable, removes both from the program's sight, and begins, or sends a `Refused`. When nothing
+arrives (`python -I`, `-S` and `-E` ignore PYTHONPATH or site), the front end sees the channel close
+without either and says so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import msgspec
 
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.change import Change
+from stepper.model.trace import Origin
 
 SESSION_VARIABLE = "STEPPER_SESSION"
 """Environment variable that holds the `DebuggeeConfig` as JSON; gone before the program's first
@@ -21,6 +22,8 @@ line runs."""
 class DebuggeeConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How the debuggee is to begin."""
 
+    stepper: str = ""
+    """The front end's version: a debuggee's side of another one is not begun."""
     recording: str = ""
     """Absolute path of the recording to create; `{pid}` and `{rank}` in it are filled in by the
     debuggee. Empty: nothing is recorded, which leaves a session without moments to look at."""
@@ -30,6 +33,7 @@ class DebuggeeConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     socket: str = ""
     """Path of a Unix socket (mode 0600) to connect to, when there is no inherited channel."""
     engine: str = "dynamo"
+    """A name, or `module:NAME`; see `stepper.debuggee.registry`."""
     detail: str = "all"
     """`all`: record every instruction; `stops`: only from the first stop on."""
     lookups: bool = False
@@ -44,10 +48,15 @@ class DebuggeeConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """Open a front end on the recording when the program dies while it compiles."""
     path_entry: str = ""
     """What the front end added to PYTHONPATH, to be taken away again."""
+    secrets: bool = False
+    """Whether values of environment variables, and what looks like a key, are written as they
+    are."""
     changes: tuple[Change, ...] = ()
     """What is to be other than in the program."""
     argv: tuple[str, ...] = ()
     """The program's command line for the session's facts; empty: as the debuggee sees it."""
+    origin: Origin | None = None
+    """Likewise who starts it, and where."""
 
 
 def encode_config(config: DebuggeeConfig) -> str:

@@ -66,6 +66,11 @@ def node_matches(bp: Breakpoint, target: str, name: str) -> bool:
     )
 
 
+def shape_matches(pattern: str, name: str, source: str) -> bool:
+    """Whether a pattern fits a symbol or an expression of them, or what the symbol stands for."""
+    return any(glob_matches(pattern, text) for text in (name, source) if text or not pattern)
+
+
 def function_matches(pattern: str, code: Code) -> bool:
     """Whether the pattern fits a function's (qualified) name, with or without its file's stem.
 

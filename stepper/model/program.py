@@ -56,3 +56,17 @@ class PythonFrame(msgspec.Struct, frozen=True, array_like=True):
     filename: str
     line: int
     function: str
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line} in {self.function}"
+
+
+class UserLine(msgspec.Struct, frozen=True, array_like=True):
+    """A line of the program."""
+
+    place: PythonFrame
+    text: str = ""
+    """What stands there."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}" if self.text else str(self.place)

@@ -12,11 +12,28 @@ from enum import StrEnum
 
 import msgspec
 
+from stepper.model.capabilities import Capabilities
+from stepper.model.lookup import RejectedEntry
+from stepper.model.moment import MomentId as MomentId
 from stepper.model.program import PythonFrame
 from stepper.model.ranges import Ranges
 from stepper.model.value import TensorMeta, Value, ValueId
 
-MomentId = int
+WITHHELD = "<withheld>"
+"""Stands for what was not written into a recording; see `SessionFacts.secrets`."""
+
+
+class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who started the recorded program, and where; told by the front end that did."""
+
+    user: int
+    """Number of the user."""
+    host: str
+    program: str = ""
+    """SHA-256 of the file that was run, in hexadecimal; empty: no file was found."""
+    seal: str = ""
+    """Shows whoever has that user's key that the command line is what the user started; empty:
+    there was no key."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -29,6 +46,9 @@ class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     python: str = ""
     torch: str = ""
     engine: str = "dynamo"
+    """As it was asked for; see `stepper.debuggee.registry`."""
+    capabilities: Capabilities = Capabilities()
+    """The engine's."""
     stepper: str = ""
     started: float = 0.0
     """Seconds since the epoch."""
@@ -39,6 +59,11 @@ class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether a front end started the program; else it opened the recording itself."""
     changes: tuple[str, ...] = ()
     """What was other than in the program, in words, because it was to be tried."""
+    secrets: bool = False
+    """Whether values of environment variables, and what looks like a key, were written as they
+    are."""
+    origin: Origin | None = None
+    """Who started it and where; None: no front end did, or one that did not say."""
 
 
 class Phase(StrEnum):
@@ -94,10 +119,6 @@ class Dependence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of any value or node that was recorded."""
 
 
-BY_HAND = " by hand"
-"""What the name of a walk ends with that the user asked for."""
-
-
 class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     """A walk: everything that happened to compile one frame once (one compile id, one or more
     attempts), or in another phase of a call's life (one attempt)."""
@@ -117,7 +138,9 @@ class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     """Why it was skipped or failed; empty when compiled."""
     recompile_reason: str = ""
-    """Dynamo's words on why an earlier entry did not match; empty for a first compilation."""
+    """The compiler's words on why earlier entries did not match; empty for a first compilation."""
+    rejected: tuple[RejectedEntry, ...] = ()
+    """What these words say, where the compiler gives that as data."""
     cache_size: int = 0
     """Entries that the code had before."""
     attempts: int = 0
@@ -141,11 +164,8 @@ class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     `default_dtype` and others that guards check, by name."""
     dependence: Dependence | None = None
     """None: it made no entry, or its engine cannot tell."""
-
-    @property
-    def by_hand(self) -> bool:
-        """Whether the user asked for it at a stop: it is no part of the program's life."""
-        return self.name.endswith(BY_HAND)
+    by_hand: bool = False
+    """Whether the user asked for it at a stop: it is no part of the program's life."""
 
 
 class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -240,8 +260,8 @@ class Guard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Dynamo's GuardSource: `local`, `global`, …"""
     code: tuple[str, ...] = ()
     """What it checks, as Dynamo's generated expressions; known once the guards are built."""
-    user_line: str = ""
-    """`file:line in function` of the user's code that caused it."""
+    user_line: PythonFrame | None = None
+    """Where the program caused it."""
     withdrawn: MomentId | None = None
     """The moment whose instruction made Dynamo take it back; None: it holds."""
 
@@ -292,9 +312,16 @@ class SideEffect(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     kind: str
     """`attribute`, `cell`, `global`, `mutation` or `hook`."""
     target: ValueId
-    text: str
-    """In one line, e.g. `L['self'].count = 3`."""
+    name: str
+    """What is changed, e.g. `L['self'].count`."""
+    how: str
+    """What becomes of it, e.g. ` = 3` or ` changes`."""
     value: ValueId | None = None
+
+    @property
+    def text(self) -> str:
+        """In one line, e.g. `L['self'].count = 3`."""
+        return f"{self.name}{self.how}"
 
 
 class GraphBreak(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -314,6 +341,21 @@ class GraphBreak(msgspec.Struct, frozen=True, omit_defaults=True):
     """True when the frame is compiled in parts; False when the whole frame is given up."""
 
 
+class SkippedFrame(msgspec.Struct, frozen=True, array_like=True):
+    """A frame that the compiler was asked for and never began with."""
+
+    id: int
+    moment: MomentId
+    """The newest one then."""
+    name: str
+    """Qualified name of the function."""
+    filename: str
+    line: int
+    """Its first line."""
+    reason: str
+    """The compiler's words."""
+
+
 class EventKind(StrEnum):
     """Kinds of things that happen, as they are named in breakpoints, filters and the timeline."""
 
@@ -324,6 +366,16 @@ class EventKind(StrEnum):
     GUARD = "guard"
     NODE = "node"
     SIDE_EFFECT = "side-effect"
+    SYMBOL = "symbol"
+    """A size or a number became a symbol."""
+    SPECIALIZE = "specialize"
+    """A size that could vary became a number."""
+    SHAPE_GUARD = "shape-guard"
+    """A condition on sizes became one of the entry, or is asserted when the graph runs."""
+    DATA_DEPENDENT = "data-dependent"
+    """A decision was asked for that depends on data."""
+    SHAPE = "shape"
+    """Something else became known about sizes; see `stepper.model.shapes`."""
     GRAPH_BREAK = "graph-break"
     RESTART = "restart"
     SKIP = "skip"

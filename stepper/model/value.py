@@ -57,7 +57,9 @@ enumeration, the member's name."""
 
 
 class Value(msgspec.Struct, frozen=True, gc=False, array_like=True, omit_defaults=True):
-    """The description of a VariableTracker. (csrc/facts.c packs the fields in this order.)"""
+    """The description of a VariableTracker.
+
+    csrc/describe/facts.c packs the fields in this order."""
 
     cls: str
     """Name of the tracker's class, e.g. `TensorVariable`."""

@@ -7,23 +7,26 @@ its mode is 0600, since it holds source and values.
 
 **While it grows** there are three files: `X`, `X-wal`, `X-shm`. Committed rows survive a SIGKILL of
 the writer; with `synchronous=NORMAL` a power cut can lose the newest ones, never the file. A clean
-close folds all into `X` and leaves rollback mode behind, in which a file can be opened from a
-read-only directory. When somebody else still reads at that moment, the last one to `tidy` does it.
+close folds all into `X` and leaves rollback mode behind. When somebody else has it open at that
+moment, the program's front end does it, if there is one, and else `X-wal` stays, empty.
 
-**Reading** trusts nothing: the connection is read-only, the schema must be the plain tables that we
-know (a view, a trigger or a generated column could run SQL of the file's author), and every row is
-checked against the types that its reader expects. A file in a read-only directory with a left-over
-`-wal` may need a shared-memory file that cannot be made there; it is then read from a private copy.
+**Reading** trusts nothing, and changes nothing: not the file, not what is beside it, not what its
+folder holds. `stepper.recording.files` says whether its writer is at work. If so, it is followed in
+place, its shared memory mapped to be read only. If not, SQLite gets to see the file alone, as one
+that cannot change; or, when a killed writer left a log, a private copy of both. The schema must be
+the plain tables that we know (a view, a trigger, a virtual table or a generated column could run
+code of the file's author's choice), and every row is checked against the types that its reader
+expects.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sqlite3
 import tempfile
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -31,6 +34,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from stepper.recording import files
+from stepper.recording.at_once import Call, at_once
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.schema import APPLICATION_ID, HISTORY, SCHEMA, VERSION
 
@@ -40,18 +45,41 @@ Params = Sequence[object]
 _CHECKPOINT_PAGES = 4000
 """Length at which SQLite folds the write-ahead log in: rarely, since that waits for the disk."""
 
+_PATIENCE = 1000
+"""Milliseconds that a writer waits for another one."""
+
 _MAX_BLOB = 256 * 1024 * 1024
 """No honest row is longer; a damaged length must not make us allocate gigabytes."""
 
 _HEADER = b"SQLite format 3\x00"
 
 
+_SETTLING = 2.0
+"""Seconds in which a file that is being opened or closed by its writer comes to rest."""
+
+
 class _Connection(sqlite3.Connection):
-    """Closes itself when it is dropped.
+    """Closes itself when it is dropped, and notes that it has a file open in place.
 
     From Python 3.13 on, sqlite3's own warns then, in the user's program. It does so also when its
     owner would close it and both are in one cycle: who is told of its end first is open.
     """
+
+    file: tuple[int, int] | None = None
+    """Device and inode of a file that is open in place."""
+    ends: Callable[[], None] | None = None
+    """Says that it is not any more."""
+    closing = False
+    """Whether it was closed, or that was begun and interrupted."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.closing = True
+        with files.turn:
+            super().close()
+            ends, self.ends = self.ends, None
+            if ends is not None:
+                ends()
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
@@ -61,14 +89,15 @@ class _Connection(sqlite3.Connection):
 class Database:
     """One connection to a recording's file. Every failure is a RecordingError naming the file."""
 
-    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
-        self._connection: sqlite3.Connection | None = connection
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
+    def __init__(self, connection: _Connection, path: str) -> None:
+        self._connection: _Connection | None = connection
         self.path = path
+        self.aside = ""
+        """How it is read, in a sentence, when that is not in place."""
 
     @property
-    def _sqlite(self) -> sqlite3.Connection:
-        if self._connection is None:
+    def _sqlite(self) -> _Connection:
+        if self._connection is None or self._connection.closing:
             raise RecordingError(f"{self.path}: this recording has been closed")
         return self._connection
 
@@ -100,8 +129,17 @@ class Database:
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise _translated(error, self.path) from error
 
-    def write(self, batches: Iterable[tuple[str, Iterable[Params]]]) -> None:
-        """Run statements, each over many rows, as one transaction: all of it is kept or nothing.
+    def write(
+        self, batches: Iterable[tuple[str, Iterable[Params]]], *then: Call, wait: bool = True
+    ) -> None:
+        """Run statements, each over many rows, as one transaction: all of it is kept or nothing,
+        and when it is kept, the calls in `then` have been made, whatever exception comes from
+        outside meanwhile (see `at_once`).
+
+        Args:
+            batches: the statements with their rows, which no Python code may make.
+            then: calls of C functions.
+            wait: whether to wait for another process that writes.
 
         Raises:
             RecordingBusyError: another process writes at this moment; nothing was kept.
@@ -109,27 +147,40 @@ class Database:
             UnicodeEncodeError: a str is not Unicode; nothing was kept.
         """
         connection = self._sqlite
+        execute = connection.execute
+        calls: list[Call] = [(execute, "BEGIN IMMEDIATE")]
+        if connection.in_transaction:  # of a time when undoing it was interrupted, too
+            calls.insert(0, (execute, "ROLLBACK"))
+        calls += [(connection.executemany, sql, rows) for sql, rows in batches]
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            for sql, rows in batches:
-                connection.executemany(sql, rows)
-            connection.execute("COMMIT")
-        except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
-            with contextlib.suppress(sqlite3.Error):
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-            if isinstance(error, UnicodeEncodeError):
-                raise
-            raise _translated(error, self.path) from error
+            execute(f"PRAGMA busy_timeout={_PATIENCE if wait else 0}")
+            at_once(*calls, (execute, "COMMIT"), *then)
+        except BaseException as error:
+            if connection.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    execute("ROLLBACK")
+            if isinstance(error, (sqlite3.Error, OverflowError)):
+                raise _translated(error, self.path) from error
+            raise
 
     def data_version(self) -> int:
         """A number that changes when another connection has committed something."""
         found = self.one(tuple[int], "PRAGMA data_version")
         return found[0] if found else 0
 
+    def missing(self) -> bool:
+        """Whether the file's name is gone, or stands for another file."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return True
+        connection = self._connection
+        return connection is not None and connection.file != (status.st_dev, status.st_ino)
+
     def tidy(self) -> None:
         """Fold the log into the file, so that one file is left; not while others have it open."""
-        if self._connection is not None:
+        # SQLite deletes by name what is beside a file.
+        if self._connection is not None and not self.missing():
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("PRAGMA busy_timeout=0")
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -137,12 +188,16 @@ class Database:
 
     def close(self) -> None:
         """Let go of the file. Harmless when already closed."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
+        if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
-                connection.close()
-        if self._copy is not None:
-            self._copy.cleanup()
+                self._connection.close()
+            self._connection = None
+
+    def fold(self) -> None:
+        """Fold as much of the log into the file as nobody reads; its name may be gone."""
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def leak(self) -> None:
         """Forget the connection without closing it, in a forked child.
@@ -164,27 +219,55 @@ class Database:
         Raises:
             RecordingError: something has that name already, or the directory cannot be written.
         """
-        _make_file(path, first)
+
+        def fill(database: Database) -> None:
+            database._pragmas(f"application_id={APPLICATION_ID}", f"user_version={VERSION}")
+            for statement in SCHEMA.split(";\n"):
+                database.execute(statement)
+            for sql, params in first:
+                database.execute(sql, params)
+
+        return cls._made(path, fill)
+
+    def again(self, path: str) -> Database:
+        """Make a new recording that holds what this one does, and open it for writing.
+
+        Raises:
+            RecordingError: as `create`.
+        """
+        return self._made(path, lambda database: self._sqlite.backup(database._sqlite))
+
+    @classmethod
+    def _made(cls, path: str, fill: Callable[[Database], None]) -> Database:
+        _make_file(path, fill)
         database = cls.append(path)
         try:
-            # Where write-ahead logging is impossible (some network file systems) it stays in
-            # rollback mode: slower, and readers sometimes wait, but correct.
-            database._pragmas("journal_mode=WAL", f"wal_autocheckpoint={_CHECKPOINT_PAGES}")
+            # It is how readers know that somebody writes: see `stepper.recording.files`.
+            if database.one(tuple[str], "PRAGMA journal_mode=WAL") != ("wal",):
+                raise RecordingError(
+                    f"{path}: its file system has no shared memory, which a recording needs while "
+                    "it grows. Choose another place with -o FILE."
+                )
+            database._pragmas(f"wal_autocheckpoint={_CHECKPOINT_PAGES}")
             # The first commit waits for the disk. Here nobody is being watched yet.
             database.write([("UPDATE session SET ended = ended", [()])])
+            # Readers only look at the shared memory, so their mark in the log is set here.
+            database.query(tuple[int], "SELECT count(*) FROM session")
         except RecordingError:
             database.close()
             raise
         return database
 
     @classmethod
-    def append(cls, path: str, *, timeout: float = 1.0) -> Database:
-        """Open an existing recording for writing.
+    def append(cls, path: str) -> Database:
+        """Open a recording for writing: for its own writer, and for the front end that started it.
 
         Raises:
             RecordingError: there is none, or it may not be written.
         """
-        database = _connected(path, "rw", timeout)
+        real = os.path.realpath(path)
+        _refuse_journal(path, real)
+        database = _connected(path, real, "mode=rw", in_place=True)
         try:
             _check_identity(database)
             database._pragmas("synchronous=NORMAL", "trusted_schema=OFF")
@@ -201,19 +284,28 @@ class Database:
             RecordingError: the file is missing, foreign, damaged, newer than this stepper, or
             unreadable.
         """
-        _check_readable(path)
-        database = _open_for_reading(path)
-        try:
-            _check_identity(database)
-            _check_schema(database)
-        except RecordingError:
-            database.close()
-            raise
-        return database
+        until = time.monotonic() + _SETTLING
+        while True:
+            last = time.monotonic() > until
+            try:
+                found = _found(path)
+                database = _open_for_reading(path, found)
+            except RecordingError as error:
+                if last or not _passes(error):
+                    raise
+            else:
+                if last or not _is_being_born(database, found):
+                    return database
+                database.close()
+            time.sleep(0.01)
 
     def _pragmas(self, *pragmas: str) -> None:
         for pragma in pragmas:
             self.execute(f"PRAGMA {pragma}")
+
+
+_MOST_QUOTED = 200
+"""Characters of what SQLite or msgspec say is wrong with a file."""
 
 
 @lru_cache(maxsize=64)
@@ -223,35 +315,35 @@ def _list_of(row: Hashable) -> Any:
 
 def damaged(path: str, what: str) -> RecordingError:
     """The error for content that no writer of ours can have written."""
+    # SQLite quotes what it does not understand, which can be anything of any length.
+    words = " ".join(what.split())
+    told = "".join(each if each.isprintable() else "·" for each in words[:_MOST_QUOTED])
     return RecordingError(
-        f"{path}: this recording is damaged ({what}). It may have been cut short "
+        f"{path}: this recording is damaged ({told}). It may have been cut short "
         "or changed by another program. Record the program again."
     )
 
 
-def tidy(path: str) -> None:
-    """Leave one file where a recording had three, if nobody has it open; never fails."""
-    with contextlib.suppress(RecordingError):
-        database = Database.append(path, timeout=0)
-        database.tidy()
-        database.close()
-
-
-def _connected(path: str, mode: str, timeout: float, *, immutable: bool = False) -> Database:
-    name = quote(os.fsencode(os.path.abspath(path)))
-    uri = f"file:{name}?mode={mode}" + ("&immutable=1" if immutable else "")
-    try:
-        connection = sqlite3.connect(
-            uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False,
-            factory=_Connection,
-        )  # fmt: skip
-    except sqlite3.Error as error:
-        raise _translated(error, path) from error
+def _connected(path: str, real: str, options: str, *, in_place: bool = False) -> Database:
+    """Open a file by SQLite; `in_place`: it can change meanwhile, and is locked."""
+    # With an empty authority, since a path can begin with two slashes.
+    uri = f"file://{quote(os.fsencode(real))}?{options}"
+    with files.turn:
+        try:
+            connection = sqlite3.connect(
+                uri, uri=True, timeout=_PATIENCE / 1000, isolation_level=None,
+                check_same_thread=False, factory=_Connection,
+            )  # fmt: skip
+        except sqlite3.Error as error:
+            raise _translated(error, path) from error
+        if in_place:
+            with contextlib.suppress(FileNotFoundError):
+                connection.file, connection.ends = files.in_use(real)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BLOB)
     return Database(connection, path)
 
 
-def _make_file(path: str, first: Sequence[tuple[str, Params]]) -> None:
+def _make_file(path: str, fill: Callable[[Database], None]) -> None:
     target = Path(path)
     if os.path.lexists(path) and not (target.is_file() and target.stat().st_size == 0):
         raise _taken(path)
@@ -261,14 +353,12 @@ def _make_file(path: str, first: Sequence[tuple[str, Params]]) -> None:
     except OSError as error:
         raise _cannot_create(path, error) from error
     try:
-        database = _connected(temporary, "rw", 1.0)
+        database = _connected(path, os.path.realpath(temporary), "mode=rw", in_place=True)
         try:
             database._pragmas("journal_mode=OFF", "synchronous=OFF")
-            database._pragmas(f"application_id={APPLICATION_ID}", f"user_version={VERSION}")
-            for statement in SCHEMA.split(";\n"):
-                database.execute(statement)
-            for sql, params in first:
-                database.execute(sql, params)
+            fill(database)
+        except sqlite3.Error as error:
+            raise _translated(error, path) from error
         finally:
             database.close()
         _publish(temporary, path)
@@ -286,9 +376,11 @@ def _publish(temporary: str, path: str) -> None:
             if os.path.getsize(path) == 0:
                 os.unlink(path)
         # What a killed writer left of an older file with this name is not part of ours.
-        for suffix in ("-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path + suffix)
+        if other := files.delete_leftovers(path):
+            raise RecordingError(
+                f"{other} is there, and SQLite would take it for a part of the recording. "
+                "Move it away, or choose another name."
+            )
         try:
             os.link(temporary, path)
         except FileExistsError:
@@ -297,6 +389,19 @@ def _publish(temporary: str, path: str) -> None:
             os.rename(temporary, path)
     except OSError as error:
         raise _cannot_create(path, error) from error
+
+
+def _refuse_journal(path: str, real: str) -> None:
+    """See that nothing is rolled back into a file that is opened for writing."""
+    until = time.monotonic() + _SETTLING / 10
+    while os.path.lexists(real + "-journal"):
+        # Its own writer has one for a moment while it closes.
+        if time.monotonic() > until:
+            raise RecordingError(
+                f"{path}-journal is there, and SQLite would change the recording by what it says. "
+                "Move it away."
+            )
+        time.sleep(0.01)
 
 
 def _taken(path: str) -> RecordingError:
@@ -318,74 +423,80 @@ def _cannot_create(path: str, error: OSError) -> RecordingError:
     )
 
 
-def _check_readable(path: str) -> None:
+def _found(path: str) -> files.Found:
     try:
-        with open(path, "rb") as file:
-            start = file.read(len(_HEADER))
+        found = files.look(path)
     except FileNotFoundError:
         raise RecordingError(f"{path}: there is no such file. Check the name.") from None
     except IsADirectoryError:
         raise RecordingError(f"{path} is a directory; give a recording inside it.") from None
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise RecordingError(f"{path} cannot be read: {reason}. Check its permissions.") from error
-    if start != _HEADER:
-        what = "is empty" if not start else "is not a recording of stepper"
+    if not found.open_here and not found.head.startswith(_HEADER):
+        what = "is not a recording of stepper" if found.head else "is empty"
         raise RecordingError(f"{path} {what}. Recordings are made by `stepper record -o FILE …`.")
+    return found
 
 
-def _open_for_reading(path: str) -> Database:
-    database = _connected(path, "ro", 2.0)
+def _open_for_reading(path: str, found: files.Found) -> Database:
+    if found.holder is not None:
+        database = _connected(path, found.real, "mode=ro&readonly_shm=1", in_place=True)
+    elif found.logging and found.log_size:
+        return _open_copy(path, found)
+    else:
+        database = _connected(path, found.real, "mode=ro&immutable=1")
+    return _checked(database)
+
+
+def _open_copy(path: str, found: files.Found) -> Database:
     try:
-        _harden(database)
-        return database
-    except RecordingError as error:
-        database.close()
-        if not isinstance(error.__cause__, sqlite3.OperationalError):
-            raise
-    # Most likely the directory is read-only and the log's shared memory cannot be made there.
-    wal = path + "-wal"
-    if not os.path.exists(wal) or os.path.getsize(wal) == 0:
-        database = _connected(path, "ro", 2.0, immutable=True)
-        _harden_or_close(database)
-        return database
-    return _open_copy(path, wal)
-
-
-def _open_copy(path: str, wal: str) -> Database:
-    directory: tempfile.TemporaryDirectory[str] | None = None
-    try:
-        directory = tempfile.TemporaryDirectory(prefix="stepper-")
-        copy = os.path.join(directory.name, "recording")
-        shutil.copyfile(path, copy)
-        shutil.copyfile(wal, copy + "-wal")
+        with (
+            tempfile.TemporaryDirectory(prefix="stepper-") as directory,
+            files.copied(found, directory) as copy,
+        ):
+            database = _checked(_connected(path, copy, "mode=ro"))
     except OSError as error:
-        if directory is not None:
-            directory.cleanup()
         raise RecordingError(
-            f"{path}: its writer was killed and its directory is read-only, so it must be "
-            f"copied to be read, and that failed: {error.strerror or error}. Copy it and "
-            f"{os.path.basename(wal)} to a directory that you can write, and open it there."
+            f"{path}: its writer was killed and left {os.path.basename(path)}-wal, so both are "
+            f"copied to be read, and that failed: {error.strerror or error}. Name a directory with "
+            "more room in TMPDIR."
         ) from error
-    database = _connected(copy, "ro", 2.0)
-    database._copy = directory
-    database.path = path
-    _harden_or_close(database)
+    database.aside = (
+        f"{path}: its writer was killed. What it left in {os.path.basename(path)}-wal is read, too,"
+        " from a copy of both; the files stay as they are."
+    )
     return database
 
 
-def _harden_or_close(database: Database) -> None:
+def _checked(database: Database) -> Database:
+    """Read nothing but data from a file of unknown author."""
     try:
-        _harden(database)
+        database._pragmas(
+            "trusted_schema=OFF", "query_only=ON", "cell_size_check=ON", "mmap_size=0"
+        )
+        _check_identity(database)
+        _check_schema(database)
     except RecordingError:
         database.close()
         raise
+    return database
 
 
-def _harden(database: Database) -> None:
-    """Read nothing but data from a file of unknown author. The last line touches the file."""
-    database._pragmas("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON", "mmap_size=0")
-    database.query(tuple[int], "SELECT count(*) FROM sqlite_schema")
+def _passes(error: RecordingError) -> bool:
+    """Whether an error may be over in a moment: a writer was about to open or to close the file."""
+    name = getattr(error.__cause__, "sqlite_errorname", "")
+    return str(name).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PROTOCOL"))
+
+
+def _is_being_born(database: Database, found: files.Found) -> bool:
+    """Whether its writer may have made the file and is about to open it."""
+    return (
+        found.holder is None
+        and not found.log_size
+        and time.time() - found.changed < _SETTLING
+        and database.one(tuple[str | None], "SELECT ended FROM session") == (None,)
+    )
 
 
 def _check_identity(database: Database) -> None:
@@ -407,15 +518,17 @@ def _check_identity(database: Database) -> None:
         raise damaged(path, f"format {version[0]}")
     if version[0] not in HISTORY:
         raise RecordingError(
-            f"{path} was made by a stepper from before the first release (format {version[0]}; "
-            f"this one reads {min(HISTORY)} to {VERSION}). Record the program again."
+            f"{path} was made by an older stepper (format {version[0]}; this one reads "
+            f"{min(HISTORY)} to {VERSION}). Record the program again, or open it with that stepper."
         )
 
 
 def _check_schema(database: Database) -> None:
     path = database.path
-    for kind, name in database.query(tuple[str, str], "SELECT type, name FROM sqlite_schema"):
-        if kind != "table":
+    parts = database.query(tuple[str, str, int], "SELECT type, name, rootpage FROM sqlite_schema")
+    for kind, name, root in parts:
+        if kind != "table" or root <= 0:
+            kind = "virtual table" if kind == "table" else kind
             raise damaged(path, f"it holds a {kind} named {name!r}, which a recording never does")
     for table, columns in expected_columns().items():
         found = database.query(
@@ -451,6 +564,11 @@ def _translated(error: Exception, path: str) -> RecordingError:
     if name.startswith("SQLITE_IOERR"):
         return RecordingError(
             f"{path}: the disk refuses to read or write ({name}). Check its free space."
+        )
+    if name.startswith("SQLITE_READONLY_"):
+        return RecordingBusyError(
+            f"{path}: its writer was killed in the midst of a change. Try again when nobody has it "
+            "open any more."
         )
     if name.startswith("SQLITE_READONLY"):
         return RecordingError(f"{path} may not be written. Choose another place with -o FILE.")

@@ -12,6 +12,8 @@ import re
 
 import msgspec
 
+from stepper.model import lookup, trace
+from stepper.model.printing import give
 from stepper.recording import schema
 
 _TABLE = re.compile(
@@ -25,7 +27,12 @@ _BEGINNING = """# The recording's format
 
 A recording is one SQLite file (`PRAGMA application_id` is `{application:#x}`, `PRAGMA user_version`
 is `{version}`). While it grows there are a `-wal` and a `-shm` file beside it; a clean end leaves
-one file. It holds data only: opening one never runs code from it.
+one file, or, where somebody reads at that moment and no front end waits for the program, an empty
+`-wal` and a `-shm` that can be deleted. It holds data only: opening one never runs code from it.
+
+Reading changes nothing in the recording's folder and follows no file in it that the recording's own
+writer did not make. The `-wal` that a killed writer left is read together with the recording, from
+a private copy in the directory for temporary files, and that is said; a `-journal` never is.
 
 {rules}
 
@@ -39,8 +46,10 @@ _ENDING = """
 
 They are [msgpack](https://msgpack.org). The records of `stepper.model` are maps from field to
 value; fields that have their default value are left out. Those below, and the small records
-`Value`, `Instruction`, `Item`, `TensorMeta`, `Block` and `PythonFrame`, are arrays of all their
-fields in order.
+`Value`, `Instruction`, `Item`, `TensorMeta`, `Block`, `PythonFrame` and `UserLine`, are arrays of
+all their fields in order. A `Datum` is a value: nil, a boolean, a number and a string stand for
+themselves; any other is an array that begins with what it is (`words`, `tensor`, `int`, `complex`,
+`bytes`, `str`, `many`), as `stepper/model/datum.py` says.
 """
 
 
@@ -58,7 +67,8 @@ def page() -> str:
     parts.append(_ENDING)
     for record in (
         schema.Moments, schema.Guards, schema.Events, schema.Delta, schema.Keyframe,
-        schema.FrameKey,
+        schema.FrameKey, lookup.CheckedGuard, lookup.TriedEntry, lookup.Check, lookup.Difference,
+        lookup.RejectedEntry, trace.SkippedFrame,
     ):  # fmt: skip
         parts += [record_section(record)]
     return "\n".join(parts).rstrip() + "\n"
@@ -130,4 +140,4 @@ def record_section(record: type[msgspec.Struct]) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    give(page())

@@ -17,7 +17,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect
+from stepper.model.shapes import ShapeStep
+from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect, SkippedFrame
 from stepper.recording.catalog import Catalog
 from stepper.recording.changes import Changes
 from stepper.recording.database import Database
@@ -30,7 +31,7 @@ _CODES_TOGETHER = 32
 _LARGEST = 2**63 - 1
 
 
-Thing = TypeVar("Thing", Guard, Node, SideEffect)
+Thing = TypeVar("Thing", Guard, Node, SideEffect, ShapeStep)
 Stored = TypeVar("Stored", Guard, Node)
 
 
@@ -59,11 +60,39 @@ class _List(Generic[Thing]):
 _in_graph = attrgetter("graph", "rank")
 
 
-class _SideEffectRow(NamedTuple):
+class _Row(NamedTuple):
     id: int
     attempt: int
     moment: int
     body: bytes
+
+
+Told = TypeVar("Told", SideEffect, ShapeStep)
+
+
+class _Rows(Generic[Told]):
+    """Things of which each has a row of its own, by attempt."""
+
+    def __init__(self, database: Database, catalog: Catalog, table: str, kind: type[Told]) -> None:
+        self._database = database
+        self._rows = Stretch(database, catalog.rows, _Row, table, "moment")
+        self._decoder: msgspec.msgpack.Decoder[Told] = msgspec.msgpack.Decoder(kind)
+        self._lists: dict[int, _List[Told]] = {}
+        self.forget = self._rows.forget
+
+    def of(self, attempt: Attempt) -> _List[Told]:
+        """Those of an attempt, as far as they were read."""
+        return self._lists.setdefault(attempt.id, _List())
+
+    def read(self, found: _List[Told], attempt: Attempt, *, settled: bool) -> None:
+        """Add what is new."""
+        first, last = attempt.first_moment - 1, attempt.last_moment
+        if found.things or not settled or last is None:
+            after = found.things[-1].id if found.things else None
+            rows = self._rows.growing(attempt.id, first, last, after=after)
+        else:
+            rows = self._rows.of(attempt.id, first, last)
+        found.things += all_unpacked(self._database, self._decoder, [row.body for row in rows])
 
 
 class _Codes:
@@ -107,22 +136,21 @@ class Findings:
         self._catalog = catalog
         self._generation = 0
         self._codes = _Codes(database)
-        self._side_effect_rows = Stretch(
-            database, catalog.rows, _SideEffectRow, "side_effect", "moment"
-        )
         self._guards: dict[int, _List[Guard]] = {}
         self._nodes: dict[int, _List[Node]] = {}
-        self._side_effects: dict[int, _List[SideEffect]] = {}
+        self._side_effects = _Rows(database, catalog, "side_effect", SideEffect)
+        self._shape_steps = _Rows(database, catalog, "shape_step", ShapeStep)
         self._breaks: list[GraphBreak] = []
         self._breaks_generation = -1
-        self._side_effect_decoder = msgspec.msgpack.Decoder(SideEffect)
         self._break_decoder = msgspec.msgpack.Decoder(GraphBreak)
+        self._skipped_decoder = msgspec.msgpack.Decoder(SkippedFrame)
 
     def refresh(self) -> None:
         """Look again at what may have grown or changed, when it is next asked for."""
         self._generation += 1
         self._codes.forget()
-        self._side_effect_rows.forget()
+        self._side_effects.forget()
+        self._shape_steps.forget()
 
     def stored(self, attempt: Attempt) -> object:
         """What is in the file of an attempt's guards and nodes. Where two attempts have the same,
@@ -191,19 +219,19 @@ class Findings:
 
     def side_effects(self, attempt: Attempt, moment: int | None) -> list[SideEffect]:
         """The mutations buffered strictly before the moment; None: all."""
-        found = self._side_effects.setdefault(attempt.id, _List())
+        return self._told(self._side_effects, attempt).before(moment)
+
+    def shape_steps(self, attempt: Attempt, moment: int | None) -> list[ShapeStep]:
+        """What became known about sizes strictly before the moment; None: all."""
+        return self._told(self._shape_steps, attempt).before(moment)
+
+    def _told(self, rows: _Rows[Told], attempt: Attempt) -> _List[Told]:
+        found = rows.of(attempt)
         if not self._is_current(found):
             settled = self._catalog.finished(attempt)
-            first, last = attempt.first_moment - 1, attempt.last_moment
-            if found.things or not settled or last is None:
-                after = found.things[-1].id if found.things else None
-                rows = self._side_effect_rows.growing(attempt.id, first, last, after=after)
-            else:
-                rows = self._side_effect_rows.of(attempt.id, first, last)
-            bodies = [row.body for row in rows]
-            found.things += all_unpacked(self._database, self._side_effect_decoder, bodies)
+            rows.read(found, attempt, settled=settled)
             self._looked(found, settled)
-        return found.before(moment)
+        return found
 
     def graph_breaks(self) -> list[GraphBreak]:
         """All graph breaks, in order."""
@@ -216,6 +244,11 @@ class Findings:
             self._breaks += all_unpacked(self._database, self._break_decoder, bodies)
             self._breaks_generation = self._generation
         return self._breaks
+
+    def skipped_frames(self) -> list[SkippedFrame]:
+        """All frames that were never begun with, in order."""
+        rows = self._database.query(tuple[bytes], "SELECT body FROM skipped_frame ORDER BY id")
+        return all_unpacked(self._database, self._skipped_decoder, [body for (body,) in rows])
 
     def _is_current(self, found: _List[Thing]) -> bool:
         """Whether the list needs no look at the file."""

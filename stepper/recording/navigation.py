@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from stepper.model.breakpoint import Breakpoint, BreakpointKind
+from stepper.model.breakpoint import SHAPE_KINDS, Breakpoint, BreakpointKind
 from stepper.model.matching import (
     event_is_told_by_name,
     event_matches,
@@ -19,6 +19,7 @@ from stepper.model.matching import (
     instruction_matches,
     node_matches,
     path_matches,
+    shape_matches,
 )
 from stepper.model.program import Code
 from stepper.model.stepping import Goal, Motion, Place
@@ -194,6 +195,8 @@ def _occurrences(
             moment = _nearest(recording, start, direction, _guard_moments(recording, each))
         elif each.kind is BreakpointKind.NODE:
             moment = _nearest(recording, start, direction, _node_moments(recording, each))
+        elif each.kind in SHAPE_KINDS:
+            moment = _nearest(recording, start, direction, _shape_moments(recording, each))
         elif (each.pattern or each.source) and event_is_told_by_name(each.kind):
             moment = _event_moment(recording, start, each, direction)
         elif not each.kind.on_instruction:
@@ -235,6 +238,17 @@ def _node_moments(
         node.moment
         for node in recording.nodes_made(attempt.id)
         if node_matches(breakpoint, node.target, node.name)
+    )
+
+
+def _shape_moments(
+    recording: Recording, breakpoint: Breakpoint
+) -> Callable[[Attempt], Iterable[int]]:
+    return lambda attempt: (
+        step.moment
+        for step in recording.shape_steps(None, attempt=attempt.id)
+        if str(step.event) == str(breakpoint.kind)
+        and shape_matches(breakpoint.pattern, step.symbol or step.expression, step.source)
     )
 
 

@@ -7,10 +7,11 @@ other's away.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
-from stepper.recording.database import Database
-from stepper.recording.errors import RecordingError
+from stepper.recording import files
+from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.reader import Recording
 from stepper.recording.schema import APPLICATION_ID
 
@@ -21,25 +22,24 @@ def is_recording(path: str) -> bool:
     Raises:
         OSError: it cannot be read; a FileNotFoundError when there is none.
     """
-    with open(path, "rb") as file:
-        head = file.read(72)
+    found = files.look(path)
     # SQLite keeps the application's mark in bytes 68 to 71.
-    return len(head) == 72 and int.from_bytes(head[68:]) == APPLICATION_ID
+    return found.open_here or int.from_bytes(found.head[68:72]) == APPLICATION_ID
 
 
 def writer_of(path: str) -> int | None:
     """The process that still writes the recording `path`; None when nobody does."""
     try:
+        holder = files.look(path).holder
         recording = Recording.open(path)
-    except RecordingError:
+    except RecordingBusyError:
+        return holder
+    except (OSError, RecordingError):
         return None  # damaged, or of another version: no program of ours writes that
     pid, ended = recording.facts.pid, recording.ended
     recording.close()
-    if ended is not None or not process_exists(pid):
-        return None
-    # A number can be another process's by now. A writer holds the file open; then it cannot
-    # leave write-ahead logging.
-    return pid if _held(path) else None
+    # A number can be another process's by now; but a writer has the file open.
+    return None if ended is not None or holder is None or not process_exists(pid) else pid
 
 
 def make_room(path: str) -> None:
@@ -56,11 +56,18 @@ def make_room(path: str) -> None:
         return
     if (pid := writer_of(path)) is not None:
         raise RecordingError(in_use(path, pid))
-    for suffix in ("", "-wal", "-shm"):
-        try:
-            os.unlink(path + suffix)
-        except FileNotFoundError:
-            continue
+    delete(path)
+
+
+def delete(path: str) -> None:
+    """Delete a recording, with what SQLite left beside it.
+
+    Raises:
+        OSError: it cannot be deleted.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    files.delete_leftovers(path)
 
 
 def in_use(path: str, pid: int) -> str:
@@ -73,7 +80,7 @@ def in_use(path: str, pid: int) -> str:
 
 def process_exists(pid: int) -> bool:
     """Whether a process of that number runs on this machine."""
-    if pid <= 0:
+    if not 0 < pid < 2**31:
         return False
     try:
         os.kill(pid, 0)
@@ -88,13 +95,3 @@ def process_exists(pid: int) -> bool:
             return file.read().rpartition(b")")[2].split()[0] != b"Z"
     except (OSError, IndexError):
         return True
-
-
-def _held(path: str) -> bool:
-    try:
-        database = Database.append(path, timeout=0)
-    except RecordingError:
-        return True
-    database.tidy()
-    database.close()
-    return os.path.exists(path + "-wal")

@@ -13,7 +13,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
+from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.program import Code
+from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
 from stepper.model.trace import (
     Attempt,
@@ -27,17 +29,18 @@ from stepper.model.trace import (
     Output,
     SessionFacts,
     SideEffect,
+    SkippedFrame,
     State,
     Translation,
 )
 from stepper.model.value import Value, ValueId
 from stepper.recording.catalog import Catalog
-from stepper.recording.database import Database, damaged, tidy
+from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
 from stepper.recording.events import Events
 from stepper.recording.findings import Findings
 from stepper.recording.history import TrackerHistory
-from stepper.recording.locals import LocalsReader
+from stepper.recording.lookups import Lookups
 from stepper.recording.moments import Moments, Run
 from stepper.recording.packing import unpacked
 from stepper.recording.state import StateBuilder
@@ -60,6 +63,9 @@ class Recording:
     """
 
     path: str
+    aside: str
+    """How it is read, in a sentence, when that is not in place, as whoever opened it may want to
+    know; mostly empty."""
     facts: SessionFacts
     ended: str | None
     """`exit` or why writing stopped; None while it grows, or when its writer was killed."""
@@ -74,18 +80,19 @@ class Recording:
         self._moments = Moments(database)
         self._history = TrackerHistory(database, self._catalog, self._moments)
         self._states = StateBuilder(database, self._catalog, self._moments, self._history)
-        self._locals = LocalsReader(database, self._catalog, self._moments, self._states)
         self._findings = Findings(database, self._catalog)
         self._events = Events(database)
+        self._lookups = Lookups(database)
         self._walk = Walk(self._moments, self._catalog)
         self._executed: OrderedDict[int, tuple[int, dict[int, int]]] = OrderedDict()
         self._version = database.data_version()
         self.path = database.path
+        self.aside = database.aside
         self._look()
 
     @classmethod
     def open(cls, path: str) -> Recording:
-        """Open a recording. Nothing of the file is changed, and no code of it is run.
+        """Open a recording. Neither the file nor its folder is changed, and no code of it is run.
 
         Raises:
             RecordingError: it is missing, foreign, damaged, unreadable, or of a newer stepper.
@@ -116,14 +123,8 @@ class Recording:
         self._findings.refresh()
 
     def close(self) -> None:
-        """Let go of the file. Harmless when already closed.
-
-        The last one to let go of a recording that is over folds its log into it, so that one file
-        is left.
-        """
+        """Let go of the file. Harmless when already closed."""
         self._database.close()
-        if os.path.exists(self.path + "-wal"):
-            tidy(self.path)
 
     def _look(self) -> None:
         row = self._database.one(tuple[bytes, str | None], "SELECT facts, ended FROM session")
@@ -177,13 +178,16 @@ class Recording:
         """Everything that the symbolic interpreter had at a moment."""
         return self._states.state(self.moment(id))
 
-    def locals_of(self, attempt: int) -> Iterator[tuple[Moment, Code, dict[str, Value]]]:
-        """Each moment of an attempt, in order, with its frame's code object and locals: cheaper
-        than the states, for whoever wants many."""
-        for moment, names in self._locals.of(self._catalog.attempt(attempt), self.newest):
-            frame = self._catalog.frame(moment.frame)
-            self._catalog.check_ip(frame, moment.ip)
-            yield moment, self._catalog.code(frame.code), names
+    def tried(self, lookup: int) -> list[TriedEntry]:
+        """The entries that a lookup tried, in order, each with what its checks said."""
+        found: list[TriedEntry] = []
+        for attempt in self._catalog.attempts(lookup):
+            found += self._lookups.tried(attempt)
+        return found
+
+    def guard_program(self, code: int) -> tuple[CheckedGuard, ...]:
+        """The guards that the instructions of a code stand for; empty: it is no entry's."""
+        return self._lookups.program(code)
 
     def walk(
         self,
@@ -326,10 +330,19 @@ class Recording:
         owner = self._owner(moment, attempt)
         return self._findings.side_effects(owner, moment) if owner else []
 
+    def shape_steps(self, moment: int | None, *, attempt: int | None = None) -> list[ShapeStep]:
+        """What became known about sizes before a moment; with None, all of `attempt`."""
+        owner = self._owner(moment, attempt)
+        return self._findings.shape_steps(owner, moment) if owner else []
+
     def graph_breaks(self, attempt: int | None = None) -> list[GraphBreak]:
         """The graph breaks of an attempt, or all."""
         found = self._findings.graph_breaks()
         return [each for each in found if attempt is None or each.attempt == attempt]
+
+    def skipped_frames(self) -> list[SkippedFrame]:
+        """The frames that the compiler was asked for and never began with, in order."""
+        return self._findings.skipped_frames()
 
     def graph_break_at(self, moment: int) -> GraphBreak | None:
         """The graph break that a moment's instruction caused."""

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 import msgspec
 
 from stepper.model.cache import CacheError
-from stepper.model.trace import BY_HAND, FrameState, Phase, State, Translation
+from stepper.model.trace import FrameState, Phase, State, Translation
 from stepper.model.value import CLASS_FACT, MEMBER_FACT, TensorMeta, Value, ValueId
 from stepper.recording.reader import Recording
 
@@ -90,7 +90,7 @@ def recorded_call(recording: Recording, moment: int) -> RecordedCall:
     found = _Arguments(states)
     found.read(translation, _nodes(recording, translation))
     return RecordedCall(
-        translation.name.removesuffix(BY_HAND),
+        translation.name,
         found.arguments,
         found.lost,
         tuple(found.random),

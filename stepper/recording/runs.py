@@ -19,6 +19,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from stepper.model.shapes import ShapeStep
 from stepper.model.trace import Guard, Node, SideEffect
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
@@ -185,7 +186,7 @@ class Runs(ABC, Generic[Thing]):
             self._kept_things -= len(oldest.things)
 
 
-def appeared(thing: Guard | Node | SideEffect) -> int:
+def appeared(thing: Guard | Node | SideEffect | ShapeStep) -> int:
     """The moment whose instruction brought it."""
     return thing.appeared if isinstance(thing, Node) else thing.moment
 
@@ -203,10 +204,10 @@ class GuardRuns(Runs[Guard]):
         columns = run.attempts, run.moments, run.kinds, run.sources, run.scopes, run.lines
         if any(len(column) != place.size for column in columns):
             return []
-        texts = run.user_lines
+        lines = run.user_lines
         try:
             return [
-                Guard(id, attempt, moment, kind, source, scope, (), texts[line])
+                Guard(id, attempt, moment, kind, source, scope, (), lines[line])
                 for id, (attempt, moment, kind, source, scope, line) in enumerate(
                     zip(*columns, strict=True), place.first
                 )

@@ -21,15 +21,21 @@ from typing import Any
 
 import msgspec
 
+from stepper.model.program import PythonFrame
 from stepper.model.value import ValueId
 
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 6
-"""In `PRAGMA user_version`. Files of versions before the first release cannot be read."""
+VERSION = 7
+"""In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
-HISTORY = {6: "The first released."}
+HISTORY = {
+    7: "What a lookup's checks found is data, in the tables `guard_program` and `tried`; in 6 it "
+    "was words, cut to 300 characters. Likewise frames that were never begun with, in "
+    "`skipped_frame`, and that a walk was made by hand. The facts hold the engine's capabilities. "
+    "What became known about sizes is told, in `shape_step`."
+}
 
 MOST_TOGETHER = 65_536
 """No run is longer, so that reading one takes milliseconds, whoever wrote
@@ -140,12 +146,40 @@ CREATE TABLE side_effect (
     body BLOB NOT NULL                -- msgpack of SideEffect
 );
 
+-- What became known about sizes.
+CREATE TABLE shape_step (
+    id INTEGER PRIMARY KEY,
+    attempt INTEGER NOT NULL,
+    moment INTEGER NOT NULL,
+    body BLOB NOT NULL                -- msgpack of ShapeStep
+);
+
 -- Graph breaks.
 CREATE TABLE graph_break (
     id INTEGER PRIMARY KEY,
     attempt INTEGER NOT NULL,
     moment INTEGER NOT NULL,
     body BLOB NOT NULL                -- msgpack of GraphBreak
+);
+
+-- Frames that the compiler was asked for and never began with.
+CREATE TABLE skipped_frame (
+    id INTEGER PRIMARY KEY,
+    moment INTEGER NOT NULL,          -- the newest one then
+    body BLOB NOT NULL                -- msgpack of SkippedFrame
+);
+
+-- The guards of cache entries in the order in which they are checked; one row for each program of
+-- guards, whose instructions are the code of the same number.
+CREATE TABLE guard_program (
+    code INTEGER PRIMARY KEY,
+    body BLOB NOT NULL                -- msgpack list of CheckedGuard
+);
+
+-- What lookups found: one row for each entry that one tried.
+CREATE TABLE tried (
+    moment INTEGER PRIMARY KEY,       -- before it was tried
+    body BLOB NOT NULL                -- msgpack of TriedEntry
 );
 
 -- Everything that happened, in order, to be filtered and searched; in runs, as moments are.
@@ -189,7 +223,7 @@ class Guards(msgspec.Struct, frozen=True, array_like=True):
     scopes: list[str]
     lines: list[int]
     """Places in `user_lines`."""
-    user_lines: list[str]
+    user_lines: list[PythonFrame | None]
     """Lines of the user's code, each once: they are long, and few."""
 
 

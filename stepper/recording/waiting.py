@@ -1,103 +1,68 @@
 """Guards and nodes that wait for a commit, there to become rows that hold many of them.
 
-What is handed in is only kept here, a column or an object as it is: it comes in the midst of the
+What is handed in is only kept, a column or an object as it is: it comes in the midst of the
 compiler, and to encode it is cheapest for all at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from stepper.model.program import PythonFrame
 from stepper.model.trace import Node
 from stepper.recording.packing import pack
 from stepper.recording.schema import MOST_TOGETHER, Guards
 
+_Texts = Sequence[str]
+ToldGuards = tuple[int, int, Sequence[int], _Texts, _Texts, _Texts, Sequence[PythonFrame | None]]
+"""Guards that were handed in together: the number of the first, the attempt, and their moments,
+kinds, sources, scopes and lines."""
 
-class WaitingGuards:
-    """Guards by columns, since a tuple for each would wake the garbage collector."""
 
-    def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget them."""
-        self._rows: list[object] = []
-        self._begin(0)
-
-    def add(
-        self,
-        first: int,
-        attempt: int,
-        moments: Sequence[int],
-        kinds: Sequence[str],
-        sources: Sequence[str],
-        scopes: Sequence[str],
-        lines: Sequence[str],
-    ) -> None:
-        """Guards of an attempt, by the columns of `stepper.model.trace.Guard`; the first has the
-        number `first`, the next the one after it."""
+def guard_rows(told: Iterable[ToldGuards]) -> list[object]:
+    """Rows of table `guards`, one after the other: guards with consecutive numbers go together."""
+    rows: list[object] = []
+    first, run = 0, _no_guards()
+    for number, attempt, moments, kinds, sources, scopes, lines in told:
         # Numbers that an exception kept from being handed in are missing.
-        if first != self._first + len(self._moments):
-            self._end(first)
-        self._attempts += [attempt] * len(moments)
-        self._moments += moments
-        self._kinds += kinds
-        self._sources += sources
-        self._scopes += scopes
-        self._lines += lines
-
-    def take(self) -> list[object]:
-        """Rows of table `guards`, one after the other."""
-        self._end(0)
-        rows, self._rows = self._rows, []
-        return rows
-
-    def _begin(self, first: int) -> None:
-        self._first = first
-        self._attempts: list[int] = []
-        self._moments: list[int] = []
-        self._kinds: list[str] = []
-        self._sources: list[str] = []
-        self._scopes: list[str] = []
-        self._lines: list[str] = []
-
-    def _end(self, first: int) -> None:
-        """Make rows of the guards so far, mostly one; the next guard is `first`."""
-        rows: list[object] = []
-        for start in range(0, len(self._moments), MOST_TOGETHER):
-            part = slice(start, start + MOST_TOGETHER)
-            lines = self._lines[part]
-            texts = [*dict.fromkeys(lines)]
-            places = dict(zip(texts, range(len(texts)), strict=True))
-            run = Guards(
-                self._attempts[part], self._moments[part], self._kinds[part], self._sources[part],
-                self._scopes[part], [*map(places.__getitem__, lines)], texts,
-            )  # fmt: skip
-            moments = run.moments
-            rows += (self._first + start, len(lines), moments[0], moments[-1], pack(run))
-        # Now nothing can fail any more: what becomes a row does so once.
-        self._rows += rows
-        self._begin(first)
+        if number != first + len(run.moments):
+            rows += _rows_of(first, run)
+            first, run = number, _no_guards()
+        run.attempts.extend([attempt] * len(moments))
+        run.moments.extend(moments)
+        run.kinds.extend(kinds)
+        run.sources.extend(sources)
+        run.scopes.extend(scopes)
+        run.user_lines.extend(lines)
+    return rows + _rows_of(first, run)
 
 
-class WaitingNodes:
-    """Nodes in the order in which they appeared."""
+def _no_guards() -> Guards:
+    return Guards([], [], [], [], [], [], [])
 
-    def __init__(self) -> None:
-        self._nodes: list[Node] = []
-        self.add = self._nodes.append
-        """An FX node, when it is made or gets another name (then as a new one)."""
 
-    def clear(self) -> None:
-        """Forget them."""
-        self._nodes.clear()
+def _rows_of(first: int, run: Guards) -> list[object]:
+    """Rows, mostly one, of guards whose lines are not yet kept each once."""
+    rows: list[object] = []
+    for start in range(0, len(run.moments), MOST_TOGETHER):
+        part = slice(start, start + MOST_TOGETHER)
+        lines = run.user_lines[part]
+        each_once = [*dict.fromkeys(lines)]
+        places = dict(zip(each_once, range(len(each_once)), strict=True))
+        stored = Guards(
+            run.attempts[part], run.moments[part], run.kinds[part], run.sources[part],
+            run.scopes[part], [*map(places.__getitem__, lines)], each_once,
+        )  # fmt: skip
+        moments = stored.moments
+        rows += (first + start, len(lines), moments[0], moments[-1], pack(stored))
+    return rows
 
-    def take(self) -> list[object]:
-        """Rows of table `nodes`, one after the other."""
-        rows: list[object] = []
-        for start in range(0, len(self._nodes), MOST_TOGETHER):
-            part = self._nodes[start : start + MOST_TOGETHER]
-            first, last = part[0], part[-1]
-            rows += (first.id, len(part), first.appeared, last.appeared, pack(part))
-        self._nodes.clear()
-        return rows
+
+def node_rows(nodes: Sequence[Node]) -> list[object]:
+    """Rows of table `nodes`, one after the other; the nodes in the order in which they appeared."""
+    rows: list[object] = []
+    for start in range(0, len(nodes), MOST_TOGETHER):
+        part = nodes[start : start + MOST_TOGETHER]
+        first, last = part[0], part[-1]
+        rows += (first.id, len(part), first.appeared, last.appeared, pack(part))
+    return rows

@@ -33,7 +33,7 @@ class About(msgspec.Struct, frozen=True):
     """What the report is about, and with what it was recorded."""
 
     recording: Told
-    """The recording's file, as it was named."""
+    """The recording's file, as it was named; redacted: `recording.stepper`."""
     name: Told
     """The program's name: its script, or `-m` and the module, or `-c`."""
     program: Told
@@ -54,7 +54,7 @@ class About(msgspec.Struct, frozen=True):
     newest: int
     """The last moment; 0 when there is none."""
     redacted: bool
-    """Whether source text, constants and directories were left out."""
+    """Whether all text of the program was left out."""
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -118,6 +118,8 @@ class Walk(msgspec.Struct, frozen=True):
     level: int
     """How many walks were under way around it."""
     thread: Told
+    by_hand: bool
+    """Whether the user asked for it at a stop."""
 
 
 class Bar(msgspec.Struct, frozen=True):

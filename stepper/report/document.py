@@ -9,6 +9,7 @@ import inspect
 
 import msgspec
 
+from stepper.model.printing import give
 from stepper.recording.document import record_section
 from stepper.report import contents
 
@@ -22,7 +23,7 @@ for, and the other formats, are in [Send a report](guides/report.md).
 
 {rules} A tuple is an array, a dictionary an object whose keys are strings, and None is null.
 
-With `--redact` the same fields are there: what may not be told is `…` or empty.
+With `--redact` the same fields are there: what may not be told is `…` or empty, names are `name1` …
 
 """
 
@@ -46,4 +47,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    give(page())

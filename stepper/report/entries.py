@@ -76,15 +76,15 @@ class Entries:
 
     def _guard(self, use: GuardUse) -> contents.Guard:
         guard, tell = use.guard, self._places.tell
-        where, line = self._places.with_text(use.origin.line) if use.origin.line else (None, None)
+        line = use.origin.line
         measured = bool(use.runs and use.of_nanoseconds)
         return contents.Guard(
             id=guard.id,
             kind=tell.name(guard.kind),
             source=tell.source(guard.source),
             checks=tuple(self._checks(use)),
-            where=where,
-            line=line or tell.own(""),
+            where=None if line is None else self._places.frame(line.place),
+            line=tell.line("" if line is None else line.text),
             moment=self._made(guard),
             runs=use.runs,
             failures=use.failures,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import time
-
 from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import causes, skipped
 from stepper.analysis.guard_uses import entries
-from stepper.analysis.reasons import parse_reason
+from stepper.analysis.reasons import Reason, reasons_of
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.walks import compilations, graphs
 from stepper.client.names import program_name
-from stepper.client.text import value_line
+from stepper.client.text import time_text, value_line
 from stepper.model.trace import Outcome, Phase, Translation, headline
 from stepper.recording.reader import Recording
 from stepper.report import contents
@@ -33,7 +30,7 @@ def gather(recording: Recording, *, name: str = "", redact: bool = False) -> con
     Args:
         recording: what is asked.
         name: what to call its file; empty: as it was opened.
-        redact: leave out source text, constants and directories.
+        redact: leave out all text of the program.
 
     Raises:
         RecordingError: the recording is damaged where it was read.
@@ -72,13 +69,12 @@ def _told_of(recording: Recording) -> list[Translation]:
 
 def _about(places: Places, name: str) -> contents.About:
     facts, tell = places.recording.facts, places.tell
-    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(facts.started))
     return contents.About(
-        recording=tell.own(os.path.basename(name) if tell.redact else name),
+        recording=tell.file(name),
         name=tell.name(program_name(facts)),
         program=tell.line(" ".join(facts.argv)),
         directory=tell.line(facts.cwd),
-        started=tell.own(started if facts.started else ""),
+        started=tell.own(time_text(facts.started, utc=True) if facts.started else ""),
         ended=tell.words(places.recording.ended or ""),
         engine=tell.name(facts.engine),
         python=tell.name(facts.python),
@@ -121,7 +117,7 @@ def _totals(
 def _walk(places: Places, item: Translation) -> contents.Walk:
     tell = places.tell
     failed = item.outcome is not Outcome.COMPILED
-    again = parse_reason(item.recompile_reason)
+    again = next(iter(reasons_of(item)), Reason(""))
     return contents.Walk(
         id=item.id,
         phase=tell.own(item.phase),
@@ -143,6 +139,7 @@ def _walk(places: Places, item: Translation) -> contents.Walk:
         seconds=item.seconds,
         level=item.level,
         thread=tell.name(item.thread),
+        by_hand=item.by_hand,
     )
 
 
@@ -152,14 +149,14 @@ def _causes(places: Places) -> list[contents.Cause]:
         contents.Cause(
             kind=tell.kind(cause.kind),
             then=tell.kind(cause.then),
-            where=places.written(cause.place),
+            where=contents.Where(NOTHING) if cause.place is None else places.frame(cause.place),
             source=tell.line(cause.source),
             cost=tell.own(cost_text(cause)),
             instructions=cause.cost,
-            change=tell.kind(cause.change),
+            change=tell.kind(str(cause.change or "")),
             explanation=tell.words(cause.explanation),
             hints=tuple(filter(None, map(tell.words, cause.hints))),
-            page=tell.own(cause.page),
+            page=tell.page(cause.page),
             instruction=(
                 places.instruction(cause.instruction) if cause.instruction is not None else NOTHING
             ),
@@ -190,7 +187,7 @@ def _stack(places: Places, moment: int) -> list[Told]:
     if not tell.redact:
         return [tell.own(value_line(value)) for value in values]
     return [
-        tell.own("  ".join(filter(None, (tell.name(value.type or value.cls), value.node))))
+        tell.own("  ".join(filter(None, map(tell.name, (value.type or value.cls, value.node)))))
         if value is not None
         else tell.own(value_line(None))
         for value in values
@@ -202,7 +199,7 @@ def _skipped(places: Places) -> list[contents.Skipped]:
     return [
         contents.Skipped(
             name=tell.name(each.name),
-            where=places.written(each.place),
+            where=places.where(each.filename, each.line),
             reason=tell.words(each.reason),
             times=each.times,
             wasted=each.wasted,

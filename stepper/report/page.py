@@ -92,7 +92,7 @@ def _about(report: Report) -> Html:
             f"torch {about.torch}", f"python {about.python}", f"engine {about.engine}",
             f"stepper {about.stepper}", rank,
         )))),
-        ("redacted", "no source text, constants or directories" if about.redacted else ""),
+        ("redacted", "no text of the program" if about.redacted else ""),
     )  # fmt: skip
     rows = (element("dt", name) + element("dd", text) for name, text in facts if text)
     return element("dl", *map(Html, rows), class_="about")
@@ -166,9 +166,9 @@ def _frames(report: Report, links: Links) -> Html:
 def _legend(report: Report) -> Html:
     marks = [str(each.kind) for each in report.timeline.marks]
     ends = sorted({str(walk.outcome) for walk in report.walks} - set(marks))
-    kinds = [*(f"mark {kind}" for kind in marks), *(f"walk {end}" for end in ends)]
+    kinds = [*(("mark", kind) for kind in marks), *(("walk", end) for end in ends)]
     note = element("li", "Left to right: the moments, in the order in which they happened.")
-    items = [element("li", _swatch(kind), " ", kind.partition(" ")[2]) for kind in kinds]
+    items = [element("li", _swatch(f"{what} {kind}"), " ", kind) for what, kind in kinds]
     return element("ul", note, *items, class_="legend dim") if report.about.newest else Html("")
 
 

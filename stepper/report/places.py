@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
 
-from stepper.analysis.walks import source_in
 from stepper.client.text import instruction_text, source_line
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.trace import MomentId, Phase
 from stepper.recording.reader import Recording
 from stepper.report import contents
-from stepper.report.telling import NOTHING, REDACTED, Teller, Told
+from stepper.report.telling import REDACTED, Teller, Told
 
-_WRITTEN = re.compile(r"(?P<file>.*?):(?P<line>\d+)(?: in (?P<function>[^:]*))?(?:: (?P<text>.*))?")
 _CONSTANT_OPS = ("KW_NAMES", "LOAD_SMALL_INT")
 
 
@@ -40,18 +37,6 @@ class Places:
         """The place of a frame."""
         return self.where(frame.filename, frame.line, frame.function)
 
-    def written(self, place: str) -> contents.Where:
-        """A place that is written `file:line in function`."""
-        return self.with_text(place)[0]
-
-    def with_text(self, place: str) -> tuple[contents.Where, Told]:
-        """A place that is written `file:line in function: text`, and the line's text."""
-        match = _WRITTEN.fullmatch(place)
-        if match is None:
-            return contents.Where(self.tell.words(place)), NOTHING
-        where = self.where(match["file"], int(match["line"]), match["function"] or "")
-        return where, self.tell.line(match["text"] or "")
-
     def instruction(self, instruction: Instruction) -> Told:
         """An instruction with its argument."""
         return self.tell.own(instruction_text(self.without_constant(instruction)))
@@ -65,8 +50,10 @@ class Places:
 
     def without_constant(self, instruction: Instruction) -> Instruction:
         """An instruction whose argument shows no constant, where none may be told."""
-        if not self.tell.redact or instruction.target is not None:
+        if not self.tell.redact:
             return instruction
+        if instruction.target is not None:
+            return msgspec.structs.replace(instruction, argrepr=f"to {instruction.target}")
         constant = "CONST" in instruction.opname or instruction.opname in _CONSTANT_OPS
         told = REDACTED if constant else self.tell.code(instruction.argrepr)
         return msgspec.structs.replace(instruction, argrepr=told)
@@ -76,10 +63,12 @@ class Places:
         self._moments.add(moment)
         return moment
 
-    def _row(self, row: Instruction, phase: Phase) -> Told:
+    def _row(self, row: Instruction, code: int, phase: Phase) -> Told:
         if phase is Phase.LOOKUP and self.tell.redact:
             # A check's argument is what it wants, as a repr of the program's.
-            return self.tell.own(f"{row.opname} {self.tell.source(source_in(row.argrepr))}")
+            guards = self.recording.guard_program(code)
+            source = guards[row.index].source if row.index < len(guards) else ""
+            return self.tell.own(f"{row.opname} {self.tell.source(source)}")
         return self.instruction(row)
 
     def told(self) -> Iterator[contents.Moment]:
@@ -97,6 +86,6 @@ class Places:
                 moment=moment,
                 walk=walk.id,
                 where=self.where(code.filename, row.line, code.label),
-                instruction=self._row(row, walk.phase),
+                instruction=self._row(row, code.id, walk.phase),
                 source=tell.line(source_line(code, row.line)),
             )

@@ -10,12 +10,24 @@ from stepper.analysis import recompiles
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import failure_text, limit_text, series_text
 from stepper.analysis.recompile_series import History, Series, histories
+from stepper.model.datum import Datum, Words, text_of
+from stepper.model.lookup import Difference
 from stepper.report import contents
 from stepper.report.places import Places
-from stepper.report.telling import Teller
+from stepper.report.telling import NOTHING, Teller
 
-_SAFE = (
-    "size", "stride", "dtype", "rank", "requires_grad", "device", "length", "type", "dispatch key",
+_SAFE = frozenset(
+    {
+        "size",
+        "stride",
+        "dtype",
+        "rank",
+        "requires_grad",
+        "device",
+        "length",
+        "type",
+        "dispatch keys",
+    }
 )  # fmt: skip
 """What differs of a tensor, or of a type: no constant of the program."""
 
@@ -64,16 +76,15 @@ def _recompilation(places: Places, found: recompiles.Recompilation) -> contents.
 
 def _failure(places: Places, failure: recompiles.Failure) -> contents.Failure:
     tell, origin = places.tell, failure.origin
-    line = failure.user_line or (origin.line if origin is not None else "")
-    because, text = places.with_text(line) if line else (None, tell.own(""))
+    line = failure.user_line or (origin.line if origin is not None else None)
     known = "inferred" if failure.inferred else "behind" if failure.behind else "recorded"
     return contents.Failure(
         text=tell.own(failure_text(_shown(tell, failure))),
         kind=tell.name(failure.kind),
         source=tell.source(failure.source),
         known=tell.own(known),
-        because_of=because,
-        because_text=text,
+        because_of=None if line is None else places.frame(line.place),
+        because_text=NOTHING if line is None else tell.line(line.text),
         guard=origin.guard if origin is not None else None,
         moment=None if failure.moment is None else places.moment(failure.moment),
         installed=(
@@ -89,10 +100,11 @@ def _shown(tell: Teller, failure: recompiles.Failure) -> recompiles.Failure:
     if not tell.redact:
         return failure
     differences = tuple(
-        recompiles.Difference(
-            tell.kind(each.what) if not _safe(each.what) else each.what,
+        Difference(
+            each.what if each.what in _SAFE else tell.kind(each.what),
             _value(tell, each.what, each.expected),
             _value(tell, each.what, each.actual),
+            each.at,
         )
         for each in failure.differences
     )
@@ -111,13 +123,12 @@ def _series(tell: Teller, series: Series) -> Series:
     return msgspec.structs.replace(
         series,
         source=tell.source(series.source),
-        values=tuple(_value(tell, series.what, value) for value in series.values),
+        values=tuple(_value(tell, series.aspect.what, value) for value in series.values),
     )
 
 
-def _value(tell: Teller, what: str, text: str) -> str:
-    return tell.sizes(text) if _safe(what) else tell.constant(text)
-
-
-def _safe(what: str) -> bool:
-    return what.startswith(_SAFE)
+def _value(tell: Teller, what: str, value: Datum) -> Datum:
+    if type(value) is int and what in _SAFE:
+        return value
+    text = text_of(value)
+    return Words(tell.sizes(text) if what in _SAFE else tell.constant(text))

@@ -2,8 +2,10 @@
 
 Two things are seen to. The texts of a recording are anybody's: names and reprs can hold what acts
 on a terminal or a page, cannot be encoded, or is a megabyte long. And a report is sent to others:
-with `redact` it names functions, variables, types and sizes, but shows no source text, no constant,
-and of a path the last part only.
+with `redact` no text of the program is left in it. Source text, constants and free words are left
+out. Of the rest every word stays that is Python's, torch's or stepper's own (see
+`stepper.report.vocabulary`), and every other one becomes `name1`, `name2` …, the same one for the
+same word. So it still tells which functions call which, but not what anything is called.
 
 `Told` is a type of its own for that reason: the records of a report hold nothing else, so the type
 checker finds a text that was let through without a thought. What a text is decides what is left of
@@ -16,7 +18,9 @@ import re
 from typing import NewType
 
 from stepper.client.names import brief_source
-from stepper.client.text import clip, one_line, printable, short_name, short_path
+from stepper.client.text import clip, one_line, short_name, short_path
+from stepper.model.printing import printable
+from stepper.report.vocabulary import torch_folder, words
 
 Told = NewType("Told", str)
 """A text that may be shown: bounded, without controls, and redacted where that was asked for."""
@@ -35,6 +39,15 @@ _PATH = re.compile(r"(?:~|\.{0,2})/(?:[^\s'\"`:,;()/]+/)*([^\s'\"`:,;()/]*)")
 _FACTOR = re.compile(r"\d+(?:\.\d*(?:e[-+]?\d+)?|e[-+]?\d+)")
 _COMPARED = re.compile(r"(==|!=) .*")
 _OBJECT = re.compile(r"<[^<>]*>")
+_WORD = re.compile(r"\w+")
+_OURS = re.compile(r"(?:name|file|s|u|gb|cu)?\d+|\d+[A-Za-z]{1,2}\d*")
+"""Names that this file makes, symbolic sizes, numbers with their units."""
+_NUMBERED = re.compile(r"_\d+$")
+_RESUMED = re.compile(r"(?<=\btorch_dynamo_resume_in_)\w+(?=_at_\d+\b)")
+_RESUME = re.compile(r"torch_dynamo_resume_in_(\w+)_at_\d+")
+_PAGE = re.compile(r"https://[a-z-]+\.(?:org|github\.io)/[a-z/-]*gb\d+\.html")
+_TORCH = re.compile(r".*/(?:site|dist)-packages/torch/(?P<rest>[^.][\w/]*\.py)")
+_UNNAMED = frozenset({"<string>", "<stdin>", "<unknown>", "<eval_with_key>"})
 _TRUTH = re.compile(r"\b(?:True|False)\b")
 
 
@@ -43,41 +56,54 @@ class Teller:
 
     Args:
         cwd: the directory that paths are told from.
-        redact: leave out source text, constants and directories.
+        redact: leave out all text of the program.
     """
 
     def __init__(self, cwd: str, *, redact: bool = False) -> None:
         self.redact = redact
         self._cwd = cwd
+        self._names: dict[str, str] = {}
+        """What words and files are called instead."""
 
     def own(self, text: str) -> Told:
         """Words of stepper's, of CPython's instructions or of torch's types, of what was told."""
-        return _bounded(text, _LONGEST)
+        return self._told(text, _LONGEST)
 
     def name(self, text: str) -> Told:
         """The name of a function, a class, a variable or a node."""
-        return _bounded(short_name(one_line(text)), _LONGEST_NAME)
+        return self._told(short_name(one_line(text)), _LONGEST_NAME)
 
     def path(self, path: str) -> Told:
         """A path as somebody in the program's directory would write it."""
-        if self.redact and not path.startswith("<"):
-            return _bounded(path.replace("\\", "/").rpartition("/")[2], _LONGEST_NAME)
-        return _bounded(short_path(path, self._cwd), _LONGEST_NAME)
+        if not self.redact:
+            return _bounded(short_path(path, self._cwd), _LONGEST_NAME)
+        if not path or path in _UNNAMED:
+            return Told(path)
+        folder, match = torch_folder(), _TORCH.fullmatch(path)
+        if folder is not None and match is not None and (folder / match["rest"]).is_file():
+            return Told(f"torch/{match['rest']}")
+        return Told(self._instead(path, "file") + (".py" if path.endswith(".py") else ""))
+
+    def file(self, name: str) -> Told:
+        """The name of the recording's file."""
+        return Told("recording.stepper") if self.redact else _bounded(name, _LONGEST)
+
+    def page(self, address: str) -> Told:
+        """The address of Dynamo's page on a kind of graph break."""
+        hidden = self.redact and not _PAGE.fullmatch(address)
+        return NOTHING if hidden else _bounded(address, _LONGEST)
 
     def source(self, source: str) -> Told:
         """Dynamo's expression for a value: `L['self'].fc.weight`. Keys are constants."""
-        brief = brief_source(one_line(source))
-        if self.redact:
-            return self.code(brief)
-        return _bounded(brief, _LONGEST)
+        return self.code(brief_source(one_line(source)))
 
     def code(self, text: str) -> Told:
         """Code that the compiler made, with names and constants: a guard's check, arguments."""
-        return _bounded(_scrubbed(text) if self.redact else short_name(one_line(text)), _LONGEST)
+        return self._told(_scrubbed(text) if self.redact else short_name(one_line(text)), _LONGEST)
 
     def sizes(self, text: str) -> Told:
         """Dtypes and sizes. A size can be an expression, with the program's factors in it."""
-        return _bounded(_FACTOR.sub(REDACTED, text) if self.redact else text, _LONGEST)
+        return self._told(_FACTOR.sub(REDACTED, text) if self.redact else text, _LONGEST)
 
     def constant(self, text: str) -> Told:
         """A value of the program, or what was made of one."""
@@ -95,7 +121,24 @@ class Teller:
 
     def kind(self, text: str) -> Told:
         """Words of a fixed list, mostly: the name of a kind of graph break, advice."""
-        return _bounded(_scrubbed(text) if self.redact else one_line(text), _LONGEST)
+        return self._told(_scrubbed(text) if self.redact else one_line(text), _LONGEST)
+
+    def _told(self, text: str, width: int) -> Told:
+        if self.redact:
+            text = _RESUMED.sub(lambda match: self._word(match[0]), clip(text, 2 * _LONGEST))
+            text = _WORD.sub(lambda match: self._word(match[0]), text)
+        return _bounded(text, width)
+
+    def _word(self, word: str) -> str:
+        if _OURS.fullmatch(word) or word in words() or _NUMBERED.sub("", word) in words():
+            return word
+        resumed = _RESUME.fullmatch(word)
+        if resumed is not None and self._word(resumed[1]) == resumed[1]:
+            return word  # the name in it was seen to
+        return self._instead(word, "name")
+
+    def _instead(self, text: str, what: str) -> str:
+        return self._names.setdefault(f"{what} {text}", f"{what}{len(self._names) + 1}")
 
 
 def _bounded(text: str, width: int) -> Told:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 
 from stepper.analysis.limits import Limits, excess_lines, excesses
 from stepper.testing.recorded import RecordedTest
+from stepper.uncompiled import keep_out
 
 _MOST_LINES = 200
 
@@ -56,3 +58,17 @@ class Limited:
         if len(lines) > _MOST_LINES:
             lines[_MOST_LINES:] = [f"… {len(lines) - _MOST_LINES} more lines"]
         return "\n".join(lines)
+
+
+def limits_for(test: RecordedTest) -> Callable[..., Limited]:
+    """What makes blocks of a test; see the fixture `stepper_limits`."""
+
+    def limits(
+        *, graphs: int | None = None, breaks: int | None = None, recompilations: int | None = None
+    ) -> Limited:
+        return Limited(test, Limits(graphs=graphs, breaks=breaks, recompilations=recompilations))
+
+    return limits
+
+
+keep_out()

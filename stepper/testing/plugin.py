@@ -1,4 +1,4 @@
-"""The plugin for pytest: `--stepper-record`, `--stepper-pm`, the mark and fixture `stepper_limits`.
+"""The plugin for pytest: `--stepper-record`, `--stepper-pm`, `--stepper-engine`, `stepper_limits`.
 
 The recording of a test begins when it is set up and ends when all of it is over, so that what its
 fixtures compile is in it, and a failure in its teardown keeps it. Limits are about the test's own
@@ -43,6 +43,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="open the debugger on the recording of each test that fails and compiled something",
     )
+    group.addoption(
+        "--stepper-engine",
+        metavar="NAME",
+        default="dynamo",
+        help="the compiler to watch, as for stepper record --engine",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,18 +83,9 @@ def stepper_limits(request: pytest.FixtureRequest) -> Callable[..., Limited]:
 
     What is not named is not limited. The block fails with a post-mortem when it exceeds a limit.
     """
-    test = _recorded(request.node)
+    from stepper.testing.limits import limits_for
 
-    def limits(
-        *, graphs: int | None = None, breaks: int | None = None, recompilations: int | None = None
-    ) -> Limited:
-        from stepper.analysis.limits import Limits
-        from stepper.testing.limits import Limited
-
-        wanted = Limits(graphs=graphs, breaks=breaks, recompilations=recompilations)
-        return Limited(test, wanted)
-
-    return limits
+    return limits_for(_recorded(request.node))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -175,7 +172,9 @@ def _recorded(item: pytest.Item, *, lookups: bool = True) -> RecordedTest:
 
         folder = item.config.option.stepper_record
         path = Path(folder, _file_name(item.nodeid)) if folder is not None else None
-        test = item.stash[_TEST] = RecordedTest(path, lookups=lookups)
+        test = item.stash[_TEST] = RecordedTest(
+            path, engine=item.config.option.stepper_engine, lookups=lookups
+        )
     return test
 
 

@@ -23,13 +23,14 @@ class RecordedTest:
 
     Args:
         path: where to record to; None: somewhere, until the test is over.
+        engine: the compiler to watch.
         lookups: whether to record each guard of the lookups, too.
 
     Raises:
         stepper.SessionError: it cannot be recorded.
     """
 
-    def __init__(self, path: Path | None, *, lookups: bool) -> None:
+    def __init__(self, path: Path | None, *, engine: str, lookups: bool) -> None:
         self.failed = False
         """Whether a part of the test failed, so that the recording is worth keeping."""
         with contextlib.ExitStack() as stack:
@@ -41,7 +42,7 @@ class RecordedTest:
                     path = Path(stack.enter_context(folder), "test.stepper")
                 else:
                     stack.callback(self._delete_unless_failed)
-                stack.enter_context(api.record(path, lookups=lookups))
+                stack.enter_context(api.record(path, engine=engine, lookups=lookups))
             session = start.current()
             assert session is not None
             self._writer = session.writer

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
+from textual.filter import LineFilter
 from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
@@ -27,7 +28,7 @@ from stepper.client.events import Ended, OutputArrived, SessionEvent
 from stepper.client.names import brief_breakpoint, program_name
 from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint
-from stepper.model.control import BreakpointChanged, Hello, Notice, Running, Stopped
+from stepper.model.control import BreakpointChanged, Hello, Moved, Notice, Running, Stopped
 from stepper.model.stepping import Motion
 from stepper.model.trace import EventKind, MomentId
 from stepper.recording.errors import RecordingError
@@ -48,7 +49,14 @@ from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.trying import Tries, Trying
 from stepper.tui.why_screen import WhyScreen
-from stepper.tui.workarounds import PromptKeys, QuietScreen, keep_strips_free_of_cycles
+from stepper.tui.workarounds import (
+    Printable,
+    PromptKeys,
+    QuietScreen,
+    keep_strips_free_of_cycles,
+)
+
+_PRINTABLE = Printable()
 
 _TICK = 0.1
 """Seconds between two looks at a recording that this session's program writes."""
@@ -128,6 +136,9 @@ class StepperApp(PromptKeys[int]):
         if theme:
             self.theme = theme
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return (*super().get_line_filters(), _PRINTABLE)
+
     def get_default_screen(self) -> Screen[None]:
         return QuietScreen(id="_default")
 
@@ -143,8 +154,11 @@ class StepperApp(PromptKeys[int]):
         move = self.cursor.begin(self._begin_at)
         if move is not None:
             self._tell(move)
+        recording = self.session.recording
         if self._why:
             self.say(self._why, "error")
+        elif recording is not None and recording.aside:
+            self.say(recording.aside, "warning")
         self.renew()
         self.desk.reveal("source")
         self._unsubscribe = self.session.subscribe(self._arrived)
@@ -196,9 +210,10 @@ class StepperApp(PromptKeys[int]):
         name = program_name(recording.facts if recording else None)
         self._header.say(*header(snapshot, name))
         banner = self._banner
-        if snapshot.ended:
-            banner.say((f" {ending(snapshot)}", ""), ("  Esc hides this", "dim"))
-        banner.set_class(bool(snapshot.ended) and not self._banner_hidden, "-shown")
+        text = ending(snapshot)
+        if text:
+            banner.say((f" {text}", ""), ("  Esc hides this", "dim"))
+        banner.set_class(bool(text) and not self._banner_hidden, "-shown")
         self.desk.receive(snapshot)
 
     def say(self, text: str = "", role: str = "") -> None:
@@ -226,7 +241,7 @@ class StepperApp(PromptKeys[int]):
                 self._frame = None
                 self.cursor.to_newest()
                 self.say()
-            case Hello() | Running():
+            case Hello() | Moved() | Running():
                 self.cursor.refresh()
             case _:
                 pass
@@ -360,7 +375,7 @@ class StepperApp(PromptKeys[int]):
             pane = self.desk.focused_pane()
             asked = pane.questions_here() if pane else []
             asked += OF_THE_RUN
-            if recording.facts.engine == "native":
+            if recording.facts.capabilities.carries_guards:
                 asked.append(ON_IDLE)
             if self.cursor.position:
                 here, before = self.cursor.position, self.cursor.came_from
@@ -516,7 +531,7 @@ class StepperApp(PromptKeys[int]):
             self.desk.reveal("source")
         elif isinstance(focused, Lines) and focused.searched:
             focused.end_search()
-        elif self.snapshot is not None and self.snapshot.ended and not self._banner_hidden:
+        elif self.snapshot is not None and ending(self.snapshot) and not self._banner_hidden:
             self._banner_hidden = True
             self.renew()
         self.say()

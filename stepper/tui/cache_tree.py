@@ -15,16 +15,24 @@ import msgspec
 from stepper.client.cache_text import (
     SIGNS,
     VERDICT_SIGNS,
-    code_line,
+    code_facts,
+    code_name,
     comparison_lines,
     entry_facts,
     entry_name,
     entry_reason,
     from_here,
-    guard_row_line,
+    guard_row_checks,
     lifeline_line,
 )
-from stepper.client.text import instruction_line, one_line, plural, short_name, short_path
+from stepper.client.text import (
+    instruction_line,
+    one_line,
+    place_text,
+    plural,
+    short_name,
+    short_path,
+)
 from stepper.model.cache import (
     CacheCheck,
     CachedCode,
@@ -159,11 +167,10 @@ class CacheTree:
         ]
 
     def _code_row(self, code: CachedCode) -> Row:
-        name, _, facts = code_line(code).partition("  ")
         full = code.limit and code.nearest >= code.limit
         return Row((
-            (name, "function bold"),
-            (f"  {facts}", "warning" if full or code.strategy else ""),
+            (code_name(code), "function bold"),
+            (f"  {code_facts(code)}", "warning" if full or code.strategy else ""),
             (f"  {short_path(code.filename, self.cwd)}:{code.line}", "dim"),
         ))  # fmt: skip
 
@@ -348,12 +355,11 @@ def _guard_row(row: GuardRow, check: GuardCheck | None, dead: bool) -> Row:
         spans.append(("† ", "error"))
     elif check is not None:
         spans.append((f"{VERDICT_SIGNS[check.verdict]} ", _VERDICT_ROLES[check.verdict]))
-    kind, _, rest = guard_row_line(row).partition("  ")
     failed = dead or (check is not None and check.verdict in (Verdict.FAIL, Verdict.ERROR))
     spans += [
         (f"{row.index:>2} ", "number"),
-        (kind, "error" if failed else "new" if row.made else "type"),
-        (f"  {rest}", ""),
+        (row.kind, "error" if failed else "new" if row.made else "type"),
+        (f"  {guard_row_checks(row)}", ""),
     ]
     if check is not None and check.difference:
         spans.append((f"  {check.difference}", "error"))
@@ -366,6 +372,8 @@ def _guard_facts(row: GuardRow, check: GuardCheck | None, cwd: str) -> list[Bran
         facts += [("actual", check.actual), ("verdict", str(check.verdict))]
         facts.append(("differs", check.difference))
     facts += [("checks", short_name(code)) for code in row.code]
-    facts += [("because of", short_path(row.user_line, cwd)), ("line", row.user_code)]
+    if row.user_line is not None:
+        facts.append(("because of", place_text(row.user_line.place, cwd)))
+        facts.append(("line", row.user_line.text))
     facts.append(("hint", row.hint))
     return _texts("fact", [f"{name}  {one_line(text)}" for name, text in facts if text], "")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from textual.binding import Binding, BindingType
 
+from stepper.model.printing import give
 from stepper.tui.breakpoints_dialog import BreakpointsScreen
 from stepper.tui.desk import PANE_KEYS
 from stepper.tui.keys import help_entries
@@ -64,4 +65,4 @@ def _split(binding: Binding) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    give(page())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepper.client.names import brief_function
+from stepper.client.text import BY_HAND
 from stepper.model.trace import Phase
 from stepper.tui.palette import Span
 from stepper.tui.snapshot import Snapshot, Status
@@ -50,7 +51,8 @@ def header(snapshot: Snapshot, name: str) -> list[Span]:
         away = "" if snapshot.at_stop else f" at {snapshot.stopped.moment:,}"
         spans.append((f" {snapshot.stopped.reason}{away} ", "dim"))
     if translation is not None:
-        spans.append((f" {brief_function(translation.name)}", ""))
+        by_hand = BY_HAND if translation.by_hand else ""
+        spans.append((f" {brief_function(translation.name)}{by_hand}", ""))
     return spans
 
 
@@ -71,8 +73,12 @@ def hints() -> list[Span]:
 
 
 def ending(snapshot: Snapshot) -> str:
-    """The banner: how the program ended, and what can still be seen."""
+    """The banner: how the program ended, and what can still be seen; empty while it goes on."""
     ended = snapshot.ended
+    if not ended:
+        recorded = snapshot.recording.ended if snapshot.recording is not None else None
+        is_word = recorded in (None, "exit", "detached")
+        return "" if is_word else f"The recording ends here: {recorded}"
     if not snapshot.newest:
         return f"The program {ended}. It translated nothing, so there is nothing to show."
     return f"The program {ended}: all its {snapshot.newest:,} moments are here."

@@ -22,7 +22,7 @@ from textual.cache import LRUCache
 from textual.message import Message
 from textual.strip import Strip
 
-from stepper.client.text import printable
+from stepper.model.printing import printable
 from stepper.tui.palette import Palette, Row
 from stepper.tui.prompt import Prompt
 from stepper.tui.themed import Themed
@@ -353,7 +353,9 @@ class Lines(QuietScrollView, Themed, can_focus=True):
     def action_copy(self) -> None:
         if not self.count:
             return
-        text = "\n".join(self.text_at(index).strip() for index in self.selected)
+        # What is pasted into a terminal must not act on it, either. Tabs are kept.
+        parts = (self.text_at(index).strip().split("\t") for index in self.selected)
+        text = "\n".join("\t".join(map(printable, each)) for each in parts)
         self.app.copy_to_clipboard(text)
         rows = len(self.selected)
         self.post_message(self.Say(f"copied {rows} rows" if rows > 1 else f"copied: {text}"))

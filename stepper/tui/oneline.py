@@ -9,7 +9,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from stepper.client.text import printable
+from stepper.model.printing import printable
 from stepper.tui.palette import Span
 from stepper.tui.themed import Themed
 

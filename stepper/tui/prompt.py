@@ -27,7 +27,7 @@ class Prompt(Horizontal):
         self._before: Widget | None = None
 
     def compose(self) -> ComposeResult:
-        yield Label("")
+        yield Label("", markup=False)
         yield Input(compact=True)
 
     @property

@@ -16,14 +16,16 @@ from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_trials import RecompileTrials
 from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
+from stepper.client.plan import Plan
 from stepper.client.replay import Progress
 from stepper.client.text import walk_name
 from stepper.model.ranges import Ranges
 from stepper.model.trace import Guard, MomentId
 from stepper.recording.reader import Recording
 
-Trial = Callable[[Recording, Progress], Iterator[Line]]
-"""Answers by running the program of a recording again; what it is doing is told meanwhile."""
+Trial = Callable[[Recording, Plan, Progress], Iterator[Line]]
+"""Answers by running the program of a recording again, as the user has agreed to; what it is doing
+is told meanwhile."""
 
 
 class Question(NamedTuple):
@@ -43,13 +45,15 @@ class Question(NamedTuple):
         return self.title, self.about
 
 
-def _with_advice_tried(recording: Recording, progress: Progress) -> Iterator[Line]:
-    trials = RecompileTrials(recording, progress=progress)
+def _with_advice_tried(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
+    trials = RecompileTrials(recording, plan, progress=progress)
     return recompile_lines(recording, trying=trials.lines)
 
 
-def _with_breaks_forced_away(recording: Recording, progress: Progress) -> Iterator[Line]:
-    trials = BreakTrials(recording, progress=progress)
+def _with_breaks_forced_away(
+    recording: Recording, plan: Plan, progress: Progress
+) -> Iterator[Line]:
+    trials = BreakTrials(recording, plan, progress=progress)
     return break_lines(recording, trying=trials.lines)
 
 
@@ -72,9 +76,9 @@ def on_guard(guard: Guard) -> Question:
     """Why a guard is there."""
     number = str(guard.id)
 
-    def experiment(recording: Recording, progress: Progress) -> Iterator[Line]:
+    def experiment(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
         yield from guard_lines(recording, number)
-        yield from experiment_lines(recording, number, progress=progress)
+        yield from experiment_lines(recording, plan, number, progress=progress)
 
     return Question(
         "why this guard is there",
@@ -93,7 +97,7 @@ def on_guards_of(attempt: int, name: str, ranges: Ranges) -> Question:
 
 
 ON_IDLE = Question("which guards no output depends on", lambda recording, _: idle_lines(recording))
-"""Of the native engine's entries."""
+"""Where values carry the guards that they depend on."""
 
 
 def comparisons(

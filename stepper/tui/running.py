@@ -6,6 +6,7 @@ import sys
 
 from stepper.client.events import OutputArrived, SessionEvent
 from stepper.client.session import Session
+from stepper.model.printing import pass_on
 from stepper.tui.app import StepperApp
 from stepper.tui.workarounds import draw_on_stdout
 
@@ -40,12 +41,11 @@ def run(session: Session, *, theme: str = "", at: int | None = None, why: str = 
 def _run_on(session: Session) -> None:
     """Let a detached program end, with its output on this terminal."""
 
-    def pass_on(event: SessionEvent) -> None:
+    def heard(event: SessionEvent) -> None:
         if isinstance(event, OutputArrived):
-            sys.stdout.write(event.text)
-            sys.stdout.flush()
+            pass_on(event.text, sys.stdout)
 
-    session.subscribe(pass_on)
+    session.subscribe(heard)
     session.detach()
     while not session.wait(0.5):
         pass

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
+from stepper.analysis.shapes import Symbol, symbols_at
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import Stopped
 from stepper.model.program import Code
@@ -370,6 +371,15 @@ class Snapshot:
     def side_effects(self) -> list[SideEffect]:
         """The mutations that are buffered so far."""
         return self.recording.side_effects(self.moment) if self.recording and self.moment else []
+
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """The symbols that sizes and numbers have so far."""
+        if self.recording is None or self._found_at is None:
+            return []
+        moment, attempt = self._found_at
+        owner = self.state.attempt if attempt is None and self.state else attempt
+        return [] if owner is None else [*symbols_at(self.recording, owner, moment).values()]
 
     @cached_property
     def cache_events(self) -> int:

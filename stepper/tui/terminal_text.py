@@ -18,6 +18,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from stepper.model.printing import printable
 from stepper.model.trace import MomentId
 
 MAX_LINES = 100_000
@@ -92,7 +93,7 @@ class TerminalLine:
 
     def strip(self, base: Style) -> Strip:
         """The line ready to be drawn, over a base style."""
-        return Strip([Segment(text, base + style) for text, style in self._joined()])
+        return Strip([Segment(printable(text), base + style) for text, style in self._joined()])
 
     def _joined(self) -> Iterable[_Cell]:
         if self._cells is None:

@@ -19,7 +19,8 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 from stepper.analysis.line import Line
-from stepper.client.replay import Progress, ReplayError
+from stepper.client.plan import Plan, ReplayError
+from stepper.client.replay import Progress
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from stepper.tui.questions import Question, Trial
@@ -36,12 +37,15 @@ class Trying(threading.Thread):
             self.trying = trying
             self.lines = lines
 
-    def __init__(self, path: str, question: Question, trial: Trial, asker: MessagePump) -> None:
+    def __init__(
+        self, path: str, question: Question, trial: Trial, plan: Plan, asker: MessagePump
+    ) -> None:
         """
         Args:
             path: of the recording.
             question: what is asked.
             trial: gives the answer.
+            plan: what is run; the user has agreed to it.
             asker: gets the message.
         """
         super().__init__(name="stepper-trying")
@@ -50,6 +54,7 @@ class Trying(threading.Thread):
         """The newest moment of the recording when it was asked."""
         self._path = path
         self._trial = trial
+        self._plan = plan
         self._asker = asker
         self._progress = Progress()
         self._began = time.monotonic()
@@ -60,7 +65,7 @@ class Trying(threading.Thread):
             recording = Recording.open(self._path)
             try:
                 self.newest = recording.newest
-                lines.extend(self._trial(recording, self._progress))
+                lines.extend(self._trial(recording, self._plan, self._progress))
             finally:
                 recording.close()
         except (RecordingError, ReplayError, OSError) as error:
@@ -104,9 +109,9 @@ class Tries:
         self._asker = asker
         self._answers: dict[tuple[str, str], Tried] = {}
 
-    def start(self, path: str, question: Question, trial: Trial) -> None:
+    def start(self, path: str, question: Question, trial: Trial, plan: Plan) -> None:
         """Begin to answer a question; nothing else runs."""
-        self.running = Trying(path, question, trial, self._asker)
+        self.running = Trying(path, question, trial, plan, self._asker)
         self.running.start()
 
     def over(self, message: Trying.Over) -> None:

@@ -15,7 +15,7 @@ from textual.markup import escape
 from textual.screen import ModalScreen
 
 from stepper.analysis.line import Line
-from stepper.client.replay import ReplayError, program_of
+from stepper.client.plan import ReplayError, plan_of
 from stepper.model.trace import MomentId
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
@@ -23,6 +23,7 @@ from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
 from stepper.tui.prompt import Prompt
 from stepper.tui.questions import Question, Trial
+from stepper.tui.replay_dialog import ReplayScreen
 from stepper.tui.trying import Tries, Trying
 
 _LOOKS = 0.5
@@ -62,8 +63,6 @@ class WhyScreen(ModalScreen[MomentId | None]):
         self._answers: dict[int, list[Line]] = {}
         self._shown: list[tuple[Row, MomentId | None]] = []
         self._tries = tries
-        self._warned = False
-        """Whether the next x runs the program."""
         # Held, and not queried: it says what is shown.
         self._frame = Vertical()
         self._lines = Lines()
@@ -93,7 +92,6 @@ class WhyScreen(ModalScreen[MomentId | None]):
         more = "  x: try it" if question.trial is not None else ""
         self._say(f"Enter: go there  v: the next question{more}  /: search  Esc closes")
         self._say_what_runs()
-        self._warned = False
         self._lines.show(len(self._shown), lambda index: self._shown[index][0], cursor=cursor)
 
     def _say(self, text: str) -> None:
@@ -154,17 +152,18 @@ class WhyScreen(ModalScreen[MomentId | None]):
 
     def _try(self, question: Question, trial: Trial) -> None:
         try:
-            program = program_of(self._recording)
+            plan = plan_of(self._recording)
         except ReplayError as error:
             self._say(f"the program cannot be run again: {error}")
             return
-        if not self._warned:
-            self._warned = True
-            self._say(f"x again runs {program.label}, with all that it does, on this machine")
-            return
-        self._warned = False
-        self._tries.start(self._recording.path, question, trial)
-        self._say_what_runs()
+
+        def answered(run: bool | None) -> None:
+            # Another question may have been asked while this one was open.
+            if run and self._tries.running is None:
+                self._tries.start(self._recording.path, question, trial, plan)
+                self._say_what_runs()
+
+        self.app.push_screen(ReplayScreen(plan), answered)
 
     def over(self, trying: Trying) -> None:
         """Show what came of a question, wherever it was asked."""

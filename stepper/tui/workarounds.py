@@ -12,9 +12,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TypeVar
 
+from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import App
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.geometry import Size
 from textual.layout import Layout
 from textual.reactive import Reactive
@@ -24,10 +27,28 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
 
+from stepper.model.printing import printable
+
 ResultT = TypeVar("ResultT")
 
 _PATIENCE = 0.25
 """Seconds to wait for a widget to take its messages."""
+
+
+class Printable(LineFilter):
+    """Lets nothing act on the terminal that stands in a text.
+
+    Textual writes a text as it is, controls too, whichever widget it is of. The panes say what they
+    show with signs in place of those; this is for everything else: titles, dialogs, inputs, and
+    what is added later. Can go when Textual does so itself.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        if all(segment.text.isprintable() for segment in segments):
+            return segments
+        return [
+            Segment(printable(segment.text), segment.style, segment.control) for segment in segments
+        ]
 
 
 class OwnLayout(Widget):

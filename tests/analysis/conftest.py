@@ -31,7 +31,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
                 env=clean_environment() | environment,
                 capture_output=True,
                 text=True,
-                timeout=170,
+                timeout=600,
                 check=False,
             )
             assert path.exists(), done.stderr

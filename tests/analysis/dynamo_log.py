@@ -27,7 +27,7 @@ def run_with_log(program: str, logs: str, folder: Path) -> str:
         env=clean_environment() | {"TORCH_LOGS": logs},
         capture_output=True,
         text=True,
-        timeout=170,
+        timeout=600,
         check=False,
     )
     return done.stderr

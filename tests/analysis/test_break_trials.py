@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.break_trials import BreakTrials
+from stepper.client.plan import plan_of
 from tests.analysis.conftest import Recorded
 
 PROGRAM = """
@@ -35,7 +36,7 @@ print(net(torch.ones(2)).tolist())
 def tried(recorded: Recorded, program: str, function: str = "", *options: str) -> list[str]:
     """What is said of each trial, without times."""
     recording = recorded(program, *options)
-    trials = BreakTrials(recording, 60.0)
+    trials = BreakTrials(recording, plan_of(recording), 60.0)
     texts = [line.text.strip() for line in break_lines(recording, function, trying=trials.lines)]
     return [
         re.sub(r"; [\d.]+ s\b", "", text).removeprefix("tried: ")

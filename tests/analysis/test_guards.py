@@ -214,11 +214,16 @@ def test_runs_failures_and_times_are_those_of_the_lookups(recorded: Recorded) ->
     tried = [lookup for lookup in checks if lookup]
     # It is the guard that failed each time that its entry was tried.
     assert (use.runs, use.failures) == (len(tried), len(tried))
-    assert use.of_nanoseconds == sum(check.nanoseconds or 0 for check in itertools.chain(*tried))
+    assert use.of_nanoseconds == sum(
+        each.check.nanoseconds or 0 for each in itertools.chain(*tried)
+    )
     assert 0 < use.nanoseconds < use.of_nanoseconds
     # It fails before the guard on marks is reached, which is installed by the same method.
     assert use.nanoseconds == sum(
-        check.nanoseconds or 0 for lookup in tried for check in lookup if check.source == "L['x']"
+        each.check.nanoseconds or 0
+        for lookup in tried
+        for each in lookup
+        if each.guard.source == "L['x']"
     )
 
 

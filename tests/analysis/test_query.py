@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import os
 import re
+import resource
+import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +22,7 @@ from stepper.analysis.query import Query, QueryError
 from stepper.analysis.row_lines import csv_lines, json_lines, table_lines
 from stepper.analysis.views import COLUMNS, FILLERS
 from stepper.model.trace import EventKind, Phase
+from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import Recorded
 from tests.conftest import ROOT
@@ -185,6 +191,51 @@ def test_a_question_without_end_is_given_up(sample: Recording) -> None:
     asked = iter([False] * 5)
     with pytest.raises(QueryError, match=r"given up$"):
         ask(sample, FOR_EVER, stop=lambda: next(asked, True))
+
+
+LONG_CALLS = [
+    # One call of a function, in which SQLite asks nobody whether to go on.
+    "SELECT instr(printf('%.*c', 30000000, 'a'), printf('%.*c', 30000, 'a') || 'b')",
+    "SELECT replace(printf('%.*c', 9000000, 'a'), printf('%.*c', 30000, 'a') || 'b', 'c')",
+]
+
+
+@pytest.mark.parametrize("sql", LONG_CALLS)
+def test_a_call_without_end_is_given_up(sample: Recording, sql: str) -> None:
+    since = time.monotonic()
+    with pytest.raises(QueryError, match=r"given up after 0\.2 s; --timeout"):
+        ask(sample, sql, seconds=0.2)
+    assert time.monotonic() - since < 60
+    with pytest.raises(ChildProcessError):  # nobody is left behind
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_question_that_needs_all_memory_is_given_up(sample: Recording) -> None:
+    long = "zeroblob(60000000)"
+    many = "WITH n(i) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8))"
+    with pytest.raises(QueryError, match="memory"):
+        ask(sample, f"SELECT {', '.join([long] * 40)}", seconds=60)
+    # Rows of sixty megabytes come one by one.
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer = Query(sample, f"{many} SELECT {long} FROM n")
+    for _ in answer.rows():
+        pass
+    answer.close()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000
+
+
+def test_a_recording_that_says_a_thing_twice_is_damaged(tmp_path: Path) -> None:
+    path = str(tmp_path / "twice.stepper")
+    sample_recording(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        row = connection.execute("SELECT count, moment, last_moment, body FROM nodes").fetchone()
+        connection.execute("DELETE FROM nodes")
+        for first in (1, 2):
+            connection.execute("INSERT INTO nodes VALUES (?, ?, ?, ?, ?)", (first, *row))
+    recording = Recording.open(path)
+    with pytest.raises(RecordingError, match="damaged"):
+        ask(recording, "SELECT * FROM nodes")
+    recording.close()
 
 
 def test_a_huge_result_comes_row_by_row(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import torch
 import torch._dynamo.config
 
+import stepper
 from stepper.analysis import recompile_advice
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.reasons import Reason, parse_reason
@@ -20,6 +21,9 @@ from stepper.analysis.recompile_lines import WITHOUT_LOOKUPS, recompile_lines
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.recompiles import Failure, Recompilation, recompilations
 from stepper.analysis.sources import unscoped
+from stepper.debuggee.registry import find
+from stepper.model.datum import UNKNOWN, Datum, Words, text_of
+from stepper.model.lookup import Aspect, Difference
 from stepper.model.value import TensorMeta
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import Recorded
@@ -34,13 +38,13 @@ PROGRAMS = [
     "tests/corpus/cache_limit.py",
     "tests/corpus/mark_dynamic.py",
 ]
-Facts = set[tuple[str, str, str, str]]
+Facts = set[tuple[str, Aspect, Datum, Datum]]
 
 
 def facts(failure: Failure) -> Facts:
     """What a failure says, with sources as Dynamo's words have them."""
     source = unscoped(failure.source)
-    return {(source, each.what, each.expected, each.actual) for each in failure.differences}
+    return {(source, each.aspect, each.expected, each.actual) for each in failure.differences}
 
 
 def function(found: list[History], name: str) -> History:
@@ -69,10 +73,11 @@ def _agrees(failure: Failure, reason: Reason) -> None:
         assert reason.text in unscoped(failure.text)
         return
     assert reason.kind == failure.kind
-    for source, what, expected, actual in facts(failure):
-        if what == reason.what:
-            assert (source, expected) == (reason.source, reason.expected)
-            assert reason.actual in ("", actual)
+    (said,) = reason.differences
+    for source, aspect, expected, actual in facts(failure):
+        if aspect == said.aspect:
+            assert (source, expected) == (reason.source, said.expected)
+            assert said.actual in (UNKNOWN, actual)
             return
     raise AssertionError(f"{reason} is not in {failure}")
 
@@ -93,7 +98,7 @@ def test_without_lookups_what_is_said_is_true(program: str, recorded: Recorded) 
             for failure in truth[tried.entry].failures:
                 real |= facts(failure)
             for failure in tried.failures:
-                if not failure.differences[0].actual:
+                if failure.differences[0].actual == UNKNOWN:
                     continue
                 assert facts(failure) <= real
 
@@ -117,17 +122,17 @@ def test_all_guards_that_would_have_failed_are_named(
 ) -> None:
     second, third = recompilations(recorded(program(SEVERAL), "--lookups"))
     first, *others = second.tried[0].failures
-    assert facts(first) == {("x", "dtype", "float32", "float64")}
+    assert facts(first) == {("x", Aspect("dtype"), Words("float32"), Words("float64"))}
     assert set().union(*map(facts, others)) == {
-        ("xs", "length", "1", "2"),
-        ("mode", "value", "'a'", "'b'"),
+        ("xs", Aspect("length"), 1, 2),
+        ("mode", Aspect("value"), "a", "b"),
     }
     assert all(each.behind for each in others)
     # Of the entry for the same arguments only the state is in the way.
     nearest = third.nearest
     assert nearest is not None
     assert nearest.entry == "0/0"
-    grad_mode = ("", "grad_mode", "True", "False")
+    grad_mode = state("grad_mode", "True", "False")
     assert [facts(each) for each in nearest.failures] == [{grad_mode}]
     assert facts(third.tried[0].failures[0]) == {grad_mode}
 
@@ -158,8 +163,14 @@ with Passing():
 torch.set_default_device("meta")
 f(x)
 """
-GRAD_MODE = ("", "grad_mode", "True", "False")
-DEFAULT_DTYPE = ("", "default_dtype", "float32", "float64")
+
+
+def state(what: str, before: str, after: str) -> tuple[str, Aspect, Datum, Datum]:
+    return ("", Aspect(what), Words(before), Words(after))
+
+
+GRAD_MODE = state("grad_mode", "True", "False")
+DEFAULT_DTYPE = state("default_dtype", "float32", "float64")
 
 
 def test_states_of_torch_are_compared_by_name(
@@ -169,9 +180,9 @@ def test_states_of_torch_are_compared_by_name(
     nearest = [set().union(*map(facts, each.nearest.failures)) for each in found if each.nearest]
     assert nearest[0] == {GRAD_MODE}
     assert nearest[1] == {DEFAULT_DTYPE}
-    assert ("", "autocast(cpu)", "off", "bfloat16") in nearest[2]
-    assert nearest[3] == {("", "function_modes", "none", "Passing")}
-    assert ("", "default_device", "cpu", "meta") in nearest[4]
+    assert state("autocast(cpu)", "off", "bfloat16") in nearest[2]
+    assert nearest[3] == {state("function_modes", "none", "Passing")}
+    assert state("default_device", "cpu", "meta") in nearest[4]
 
 
 def test_the_native_engine_compares_states_too(
@@ -223,8 +234,7 @@ def test_the_death_of_an_object_is_a_cause(
         dead = next(each for each in again.tried if each.entry == label)
         failure = dead.failures[0]
         assert failure.kind == "INVALID"
-        what = "class Twice" if engine == "native" else "scaled"
-        assert unscoped(failure.source) == what
+        assert unscoped(failure.source) == "scaled"
     told = "\n".join(line.text for line in recompile_lines(recording))
     assert "keep it alive, or make it once" in told
     assert "backend" not in told
@@ -241,7 +251,7 @@ def test_where_a_guard_came_from(recorded: Recorded) -> None:
         assert origin.instruction is not None
         assert origin.value is not None
         assert origin.value.text == "'a'"
-        assert "len(mode)" in (failure.user_line or origin.line)
+        assert "len(mode)" in str(failure.user_line or origin.line)
         assert recording.translation_at(origin.moment) == recording.translation(
             found.tried[0].translation or 0
         )
@@ -250,11 +260,11 @@ def test_where_a_guard_came_from(recorded: Recorded) -> None:
 def test_series_are_told_together(recorded: Recorded) -> None:
     recording = recorded(DEMO, "--lookups")
     (mode,) = history_of(recording, "by_mode").series
-    assert mode.values == ("'a'", "'bb'", "'ccc'", "'dddd'", "'eeeee'")
-    assert (mode.source, mode.what, mode.times) == ("mode", "value", 4)
+    assert mode.values == ("a", "bb", "ccc", "dddd", "eeeee")
+    assert (mode.source, mode.aspect, mode.times) == ("mode", Aspect("value"), 4)
     dtype, size = history_of(recording, "by_tensor").series
-    assert dtype.values == ("float32", "float64", "int32")
-    assert (size.what, size.values) == ("size[0]", ("4", "5"))
+    assert list(map(text_of, dtype.values)) == ["float32", "float64", "int32"]
+    assert (size.aspect, size.values) == (Aspect("size", 0), (4, 5))
 
 
 RESIZED = """
@@ -274,19 +284,19 @@ def test_strides_that_follow_from_a_size_are_no_change_of_their_own(
 ) -> None:
     recording = recorded(program(RESIZED), "--lookups")
     (history,) = histories(recording, recompilations(recording))
-    assert [(each.what, each.values) for each in history.series] == [("size[1]", ("4", "5"))]
+    assert [(str(each.aspect), each.values) for each in history.series] == [("size[1]", (4, 5))]
     # The check itself says all that is not as wanted.
     (tried,) = history.recompilations[0].tried
-    assert {each.what for each in tried.failures[0].differences} == {"size[1]", "stride[0]"}
+    assert {str(each.aspect) for each in tried.failures[0].differences} == {"size[1]", "stride[0]"}
 
 
 @pytest.mark.parametrize(
     ("values", "trend"),
-    [("1 2 3", "grows"), ("8 4 2", "shrinks"), ("1 3 2", "changes"), ("1 2", "changes"),
-     ("a b c", "changes")],
+    [((1, 2, 3), "grows"), ((8, 4, 2), "shrinks"), ((1, 3, 2), "changes"), ((1, 2), "changes"),
+     (("a", "b", "c"), "changes"), (("1", "2", "3"), "changes"), ((False, True, 2), "changes")],
 )  # fmt: skip
-def test_the_trend_of_a_series(values: str, trend: str) -> None:
-    assert Series("x", "size[0]", "TENSOR_MATCH", tuple(values.split()), 2).trend == trend
+def test_the_trend_of_a_series(values: tuple[Datum, ...], trend: str) -> None:
+    assert Series("x", Aspect("size", 0), "TENSOR_MATCH", values, 2).trend == trend
 
 
 GROWING = """
@@ -360,9 +370,18 @@ def test_advice_knows_what_dynamo_has_done_by_itself(recorded: Recorded) -> None
 def test_advice_names_only_what_torch_has() -> None:
     source = Path(recompile_advice.__file__).read_text()
     names = set(re.findall(r"\btorch(?:\.\w+)+", source)) - {"torch.tensor", "torch.float32"}
-    assert "torch._dynamo.config.recompile_limit" in names
+    assert "torch._dynamo.mark_dynamic" in names
     for name in names:
         reduce(getattr, name.split(".")[1:], torch)
+
+
+@pytest.mark.parametrize("engine", ["dynamo", "native"])
+def test_a_compiler_has_what_its_capabilities_name(engine: str) -> None:
+    can = find(engine).capabilities
+    decorators = (f"{can.decorators}.{name}" for name in ("allow_in_graph", "disable"))
+    for name in (can.compile, can.recompile_limit, *decorators):
+        module, *rest = name.split(".")
+        reduce(getattr, rest, {"torch": torch, "stepper": stepper}[module])
 
 
 TENSOR = "TENSOR_MATCH"
@@ -372,27 +391,30 @@ TENSOR = "TENSOR_MATCH"
     ("words", "reason"),
     [
         ("0/0: tensor 'x' size mismatch at index 1. expected 2, actual 5",
-         Reason("0/0", TENSOR, "x", "size[1]", "2", "5")),
+         Reason("0/0", TENSOR, "x", (Difference("size", 2, 5, at=1),))),
         ("0/0: tensor 'self._buffers['b']' dtype mismatch. expected Half, actual BFloat16",
-         Reason("0/0", TENSOR, "self._buffers['b']", "dtype", "float16", "bfloat16")),
+         Reason("0/0", TENSOR, "self._buffers['b']",
+                (Difference("dtype", Words("float16"), Words("bfloat16")),))),
         ("2/1: tensor 'x' requires_grad mismatch. expected requires_grad=1",
-         Reason("2/1", TENSOR, "x", "requires_grad", "True", "False")),
+         Reason("2/1", TENSOR, "x", (Difference("requires_grad", True, False),))),
         ("0/0: tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU), actual "
          "DispatchKeySet(CUDA)",
-         Reason("0/0", TENSOR, "x", "dispatch key set", "DispatchKeySet(CPU)",
-                "DispatchKeySet(CUDA)")),
+         Reason("0/0", TENSOR, "x",
+                (Difference("dispatch key set", Words("DispatchKeySet(CPU)"),
+                           Words("DispatchKeySet(CUDA)")),))),
         ("1/0: n == 1              # return x * n  # y.py:3 in f\nUser stack trace:\n  File",
-         Reason("1/0", "EQUALS_MATCH", "n", "value", "1")),
+         Reason("1/0", "EQUALS_MATCH", "n", (Difference("value", 1),))),
         ("0/0: ___check_type_id(xs, 1405), type=<class 'list'>  # return xs[0]  # a.py:7 in f",
-         Reason("0/0", "TYPE_MATCH", "xs", "type", "list")),
+         Reason("0/0", "TYPE_MATCH", "xs", (Difference("type", Words("list")),))),
         ("0/0: ___check_obj_id(f, 94), type=<class 'function'>  # f(x)  # a.py:7 in g",
-         Reason("0/0", "ID_MATCH", "f", "object", "<class 'function'>")),
-        ("0/0: xs is None  # a.py:7", Reason("0/0", "NONE_MATCH", "xs", "value", "None")),
-        ("0/0: len(xs) == 2", Reason("0/0", "LENGTH_CHECK", "xs", "length", "2")),
+         Reason("0/0", "ID_MATCH", "f", (Difference("object", Words("<class 'function'>")),))),
+        ("0/0: xs is None  # a.py:7",
+         Reason("0/0", "NONE_MATCH", "xs", (Difference("value", None),))),
+        ("0/0: len(xs) == 2", Reason("0/0", "LENGTH_CHECK", "xs", (Difference("length", 2),))),
         ("0/0: GLOBAL_STATE changed: grad_mode ",
-         Reason("0/0", "GLOBAL_STATE", "", "global state (grad_mode)")),
+         Reason("0/0", "GLOBAL_STATE", "", (Difference("global state (grad_mode)"),))),
         ("0/1: 2 <= x.size()[0]  # f(x)  # a.py:7 in g",
-         Reason("0/1", "SYMBOLIC_SHAPE_GUARD", "", "size")),
+         Reason("0/1", "SYMBOLIC_SHAPE_GUARD", "", (Difference("size"),))),
         ("something that no pattern knows", Reason("")),
     ],
 )  # fmt: skip
@@ -416,8 +438,8 @@ def test_every_line_about_a_moment_leads_there(recorded: Recorded) -> None:
     assert all(recording.oldest <= moment <= recording.newest for moment in moments)
     failing = next(line for line in lines if line.text.startswith("    0/0  size[0] of x"))
     assert failing.moment is not None
-    state = recording.state(failing.moment)
-    assert state.values[state.top.locals["verdict"]].text == "FAIL"
+    there = recording.state(failing.moment)
+    assert there.values[there.top.locals["verdict"]].text == "FAIL"
 
 
 def test_recompilations_are_those_of_the_recording(recorded: Recorded) -> None:

@@ -3,7 +3,8 @@
 The same compiles as in `bench_tracing`, but the figures are ratios of machine instructions that
 the process executed, all its threads together, as valgrind's callgrind counts them. So they say
 the same on a busy machine, and differ by less than 0.002 between two runs; a clock's differ by
-some percent even on an idle one. What they leave out is what an instruction costs: misses of the
+some percent even on an idle one. A second after which is committed is as much of the program's work
+as it is without valgrind, about. What they leave out is what an instruction costs: misses of the
 processor's caches and waits for the disk. Callgrind is slow: some ten minutes a model.
 
 Needs valgrind with its headers (`apt install valgrind`) and a C compiler.
@@ -26,9 +27,12 @@ from pathlib import Path
 
 import torch
 
+from stepper.recording import writer
 from tests.benchmarks.bench_tracing import BOUNDS, MODELS, watched
 
 CALLS = 30
+SLOWER = 100
+"""How many times as long a program takes under callgrind, on a machine that has other work."""
 LEAST_RECORDING = 500_000
 """Bytes; a watching that ended early would look cheap."""
 COUNTER = Path(__file__).with_name("callgrind.c")
@@ -39,6 +43,7 @@ TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 def measure(name: str, library: str) -> None:
     """What runs under callgrind: each way of watching once, after a compile that is not counted."""
     counter = ctypes.CDLL(library)
+    writer._QUIET *= SLOWER
     torch.manual_seed(0)
     model, inputs = MODELS[name]()
     model.eval()

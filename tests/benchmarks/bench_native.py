@@ -91,7 +91,7 @@ class Native:
 
     def __init__(self) -> None:
         from stepper import native
-        from stepper.engines.native.symbolic_convert import InstructionTranslatorBase
+        from stepper.native.tracing.symbolic_convert import InstructionTranslatorBase
 
         self.reset = native.reset
         self.translator = InstructionTranslatorBase

@@ -20,9 +20,11 @@ from stepper.analysis.guard_lines import guard_lines, guarded_lines
 from stepper.analysis.query import Query
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.runs import compare_runs
+from stepper.model.cache import Verdict
+from stepper.model.lookup import Check, CheckedGuard, Difference
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.trace import Outcome, Phase
-from stepper.model.value import Item, TensorMeta, Value
+from stepper.model.value import TensorMeta, Value
 from stepper.recording.reader import Recording
 from tests.tape import Tape
 
@@ -138,7 +140,9 @@ def _attempt(tape: Tape, number: int, size: int, *, breaks: bool) -> None:
     for at in range(STEPS_OF_AN_ATTEMPT):
         tape.step(at, stack=(x,) * (at % 5), locals={"x": x})
         if at == 1:
-            tape.guard("TENSOR_MATCH", "L['x']", user_line=f"train.py:{at} in f{number}")
+            tape.guard(
+                "TENSOR_MATCH", "L['x']", user_line=PythonFrame("train.py", at, f"f{number}")
+            )
             tape.node("x", "placeholder", "L_x_", source="L['x']", meta=meta)
         elif at < GUARDS:
             source = f"L['self'].p{at}"
@@ -162,34 +166,30 @@ def _lookup(tape: Tape, number: int, entries: int, body: Code) -> None:
     tape.start_attempt()
     for at in range(entries):
         entry = f"{number}/{at}"
-        tape.step(at, stack=(), locals=_told(tape, entry=entry, verdict="no match"))
+        before = tape.step(at, stack=(), locals=_told(tape, entry=entry, verdict="no match"))
         guards = tape.code(_guards_of(entry, body.filename))
         tape.enter(guards)
-        for place in range(5):
-            _check(tape, place, at, entries)
+        checks = [_check(tape, place, at, entries) for place in range(5)]
         tape.leave()
+        tape.tried(before, entry, guards, _PROGRAM, checks)
     tape.step(entries, stack=(), locals=_told(tape, because="size[0]"))
     tape.end_attempt()
     tape.end(Outcome.MISS, name=walk.name, reason="size[0]")
 
 
-def _check(tape: Tape, place: int, entry: int, entries: int) -> None:
+_PROGRAM = [
+    *(CheckedGuard("CONSTANT_MATCH", f"L['self'].p{at}", expected=at) for at in range(4)),
+    CheckedGuard("TENSOR_MATCH", "L['x']"),
+]
+
+
+def _check(tape: Tape, place: int, entry: int, entries: int) -> Check:
     fails = place == 4
-    names = _told(
-        tape,
-        expected=f"f32[{entry + 2}, 3]" if fails else str(place),
-        actual=f"f32[{entries + 2}, 3]" if fails else str(place),
-        verdict="FAIL" if fails else "pass",
-        time=f"{900 + place} ns",
-    )
-    if fails:
-        difference = f"{entry + 2} ≠ {entries + 2}"
-        child = tape.describe(Value("", text=difference))
-        differs = Value(
-            "", text=f"size[0] {difference}", items=(Item(".size[0]", child),), length=1
-        )
-        names["differs"] = tape.describe(differs)
-    tape.step(place, stack=(), locals=names)
+    moment = tape.step(place, stack=(), locals=_told(tape, verdict="FAIL" if fails else "pass"))
+    if not fails:
+        return Check(place, Verdict.PASS, moment, 900 + place, place)
+    differs = Difference("size", entry + 2, entries + 2, at=0)
+    return Check(place, Verdict.FAIL, moment, 900 + place, differences=(differs,))
 
 
 def _told(tape: Tape, **texts: str) -> dict[str, int]:

@@ -91,8 +91,8 @@ def test_a_death_and_a_reset_are_told() -> None:
     assert "Dies" in line.object
     (detailed,) = BOOK.view(entry.id).entry.lifelines
     assert detailed.guards
-    assert detailed.user_line.startswith(__file__)
-    assert detailed.user_line.endswith(" in uses")
+    assert detailed.user_line is not None
+    assert (detailed.user_line.filename, detailed.user_line.function) == (__file__, "uses")
     del Dies
     gc.collect()
     (entry,) = listed("uses").entries

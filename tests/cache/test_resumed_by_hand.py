@@ -126,8 +126,8 @@ def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
 
 def told(walks: list[Translation]) -> list[tuple[str, str, str, int]]:
     return [
-        (str(each.phase), each.name.partition("_at_")[0].removesuffix(" by hand"),
-         str(each.outcome), each.level - walks[0].level)
+        (str(each.phase), each.name.partition("_at_")[0], str(each.outcome),
+         each.level - walks[0].level)
         for each in walks
     ]  # fmt: skip
 
@@ -215,7 +215,8 @@ def test_lookups_of_the_program_are_told_apart(start: Any) -> None:
     program.resume()
     assert program.finish()[0] == 0
     recording = Recording.open(program.recording)
-    names = [each.name for each in recording.translations() if each.phase is Phase.LOOKUP]
-    assert sum(name.endswith(" by hand") for name in names) == 2
-    assert sum(name.startswith(program.engine.resumed) for name in names) == program.engine.lookups
+    found = [each for each in recording.translations() if each.phase is Phase.LOOKUP]
+    assert sum(each.by_hand for each in found) == 2
+    resumed = [each for each in found if each.name.startswith(program.engine.resumed)]
+    assert len(resumed) == program.engine.lookups
     recording.close()

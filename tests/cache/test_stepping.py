@@ -120,7 +120,7 @@ def test_code_is_stepped_at_the_stop_and_the_program_stands_there_again(start: A
     assert back.moment == there.moment
     assert "returned Tensor f32[2]" in back.text
     (walk,) = program.walks()
-    assert walk.name == "fill by hand"
+    assert (walk.name, walk.by_hand) == ("fill", True)
     assert walk.outcome is Outcome.RETURNED
     assert sum(each.instructions for each in program.all_walks()) == count + 1
     # Nothing has changed: the cache, the arguments, the random numbers.

@@ -116,10 +116,45 @@ def test_record_leaves_stdio_alone(stepper: Run) -> None:
     code = "import sys; print(sys.stdin.read().upper()); print('oops', file=sys.stderr)"
     result = stepper("record", "-o", "r.stepper", "-c", code, stdin=None, input="text")
     assert result.stdout == "TEXT\n"
-    oops, closing = result.stderr.splitlines()
+    oops, why, closing = result.stderr.splitlines()
     assert oops == "oops"
-    assert closing.startswith("stepper: nothing was translated (each process needs ")
+    assert why == f"stepper: {UNSEEN}"
+    assert closing.startswith("stepper: nothing was translated → ")
     assert closing.endswith("/r.stepper")
+
+
+UNSEEN = "no function was called that `torch.compile` had made, or it was not to be compiled"
+OTHERS = "; the program ran other processes, and each needs a `stepper record` of its own"
+CALL = "import torch; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))"
+NOTHING = {
+    "native": (
+        "no function was called that `stepper.compile` had made",
+        "import torch",
+        ["--engine", "native"],
+    ),
+    "Dynamo's": (
+        "Dynamo was asked to compile 1 frame: what `torch.compile` makes is recorded without "
+        "`--engine native`, which records what `stepper.compile` makes",
+        CALL,
+        ["--engine", "native"],
+    ),
+    "children": (
+        UNSEEN + OTHERS,
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import json'])",
+        [],
+    ),
+    "disabled": (UNSEEN, f"import torch._dynamo; torch._dynamo.config.disable = True; {CALL}", []),
+}
+
+
+@pytest.mark.parametrize(("why", "code", "options"), NOTHING.values(), ids=list(NOTHING))
+def test_why_nothing_was_translated_is_what_happened(
+    stepper: Run, why: str, code: str, options: list[str]
+) -> None:
+    result = stepper("record", *options, "-o", "r.stepper", "-c", code)
+    said, closing = result.stderr.splitlines()
+    assert said == f"stepper: {why}"
+    assert closing.startswith("stepper: nothing was translated")
 
 
 def test_record_passes_signals_on(tmp_path: Path) -> None:
@@ -139,7 +174,7 @@ def test_record_passes_signals_on(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 11
+        assert process.wait(timeout=600) == 11
 
 
 def test_recordings_go_to_a_private_directory_that_stays_small(
@@ -192,6 +227,38 @@ def test_console_gives_its_stdin_to_the_program_when_commands_come_from_options(
         stdin=None, input="words\n",
     )  # fmt: skip
     assert "| WORDS\n" in result.stdout
+
+
+READS = "import sys\nfor _ in range(3): print(repr(sys.stdin.readline()))\n"
+
+
+def test_a_program_that_reads_finds_nothing_when_commands_come_from_a_pipe(stepper: Run) -> None:
+    result = stepper(
+        "console", "-o", "r.stepper", "-c", READS, stdin=None, input="info\nq\n", timeout=600
+    )
+    assert result.returncode == 0
+    assert result.stdout.count("| ''\n") == 3
+
+
+def test_a_program_that_reads_again_at_the_end_finds_it_again(stepper: Run) -> None:
+    result = stepper("console", "-x", "c", "-o", "r.stepper", "-c", READS, stdin=None, input="a\nb")
+    assert "| 'a\\n'\n| 'b'\n| ''\n" in result.stdout
+
+
+@pytest.mark.parametrize("exit", [0, 3])
+@pytest.mark.parametrize("piped", [True, False])
+def test_a_command_that_fails_in_a_script_is_an_exit_code_and_named(
+    stepper: Run, piped: bool, exit: int
+) -> None:
+    commands = ("info", "bogus", "b nofile:", "q")
+    options = [] if piped else [word for each in commands for word in ("-x", each)]
+    given = {"stdin": None, "input": "\n".join(commands)} if piped else {}
+    result = stepper(
+        "console", *options, "-o", "r.stepper", "-c", f"raise SystemExit({exit})", **given
+    )
+    assert result.returncode == (exit or 1)
+    assert "*** unknown command 'bogus'" in result.stdout
+    assert "stepper console: 2 commands could not be carried out: 'bogus', …\n" in result.stderr
 
 
 def test_arguments_after_the_program_are_its_own(stepper: Run, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def stepper(tmp_path: Path, *words: str, typed: str = "") -> subprocess.Complete
         input=typed,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 
@@ -134,7 +134,7 @@ def test_on_a_terminal_the_screen_opens(tmp_path: Path) -> None:
         cwd=str(tmp_path),
         env={**environment(tmp_path), "TERM": "xterm-256color", "NO_COLOR": "1"},
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
         dimensions=(24, 100),
     )
     child.expect("BackendCompilerFailed")
@@ -142,5 +142,6 @@ def test_on_a_terminal_the_screen_opens(tmp_path: Path) -> None:
     child.send("\x03")  # the screen's, and not the waiting program's
     child.send("q")
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert (child.exitstatus, child.signalstatus) == (1, None)

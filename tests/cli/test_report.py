@@ -45,7 +45,7 @@ def test_without_a_name_it_goes_to_stdout(sample: Path, run_stepper: Run) -> Non
     assert done.returncode == 0
     report = json.loads(done.stdout)
     assert report["about"]["redacted"] is True
-    assert report["about"]["recording"] == "run.stepper"
+    assert report["about"]["recording"] == "recording.stepper"
 
 
 def test_a_recording_is_not_overwritten(sample: Path, run_stepper: Run) -> None:

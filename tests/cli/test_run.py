@@ -20,7 +20,7 @@ def run(tmp_path: Path, code: str) -> pexpect.spawn[str]:
         cwd=str(tmp_path),
         env={**environment(tmp_path), "TERM": "xterm-256color", "NO_COLOR": "1"},
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
         dimensions=(24, 100),
     )
 
@@ -40,5 +40,6 @@ def test_it_ends_as_the_program_ended(
     child.expect(words)
     child.send("q")
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert (child.exitstatus, child.signalstatus) == expected

@@ -139,7 +139,7 @@ def test_percentages_and_numbers(cursor: Cursor) -> None:
 
 
 def test_control_is_refused_with_the_reason(cursor: Cursor) -> None:
-    response = cursor.session.pause().result(timeout=1)
+    response = cursor.session.pause().result(timeout=600)
     assert not response.ok
     assert "no program to control" in response.text
 

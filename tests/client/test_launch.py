@@ -97,7 +97,7 @@ def test_killed_from_outside(tmp_path: Path) -> None:
     watch.session.kill()
     assert watch.until_ended().status.signal == signal.SIGKILL
     assert not watch.session.live
-    response = watch.session.pause().result(timeout=5)
+    response = watch.session.pause().result(timeout=600)
     assert not response.ok
     assert "killed by SIGKILL" in response.text
 

@@ -47,10 +47,11 @@ def console(tmp_path: Path, *arguments: object) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
-    assert result.returncode == 0, result.stderr
+    failed = re.search(r"^\*\*\* ", result.stdout, re.MULTILINE)
+    assert result.returncode == int(failed is not None), result.stderr
     return result.stdout
 
 
@@ -65,7 +66,7 @@ def typed(tmp_path: Path, *arguments: object) -> pexpect.spawn[str]:
         cwd=str(tmp_path),
         env=environment(tmp_path),
         encoding="utf-8",
-        timeout=90,
+        timeout=600,
         dimensions=(40, 160),
     )
 
@@ -116,6 +117,7 @@ def test_ctrl_c_while_the_program_runs(tmp_path: Path) -> None:
     child.expect(r"moment \d+/\d+")
     child.sendline("q")
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert child.signalstatus == signal.SIGINT or child.exitstatus == 128 + signal.SIGINT
 
@@ -137,6 +139,7 @@ def test_a_program_killed_at_a_stop_leaves_everything(tmp_path: Path) -> None:
     child.expect("moment 2/5")
     child.sendline("q")
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert "moment 5/5" in console(tmp_path, *commands("goto newest"), "loop.stepper")
 
@@ -171,7 +174,7 @@ def test_breakpoint_in_a_program_opens_the_console_on_its_terminal(tmp_path: Pat
         cwd=str(tmp_path),
         env=environment(tmp_path),
         encoding="utf-8",
-        timeout=90,
+        timeout=600,
         dimensions=(40, 160),
     )
     child.expect(PROMPT)
@@ -182,3 +185,36 @@ def test_breakpoint_in_a_program_opens_the_console_on_its_terminal(tmp_path: Pat
     child.expect("1.0")
     child.expect("the recording is in .*own-")
     child.expect(pexpect.EOF)
+
+
+TAKEN_AWAY = """
+import os, torch
+
+def f(x):
+    return x + 1
+
+def g(x):
+    return x * 2
+
+torch.compile(f, backend="eager")(torch.ones(2))
+print("before")
+{what}
+torch.compile(g, backend="eager")(torch.ones(2))
+print("afterwards")
+"""
+
+
+@pytest.mark.parametrize("what", ["os.rename('r.stepper', 'else')", "os.unlink('r.stepper')"])
+def test_a_live_session_goes_on_where_its_recording_does(what: str, tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(TAKEN_AWAY.format(what=what))
+    walk = commands("b g", "c", "where", "s-", "info", "c", "c", "output", "q")
+    text = console(tmp_path, *walk, "-o", "r.stepper", "p.py")
+    new = tmp_path / "r-2.stepper"
+    assert f"was moved or deleted while it was written; the recording goes on in {new}" in text
+    assert "moment 6/6  1/0  g" in text
+    assert "moment 5/6  0/0  f" in text, "what came before is there, too"
+    assert "could not be recorded" not in text
+    assert re.search(rf"^recording +{re.escape(str(new))}$", text, re.MULTILINE)
+    assert "10 moments recorded" in text
+    assert text.count("before\n") == text.count("afterwards\n") == 2, "printed, and recorded"
+    assert text.endswith(f"the recording is in {new}\n")

@@ -25,6 +25,7 @@ MODULES = (
     "test_dict", "test_list", "test_set", "test_tuple", "test_contextlib", "test_functools",
     "test_itertools", "test_dataclasses", "test_enum", "test_descr", "test_inspect",
     "test_isinstance", "test_traceback", "test_abc", "test_slice", "test_yield_from",
+    "test_class", "test_patma",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from tests.cpython.table import MODULES, PAGE, QUICK, compare
 @pytest.mark.slow
 @pytest.mark.parametrize("module", QUICK)
 def test_no_test_of_a_module_changes_its_outcome(module: str) -> None:
-    found = compare(module, timeout=300)
+    found = compare(module, timeout=600)
     assert found.captured is not None
     assert found.captured.entries > 0
     assert found.changes == []

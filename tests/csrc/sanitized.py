@@ -11,34 +11,15 @@ references instead).
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
-import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.csrc.building import build
+
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 DEBUG = ["-O1", "-g", "-fno-omit-frame-pointer", "-UNDEBUG"]
-
-
-def build(folder: Path) -> None:
-    """Compiles the extension into a copy of the package that holds nothing but it and the tests."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    (extension,) = settings["tool"]["setuptools"]["ext-modules"]
-    package = folder / "stepper"
-    package.mkdir()
-    shutil.copy(ROOT / "stepper" / "__init__.py", package)
-    tests = folder / "tests"
-    shutil.copytree(ROOT / "tests" / "csrc", tests / "csrc")
-    (tests / "__init__.py").touch()
-    target = package / ("_C" + str(sysconfig.get_config_var("EXT_SUFFIX")))
-    command = ["gcc", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}"]
-    command += extension["extra-compile-args"] + DEBUG + SANITIZERS
-    command += [str(ROOT / source) for source in extension["sources"]]
-    subprocess.run([*command, "-o", str(target)], check=True)
 
 
 def library(name: str) -> str:
@@ -49,7 +30,7 @@ def library(name: str) -> str:
 def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        build(folder)
+        build(folder, DEBUG + SANITIZERS)
         environment = os.environ | {
             "LD_PRELOAD": f"{library('libasan.so')} {library('libubsan.so')}",
             "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0",

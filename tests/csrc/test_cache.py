@@ -514,7 +514,7 @@ def test_the_threads_backend_chooses_the_entry(cache: _C.CodeCache) -> None:
     _C.set_frame_callback(False, "eager")
     results.append(original(1))
     inner = _C.set_frame_callback(*before)
-    assert inner == (False, "eager")
+    assert inner == (False, "eager", False)
     assert results == ["original", ("other", 1)]
 
 

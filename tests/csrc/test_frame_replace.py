@@ -434,7 +434,7 @@ def test_each_thread_has_its_own_callback() -> None:
     original()
     assert asked["main"] == set()
     before = _C.set_frame_callback(ask_for("main"))
-    assert before == (None, None)
+    assert before == (None, None, False)
     _C.set_frame_callback(*before)
 
 

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 
 from stepper import _C
 from stepper.model import trace
+from tests.csrc.records import plain, replace
 from tests.csrc.test_recording_parts import new_steps
+
+Record = plain(trace.Node)
 
 
 class Graph:
@@ -38,7 +40,8 @@ class Node:
         self, graph: Any, name: str, op: str, target: object, arguments: tuple[Any, ...]
     ) -> None:
         self.graph, self.name, self.op, self.target = graph, name, op, target
-        self._args, self._kwargs = arguments, dict[str, Any]()
+        self._args = arguments
+        self._kwargs: dict[str, Any] = {}
         self._input_nodes = {each: None for each in arguments if isinstance(each, Node)}
         self.users: dict[Node, None] = {}
         self.meta: dict[str, Any] = {}
@@ -69,13 +72,13 @@ class Recorder:
     def __init__(self) -> None:
         self.steps = new_steps()
         self.node_ids = itertools.count(1)
-        self.written: list[trace.Node] = []
+        self.written: list[Any] = []
         self.erased: list[tuple[int, int]] = []
         self.events: list[tuple[str, str, int]] = []
         self.aloud: list[str] = []
         self.on_node: Callable[[], object] = lambda: None
 
-    def write_node(self, node: trace.Node) -> None:
+    def write_node(self, node: Any) -> None:
         self.written.append(node)
 
     def write_node_erased(self, number: int, moment: int) -> None:
@@ -85,7 +88,7 @@ class Recorder:
         assert steps is self.steps
         self.events.append((kind, text, number))
 
-    def node(self, attempt: object, node: trace.Node, *, known: bool) -> None:
+    def node(self, attempt: object, node: Any, *, known: bool) -> None:
         assert not known
         self.aloud.append(node.name)
         self.on_node()
@@ -95,8 +98,8 @@ class Rows(_C.NodeRows):
     def __init__(self, **others: Any) -> None:
         self.asked: list[object] = []
         given: dict[str, Any] = {
-            "record": trace.Node,
-            "replace": msgspec.structs.replace,
+            "record": Record,
+            "replace": replace,
             "kind": "node",
             "node": Node,
             "argument": repr,
@@ -126,7 +129,7 @@ class Rows(_C.NodeRows):
 ATTEMPT: Any = SimpleNamespace(id=5, translation=SimpleNamespace(counts={"nodes": 0}))
 
 
-def tell(rows: Rows, recorder: Recorder, *nodes: Node) -> list[trace.Node]:
+def tell(rows: Rows, recorder: Recorder, *nodes: Node) -> list[Any]:
     rows.insert(*nodes)
     before = len(recorder.written)
     rows.tell_inserted(recorder, ATTEMPT, False)
@@ -141,12 +144,12 @@ def test_a_node_is_recorded_with_all_that_it_says() -> None:
     y = graph.add("y", "call_function", x, (x, 2), target=len, example_value=Fake((2, 3)))
     y._kwargs = {"dim": 1}
     assert tell(rows, recorder, x, y) == [
-        trace.Node(
+        Record(
             1, 5, 7, "inner", 0.0, "x", "placeholder", "x", meta_text="<int>", source="L['x']",
         ),
-        trace.Node(
+        Record(
             2, 5, 7, "inner", 2.0**30, "y", "call_function", f"called {len}", "x, (x, 2), dim=1",
-            ("x",), ("float32", (2, 3), (), "the field", False, "strided", ""),  # type: ignore[arg-type]
+            ("x",), ("float32", (2, 3), (), "the field", False, "strided", ""),
         ),
     ]  # fmt: skip
     assert list(rows.known.values()) == recorder.written
@@ -275,8 +278,8 @@ def test_a_renamed_node_is_another_record_and_so_are_its_users() -> None:
     rows.tell_renamed(recorder, a)
     assert recorder.erased == [(1, 4), (2, 4)]
     assert recorder.written[3:] == [
-        msgspec.structs.replace(first[0], id=4, name="x", renamed=4),
-        msgspec.structs.replace(first[1], id=5, args="x", inputs=("x",), renamed=4),
+        replace(first[0], id=4, name="x", renamed=4),
+        replace(first[1], id=5, args="x", inputs=("x",), renamed=4),
     ]
     assert list(rows.known.values()) == [*recorder.written[3:], first[2]]
     rows.tell_renamed(recorder, graph.add("never told"))

@@ -8,10 +8,10 @@ import sys
 import types
 from typing import Any
 
-import msgspec
 import pytest
 
 from stepper import _C
+from tests.csrc.records import unpacked
 
 
 class Engine:
@@ -38,7 +38,7 @@ def new_steps(on_graph: Any = ignore) -> _C.Steps[Any]:
 
 
 def decoded(run: tuple[int, int, bytes]) -> Any:
-    return msgspec.msgpack.decode(run[2])
+    return unpacked(run[2])
 
 
 # Descriptions
@@ -322,7 +322,7 @@ def test_plain_arguments_are_put_in_words(kind: Any) -> None:
         ("a b", None, "LOAD", "'a b'"),
         ("", 1, "LOAD", "''"),
         ("it's", 1, "LOAD", '"it\'s"'),
-        ("\n" * 8, 1, "LOAD", "'\\n\\n\\n\\"),
+        ("\n" * 8, 1, "LOAD", "'\\n\\n\\n…"),
         ("\udc80", 1, "LOAD", "'\\udc80'"),
         (None, None, "POP", ""),
         (7, None, "LOAD", ""),
@@ -341,7 +341,7 @@ def test_plain_arguments_are_put_in_words(kind: Any) -> None:
         *[(7, number, "NAMES", "7") for number in (2, -1, 2**70, True, "1")],
         ((), 1, "LOAD", "()"),
         ((1,), 1, "LOAD", "(1,)"),
-        ((1, None, "abc"), 1, "LOAD", "(1, None"),
+        ((1, None, "abc"), 1, "LOAD", "(1, …"),
         *[(value, 1, "LOAD", "?") for value in ("n" * 9, b"x", Text("x"), 2**70, object())],
         *[(value, 1, "LOAD", "?") for value in (((),), (b"x",), (1,) * 11, ("n" * 9,), [1])],
     ]
@@ -575,7 +575,7 @@ class Translator:
 
     def __init__(self, code: Any = None) -> None:
         self.f_code = code
-        self.instructions = [1, 2, 3]
+        self.instructions: list[object] = []
         self.at_work: list[Translator] = []
 
 
@@ -586,7 +586,7 @@ class Attempt:
 def followed(events: Any, facts_of: Any) -> tuple[_C.Steps[Any], Translator]:
     """Steps that put frames down, with an output whose first frame is number 1."""
     steps = new_steps()
-    steps.write_frames(facts_of, events)
+    steps.write_frames(facts_of, events, "begun", "ended")
     steps.hear_frames("at_work", lambda tx: tx.f_code, ignore, ignore, ignore, ignore)
     attempt, output, first = Attempt(), Translator(), Translator("first")
     output.at_work.append(first)
@@ -595,6 +595,14 @@ def followed(events: Any, facts_of: Any) -> tuple[_C.Steps[Any], Translator]:
     steps.last_frame = 1
     steps.writes_frames = True
     return steps, output
+
+
+def frames_taken(steps: _C.Steps[Any]) -> tuple[list[Any], list[Any]]:
+    """The frames that were put down, behind what was in the lists."""
+    rows, ends = ["before"], ["before"]
+    steps.take_frames(rows, ends)
+    assert [rows.pop(0), ends.pop(0)] == ["before", "before"]
+    return rows, ends
 
 
 def test_inlined_calls_are_put_down_with_their_events() -> None:
@@ -614,15 +622,15 @@ def test_inlined_calls_are_put_down_with_their_events() -> None:
     steps.frame_left(output)
     output.at_work.pop()
     rows = [[2, 5, 1, 1, 71, 4, None, 3], [3, 5, 2, 2, 72, 5, 9, 4]]
-    assert steps.take_frames() == ([*rows[0], *rows[1]], [])
+    assert frames_taken(steps) == ([*rows[0], *rows[1]], [])
     steps.moment = 11
     steps.frame_left(output)
-    assert steps.take_frames() == ([], [11, 2]), "its row was taken before"
+    assert frames_taken(steps) == ([], [11, 2]), "its row was taken before"
     assert told == [
-        (3, "inline", "the f", 2, None),
-        (4, "inline", "the g", 3, None),
-        (9, "return", "the g", 3, 2),
-        (11, "return", "the f", 2, 1),
+        (3, "begun", "the f", 2, None),
+        (4, "begun", "the g", 3, None),
+        (9, "ended", "the g", 3, 2),
+        (11, "ended", "the f", 2, 1),
     ]
     output.at_work.pop()
     steps.frame_entered(output, again := Translator("f"))
@@ -638,4 +646,4 @@ def test_a_frame_that_cannot_be_put_down_is_not_there() -> None:
     with pytest.raises(TypeError, match="facts"):
         steps.frame_entered(output, Translator("f"))
     assert steps.top is first
-    assert steps.take_frames() == ([], [])
+    assert frames_taken(steps) == ([], [])

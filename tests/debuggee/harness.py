@@ -28,7 +28,7 @@ from stepper.model.control import (
 from stepper.model.launch import SESSION_VARIABLE, DebuggeeConfig, encode_config
 
 STARTUP = os.path.join(os.path.dirname(stepper.debuggee.__file__), "startup")
-SECONDS = 60.0
+SECONDS = 600.0
 
 M = TypeVar("M")
 _decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(DebuggeeMessage)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pexpect
@@ -13,6 +14,7 @@ import pytest
 
 from stepper.model.control import Notice
 from stepper.recording.reader import Recording
+from tests.conftest import clean_environment
 
 from .harness import Program, run_plainly
 
@@ -63,6 +65,66 @@ def test_record_records_what_is_compiled_inside(tmp_path: Path) -> None:
         assert [t.name for t in recording.translations()] == [function]
         assert recording.ended == "exit"
         recording.close()
+
+
+LOST = (
+    COMPILED.format(line="pass")
+    + """
+import os
+with stepper.record("run-{{pid}}.stepper") as recording:
+    compiled(torch.ones(2))
+    first = recording.path
+    {what}
+    torch.compile(lambda x: x - 1, backend="eager")(torch.ones(2))
+print(first == os.path.abspath(f"run-{{os.getpid()}}.stepper"))
+print(recording.path)
+"""
+)
+
+
+@pytest.mark.parametrize("what", ["os.rename(first, 'else.stepper')", "os.unlink(first)"])
+def test_a_recording_that_is_taken_away_is_told_and_found(what: str, tmp_path: Path) -> None:
+    status, out, err = run_plainly(LOST.format(what=what), tmp_path, env=HERE)
+    was, path = out.splitlines()
+    (first,) = {each.name.split("-")[1].split(".")[0] for each in tmp_path.glob("run-*.stepper")}
+    old = str(tmp_path / f"run-{first}.stepper")
+    assert (status, was, path) == (0, "True", str(tmp_path / f"run-{first}-2.stepper"))
+    told = f"{old} was moved or deleted while it was written; the recording goes on in {path}"
+    assert err == f"stepper: {told}\n"
+    with closing(Recording.open(path)) as recording:
+        assert recording.ended == "exit"
+        assert [each.name for each in recording.translations()] == ["f", "<lambda>"]
+    if (tmp_path / "else.stepper").exists():
+        with closing(Recording.open(str(tmp_path / "else.stepper"))) as recording:
+            assert recording.ended == told
+            assert [each.name for each in recording.translations()] == ["f"]
+
+
+@pytest.mark.parametrize("front_end", [False, True])
+def test_a_recording_that_can_be_written_no_more_is_told_once(
+    front_end: bool, tmp_path: Path
+) -> None:
+    """Of a file that may grow no more; for a full disk: `tests.recording.test_full_disk`."""
+    what = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+    source = LOST.format(what=what)
+    if front_end:
+        (tmp_path / "own.py").write_text(source)
+        done = subprocess.run(
+            [sys.executable, "-m", "stepper", "record", "-o", "r.stepper", "own.py"],
+            cwd=tmp_path, env=clean_environment() | HERE, capture_output=True, text=True,
+            timeout=600, check=False,
+        )  # fmt: skip
+        status, err = done.returncode, done.stderr
+        path = tmp_path / "r.stepper"
+    else:
+        status, out, err = run_plainly(source, tmp_path, env=HERE)
+        path = Path(out.splitlines()[1])
+    assert status == 0
+    ends = "stepper: the recording ends here, the program goes on: "
+    assert err.count(ends) == 1
+    assert front_end or (err.startswith(ends) and err.count("\n") == 1)
+    with closing(Recording.open(str(path))) as recording:
+        assert recording.translations()[0].name == "f"
 
 
 def test_record_inside_a_session_leaves_it_alone(debug: Callable[..., Program]) -> None:
@@ -133,7 +195,7 @@ def test_breakpoint_opens_the_console_on_this_terminal(tmp_path: Path, inside: b
         env={**os.environ, **HERE, "XDG_STATE_HOME": str(tmp_path / "state"), "TERM": "dumb"},
         cwd=str(tmp_path),
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
     )
     child.expect(r"\(stepper\)")
     child.sendline("p tx.f_code.co_name")
@@ -141,6 +203,7 @@ def test_breakpoint_opens_the_console_on_this_terminal(tmp_path: Path, inside: b
     child.sendline("detach")
     child.expect(r"\[4\.0, 4\.0\]")
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert child.exitstatus == 0
     assert list((tmp_path / "state" / "stepper" / "recordings").glob("program-*.stepper"))

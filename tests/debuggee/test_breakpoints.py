@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from stepper.debuggee.breakpoints import BreakpointTable
-from stepper.debuggee.engine import Subject
+from stepper.debuggee.occurrence import Subject
 from stepper.model.breakpoint import Breakpoint, parse_breakpoint
 from stepper.model.program import Code, Instruction
 from stepper.model.trace import EventKind

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -91,6 +93,49 @@ def test_syntax_errors_and_lengths() -> None:
     assert len(evaluate("print('x' * 10**6)", {}).printed) == 20_000
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[1, 2.5, 'a\\n\\'b', None]", "(1,)", "()", "[]", "{}", "set()", "frozenset()", "{3}",
+        "frozenset({3})", "{'a': [1, {2: (3,)}], b'x': bytearray(b'y')}", "Ellipsis", "1e300",
+        "[x for x in [[]] if not x.append(x)]", "slice(1, 2)", "range(3)", "'x' * 100",
+        "(1, ('x' * 500,))",
+    ],
+)  # fmt: skip
+def test_what_is_short_is_shown_by_its_own_repr(source: str) -> None:
+    assert evaluate(source, {}).text == repr(eval(source))
+
+
+@pytest.mark.parametrize(
+    ("source", "counted"),
+    [
+        ("'a' * 3 * 10**8", "300,000,000 characters"),
+        ("b'a' * 3 * 10**8", "300,000,000 characters"),
+        ("[0] * 5 * 10**7", "50,000,000 items"),
+        ("[['a' * 10**8]] * 10**6", "1,000,000 items"),
+        ("{'k' * 10**8: 'v' * 10**8}", "1 items"),
+        ("{}['a' * 3 * 10**8]", ""),
+    ],
+)
+def test_a_huge_result_is_not_made_into_a_text_first(source: str, counted: str) -> None:
+    def taken(call: Callable[[], object]) -> float:
+        before = time.process_time()
+        call()
+        return time.process_time() - before
+
+    def make() -> None:
+        with contextlib.suppress(KeyError):
+            eval(source)
+
+    made = taken(make)
+    outcomes: list[Evaluation] = []
+    # A text of all of it would take several times as long as the value itself is made and freed.
+    assert taken(lambda: outcomes.append(evaluate(source, {}, seconds=120))) < 3 * made + 1.5
+    [outcome] = outcomes
+    assert len(outcome.text) <= LENGTH
+    assert counted in outcome.text
+
+
 def test_conditions_tell_truth_and_show_nothing() -> None:
     assert evaluate("x > 3", dict(NAMES), condition=True) == Evaluation(True, "", truth=True)
     assert evaluate("sleeps", dict(NAMES), condition=True).truth
@@ -120,6 +165,34 @@ def test_a_hang_is_interrupted_and_leaves_nothing_behind(name: str) -> None:
 def test_a_hang_on_another_thread_is_interrupted() -> None:
     outcome = in_thread(lambda: evaluate("spins", dict(NAMES), seconds=0.1))
     assert outcome.text.startswith("interrupted after 0.1 s")
+
+
+TRACED_AFTERWARDS = """
+import sys, threading
+from stepper.debuggee.evaluator import evaluate
+
+def spin():
+    while True:
+        pass
+
+def run():
+    for source in ("1 + 1", "spin()", "2"):
+        print(evaluate(source, {"spin": spin}, seconds=0.1).text)
+
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+sys.settrace(lambda *event: None)
+(lambda: None)()
+print("traced")
+"""
+
+
+def test_functions_can_be_traced_after_a_hang_on_another_thread(
+    run_python: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = run_python("-c", TRACED_AFTERWARDS)
+    assert done.stdout.splitlines()[-1] == "traced", done.stderr
 
 
 def test_another_threads_output_is_not_taken(capsys: pytest.CaptureFixture[str]) -> None:

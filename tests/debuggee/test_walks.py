@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import FrameType
+from typing import Any, NamedTuple
 
 import pytest
 
 from stepper.debuggee import walks
 from stepper.debuggee.controller import Controller
+from stepper.debuggee.engine import Engine
 from stepper.debuggee.in_view import Described
 from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.walks import Walk, WalkFrame
-from stepper.engines.dynamo.describe import Describer
+from stepper.engines.dynamo.describe import DynamoDescriber
 from stepper.model.program import Code
 from stepper.model.stepping import Motion
 from stepper.model.trace import Block, EventKind, FrameState, Outcome, Phase, State
@@ -26,22 +29,16 @@ from stepper.recording.writer import Writer
 from tests.tape import FACTS, code_of
 
 
-class NoCompiler:
+class NoCompiler(Engine):
     """An engine of which only walks are told."""
 
-    make_describer = Describer
-
-    def told_late(self) -> frozenset[type]:
-        return frozenset()
+    make_describer = DynamoDescriber
 
     def report_graph(self) -> None:
         """There is none."""
 
-    def catch_up(self) -> None:
-        """There is nothing to catch up with."""
-
-    def break_down(self, error: Exception) -> None:
-        raise error
+    def uninstall(self) -> None:
+        """There is nothing to leave."""
 
 
 class Session:
@@ -60,15 +57,11 @@ class Session:
         return self.codes[name]
 
     def begin(self, name: str = "program", phase: Phase = Phase.EXECUTE) -> Walk:
-        return self.recorder.begin_walk(phase, self.code(name), compile_id="0/0", thread=_thread())
+        return self.recorder.begin_walk(phase, self.code(name), compile_id="0/0")
 
     def read(self) -> Recording:
         self.writer.close()
         return Recording.open(self.path)
-
-
-def _thread() -> str:
-    return threading.current_thread().name
 
 
 def program(x: int) -> int:
@@ -336,3 +329,52 @@ def test_with_detail_stops_nothing_is_written_before_a_stop(tmp_path: Path) -> N
     recording = session.read()
     assert recording.newest == 0
     assert recording.translations() == []
+
+
+def test_what_an_exception_left_is_over_though_what_was_around_it_was_found_to_be(
+    tmp_path: Path,
+) -> None:
+    session = Session(tmp_path / "r.stepper")
+    lost = session.begin()
+    mark = session.recorder.mark()
+    lost.end(Outcome.RAISED, "found to be missing from the stack")
+    session.begin()
+    session.recorder.unwind(mark, "an exception left it")
+    assert session.recorder.walks.here == ()
+    outcomes = [walk.outcome for walk in session.read().translations()]
+    assert outcomes == [Outcome.RAISED] * 2
+
+
+class Interrupted(Exception):
+    """What comes from outside."""
+
+
+def test_a_walk_that_is_interrupted_while_it_begins_is_over(tmp_path: Path) -> None:
+    session = Session(tmp_path / "r.stepper")
+    session.code()
+    recorder, left, interrupts = session.recorder, 0, 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal left
+        frame.f_trace_opcodes = frame.f_code.co_filename == walks.__file__
+        if event == "opcode":
+            left -= 1
+            if left < 0:
+                sys.settrace(None)
+                raise Interrupted
+        return trace
+
+    while interrupts == 0 or left < 0:
+        left, mark = interrupts, recorder.mark()
+        interrupts += 1
+        sys.settrace(trace)
+        try:
+            session.begin()
+        except Interrupted:
+            pass
+        finally:
+            sys.settrace(None)
+        recorder.unwind(mark, "an exception left it")
+        assert recorder.walks.here == ()
+    assert interrupts > 100
+    assert len(session.read().translations()) > 1

@@ -40,7 +40,6 @@ def _name(page: Page) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", LIVELY, ids=_name)
 def test_the_examples_of_a_page(page: Page, tmp_path: Path) -> None:
     for what, outcome in page.run(tmp_path):
@@ -77,7 +76,6 @@ def test_a_command_for_the_shell_is_understood(page: str, line: str) -> None:
     assert options.subcommand == words[1]
 
 
-@pytest.mark.timeout(300)
 def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")],

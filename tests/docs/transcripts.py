@@ -18,6 +18,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,7 @@ PROMPT = "(stepper) "
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _QUIT = "quit"
-_SECONDS = 120
+_SECONDS = 600
 
 
 @dataclass
@@ -196,7 +197,9 @@ def _by_hand(command: list[str], typed: list[str], folder: Path) -> list[list[st
         child.sendline(line)
     child.expect_exact([PROMPT, pexpect.EOF])
     parts.append(child.before)
-    child.close(force=True)
+    child.kill(signal.SIGKILL)
+    child.wait()
+    child.close()
     echoed = [part.replace("\r\n", "\n").splitlines() for part in parts]
     return [
         lines[1:] if lines and lines[0].strip() == line.strip() else lines

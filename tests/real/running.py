@@ -15,7 +15,7 @@ from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from tests.conftest import clean_environment
 
-SECONDS = 150.0
+SECONDS = 600.0
 
 COMPILED = """
 import torch

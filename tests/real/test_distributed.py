@@ -165,8 +165,9 @@ def test_the_launcher_itself_compiles_nothing_and_that_is_said(tmp_path: Path) -
     (tmp_path / "train.py").write_text(TORCHRUN)
     outcome = settled(lambda: record(tmp_path, *LAUNCH, "train.py"))
     assert len(ranks(outcome)) == 2
-    closing = outcome.err.splitlines()[-1]
-    assert closing.startswith("stepper: nothing was translated (each process needs ")
+    why, closing = outcome.err.splitlines()[-2:]
+    assert why.endswith("and each needs a `stepper record` of its own")
+    assert closing.startswith("stepper: nothing was translated → ")
 
 
 def test_spawned_ranks_record_themselves(tmp_path: Path) -> None:
@@ -193,7 +194,7 @@ def test_ranks_that_share_a_name_do_not_take_each_others_recording(tmp_path: Pat
     second = record(tmp_path, "-c", "print('ran')")
     assert (second.status, second.out) == (2, "")
     assert "is recording to run.stepper at this moment; name another file" in second.err
-    out, _ = first.communicate("", timeout=60)
+    out, _ = first.communicate("", timeout=600)
     assert (first.returncode, out) == (0, "end\n")
     assert look(tmp_path / "run.stepper").ended == "exit"
     assert record(tmp_path, "-c", "print('ran')").out == "ran\n"

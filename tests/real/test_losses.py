@@ -108,7 +108,7 @@ def test_killed_in_the_midst_of_tracing(tmp_path: Path) -> None:
     recording = Recording.open(str(path))
     os.kill(recording.facts.pid, signal.SIGKILL)
     recording.close()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == -signal.SIGKILL
     assert "1 translation" in err
     facts = look(path)
@@ -160,7 +160,7 @@ def test_a_killed_front_end_is_a_closed_terminal(tmp_path: Path, nohup: bool) ->
         cwd=str(tmp_path),
         env=environment(tmp_path),
         encoding="utf-8",
-        timeout=90,
+        timeout=600,
     )
     child.expect(r"\(stepper\) ")
     child.sendline("s 20")
@@ -191,7 +191,7 @@ def test_ctrl_c_belongs_to_the_program(tmp_path: Path) -> None:
         cwd=str(tmp_path),
         env=environment(tmp_path),
         encoding="utf-8",
-        timeout=90,
+        timeout=600,
     )
     child.expect("ready")
     child.sendintr()
@@ -201,6 +201,7 @@ def test_ctrl_c_belongs_to_the_program(tmp_path: Path) -> None:
         child.expect("caught")
     child.expect("stepper: 1 translation, ")
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert child.exitstatus == 0
     assert look(tmp_path / "run.stepper").ended == "exit"

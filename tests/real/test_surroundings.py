@@ -26,7 +26,7 @@ NO_UTF8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 def test_the_console_works_in_any_locale(tmp_path: Path, surroundings: dict[str, str]) -> None:
     sample_recording(str(tmp_path / "süß name.stepper"))
     env = environment(tmp_path, **surroundings)
-    outcome = console(tmp_path, "goto 3", "stack", "g", program=["süß name.stepper"], env=env)
+    outcome = console(tmp_path, "goto 3", "stack", "graph", program=["süß name.stepper"], env=env)
     assert outcome.status == 0, outcome.err
     assert "moment 3/" in outcome.out
     assert "the recording is in s" in outcome.out
@@ -46,7 +46,7 @@ def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     process.stdout.close()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert err == ""
 
 
@@ -68,11 +68,12 @@ def test_a_terminal_that_cannot_be_drawn_on_is_told_apart(
         cwd=str(tmp_path),
         env=environment(tmp_path, **surroundings),
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
         dimensions=(24, 200),
     )
     child.expect_exact(advice)
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert child.exitstatus == 2
 
@@ -86,12 +87,13 @@ def test_a_tiny_terminal_is_enough_to_look_and_to_leave(tmp_path: Path) -> None:
         cwd=str(tmp_path),
         env=environment(tmp_path, TERM="xterm-256color"),
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
         dimensions=(5, 20),
     )
     child.expect("source")
     child.send("sSq")
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert child.exitstatus == 0
 
@@ -167,7 +169,7 @@ def test_sessions_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     for number, process in enumerate(processes):
-        out, _ = process.communicate(f"{number}\n", timeout=60)
+        out, _ = process.communicate(f"{number}\n", timeout=600)
         assert (process.returncode, out) == (0, f"{number}\n")
     made = list((tmp_path / "state/stepper/recordings").iterdir())
     assert [look(path).ended for path in made] == ["exit", "exit"]
@@ -198,8 +200,7 @@ def test_another_environment_is_used_or_the_reason_is_said(tmp_path: Path) -> No
     python = tmp_path / "env" / "bin" / "python"
     outcome = record(tmp_path, "--python", python, "-c", "import sys; print(sys.prefix)")
     assert (outcome.status, outcome.out) == (0, f"{tmp_path / 'env'}\n")
-    assert "nothing recorded: it never reported to the debugger" in outcome.err
-    assert "pip install torch-stepper there" in outcome.err
+    assert f"nothing recorded: {python} has no package msgspec" in outcome.err
     assert "Traceback" not in outcome.err
 
 

@@ -53,7 +53,7 @@ def test_guards_nodes_and_side_effects_are_added_and_taken_away(tape: Tape) -> N
     tape.guard("TENSOR_MATCH", "L['x']")
     erased = tape.node("a", "call_function", "operator.add")
     tape.step(1)
-    tape.side_effect("attribute", 1, "L['self'].n = 1")
+    tape.side_effect("attribute", 1, "L['self'].n", " = 1")
     tape.writer.node_erased(erased, 2)
     tape.step(2)
     recording = Recording.open(tape.close())

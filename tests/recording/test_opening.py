@@ -197,7 +197,7 @@ def test_hostile_content_is_an_error_that_ends_soon(path: Path, statement: str) 
     begun = time.monotonic()
     with pytest.raises(RecordingError, match=str(path)):
         everything(path)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 120
 
 
 def test_deeply_nested_message_pack_is_refused(path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from stepper.model.program import PythonFrame
 from stepper.model.trace import Attempt, Guard, Node, Outcome, Translation
 from stepper.recording.database import Database
 from stepper.recording.errors import RecordingError
@@ -55,7 +56,7 @@ class Story:
     ) -> int:
         """Guards of the newest moment; the number of the first."""
         number = number or max(self.guards, default=0) + 1
-        line = f"f.py:{self.moment} in f"
+        line = PythonFrame("f.py", self.moment, "f")
         self.writer.guards(
             number, attempt, (self.moment,) * count, ("TENSOR_MATCH",) * count, (source,) * count,
             ("local",) * count, (line,) * count,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,14 +14,19 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from stepper import console
+from stepper.client.session import open_recording
 from stepper.model.trace import EventKind
 from stepper.recording.database import Database
 from stepper.recording.errors import RecordingError
 from stepper.recording.output import OutputLog
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
+from stepper.tui.headline import ending
+from stepper.tui.snapshot import Snapshot, Status
 from tests.recordings import FACTS, Tape, sample_recording, scaled
 
 
@@ -114,13 +120,6 @@ def test_empty_file_may_become_a_recording(tmp_path: Path) -> None:
     assert sample_recording(str(path)).moment == Recording.open(str(path)).newest
 
 
-def test_leftover_log_of_an_older_file_is_not_taken_for_ours(tmp_path: Path) -> None:
-    path = tmp_path / "r.stepper"
-    (tmp_path / "r.stepper-wal").write_bytes(b"rubbish" * 1000)
-    tape = sample_recording(str(path))
-    assert Recording.open(str(path)).newest == tape.moment
-
-
 def test_missing_directory_says_where(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"No such file.*-o FILE"):
         Writer(str(tmp_path / "nowhere" / "r.stepper"), FACTS)
@@ -146,7 +145,7 @@ def unprivileged(code: str, *arguments: object) -> subprocess.CompletedProcess[s
         "import sqlite3, tempfile, shutil, ctypes, encodings.idna\n"
     )
     process = running(imports + drop + code, *arguments)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
@@ -247,6 +246,136 @@ def test_another_process_that_holds_the_lock_delays_and_loses_nothing(tmp_path: 
     assert [event.text for event in recording.events()] == ["while locked", "afterwards"]
 
 
+def test_a_lock_that_is_held_long_delays_only_once_and_loses_nothing(tmp_path: Path) -> None:
+    tape = Tape(str(tmp_path / "r.stepper"))
+    other = Database.append(tape.path)
+    other.execute("BEGIN IMMEDIATE")
+    begun = time.monotonic()
+    for number in range(20):
+        tape.event(EventKind.NOTE, str(number))
+        tape.writer.flush()
+    assert time.monotonic() - begun < 60
+    assert tape.writer.failed == ""
+    other.execute("COMMIT")
+    other.close()
+    recording = Recording.open(tape.close())
+    assert [event.text for event in recording.events()] == [*map(str, range(20))]
+    assert recording.ended == "exit"
+
+
+def test_what_waits_for_a_lock_is_bounded_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepper.recording.writer._MOST_WAITING", 100_000)
+    monkeypatch.setattr("stepper.recording.database._PATIENCE", 10)
+    told: list[str] = []
+    tape = Tape(str(tmp_path / "r.stepper"))
+    tape.event(EventKind.NOTE, "before")
+    tape.writer.flush()
+    tape.writer.on_failure = told.append
+    other = Database.append(tape.path)
+    other.execute("BEGIN IMMEDIATE")
+    for _ in range(200):
+        tape.event(EventKind.NOTE, "x" * 1000)
+        tape.writer.flush()
+    assert len(told) == 1
+    assert "too much to keep" in told[0]
+    assert sum(batch.size() for batch in tape.writer._batches) < 100_000
+    other.execute("COMMIT")
+    other.close()
+    recording = Recording.open(tape.close())
+    assert [event.text for event in recording.events()] == ["before"]
+    assert recording.ended == told[0]
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_recording_that_is_deleted_goes_on_in_a_new_one(tmp_path: Path, replaced: bool) -> None:
+    told: list[str] = []
+    tape = Tape(str(tmp_path / "r.stepper"))
+    tape.writer.on_move = told.append
+    (tmp_path / "r-2.stepper").write_text("somebody's")
+    tape.event(EventKind.NOTE, "before")
+    tape.writer.flush()
+    for suffix in ("", "-wal", "-shm"):
+        (tmp_path / f"r.stepper{suffix}").unlink()
+    if replaced:
+        other = Tape(tape.path)
+        other.event(EventKind.NOTE, "another program's")
+        other.writer.flush()
+    tape.event(EventKind.NOTE, "afterwards")
+    tape.writer.flush()
+    path = str(tmp_path / "r-3.stepper")
+    assert told == [
+        f"{tape.path} was moved or deleted while it was written; the recording goes on in {path}"
+    ]
+    tape.event(EventKind.NOTE, "in the end")
+    tape.close()
+    recording = Recording.open(path)
+    assert recording.ended == "exit"
+    assert [event.text for event in recording.events()] == ["before", "afterwards", "in the end"]
+    if replaced:
+        found = Recording.open(other.close())
+        assert [event.text for event in found.events()] == ["another program's"]
+        assert files(tmp_path) == ["r-2.stepper", "r-3.stepper", "r.stepper"]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_who_follows_a_recording_that_is_taken_away_sees_where_it_goes_on(
+    moved: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[str] = []
+    facts = msgspec.structs.replace(FACTS, pid=os.getpid())
+    tape = Tape(str(tmp_path / "r.stepper"), facts=facts)
+    tape.writer.on_move = told.append
+    tape.begin(scaled, "0/0")
+    tape.start_attempt()
+    tape.step(0)
+    tape.writer.flush()
+    with contextlib.closing(open_recording(tape.path)) as session:
+        followed = session.recording
+        assert followed is not None
+        assert session.growing
+        if moved:
+            Path(tape.path).rename(tmp_path / "else.stepper")
+        else:
+            Path(tape.path).unlink()
+        tape.event(EventKind.NOTE, "afterwards")
+        tape.writer.flush()
+        assert followed.refresh()
+        assert [followed.ended] == told
+        assert str(tmp_path / "r-2.stepper") in told[0]
+        assert followed.newest == 1
+        assert not session.growing
+        assert console.run(session, ["info"]) == 0
+        assert f"status     {told[0]}" in capsys.readouterr().out
+        assert told[0] in ending(Snapshot(followed, 1, status=Status.ENDED, newest=1))
+    tape.close()
+
+
+def test_a_recording_that_is_deleted_with_its_folder_ends_and_that_is_said(tmp_path: Path) -> None:
+    told: list[str] = []
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    tape = Tape(str(folder / "r.stepper"))
+    tape.writer.on_failure = told.append
+    shutil.rmtree(folder)
+    tape.event(EventKind.NOTE, "lost")
+    tape.writer.flush()
+    tape.close()
+    assert len(told) == 1
+    assert "r.stepper was moved or deleted while it was written" in told[0]
+
+
+def test_a_recording_that_is_deleted_at_the_end_stays_deleted(tmp_path: Path) -> None:
+    tape = Tape(str(tmp_path / "r.stepper"))
+    tape.event(EventKind.NOTE, "before")
+    tape.writer.flush()
+    Path(tape.path).unlink()
+    tape.close()
+    assert "r.stepper" not in files(tmp_path)
+    assert "r-2.stepper" not in files(tmp_path)
+
+
 FULL = """
 import resource, sys
 from tests.recordings import *
@@ -267,7 +396,7 @@ print("the program went on", len(told), tape.writer.failed, sep="|")
 
 def test_full_disk_stops_the_recording_and_not_the_program(tmp_path: Path) -> None:
     path = tmp_path / "r.stepper"
-    out, err = running(FULL, path).communicate(timeout=60)
+    out, err = running(FULL, path).communicate(timeout=600)
     went_on, told, failed = out.strip().split("|")
     assert (went_on, told) == ("the program went on", "1"), err
     assert "disk" in failed
@@ -287,7 +416,7 @@ def test_kill_in_mid_write_loses_nothing_that_was_committed(tmp_path: Path, afte
     while time.monotonic() < deadline:
         acknowledged = int(process.stdout.readline())
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     recording = Recording.open(str(path))
     assert recording.ended is None
     assert recording.newest >= acknowledged
@@ -296,7 +425,7 @@ def test_kill_in_mid_write_loses_nothing_that_was_committed(tmp_path: Path, afte
         assert [value.text for value in top.values()] == [str(moment - 1)]
     assert len(recording.guards(acknowledged)) == acknowledged - 1
     recording.close()
-    assert files(tmp_path) == ["r.stepper"]
+    assert files(tmp_path) == ["r.stepper", "r.stepper-shm", "r.stepper-wal"]
     assert Recording.open(str(path)).newest == recording.newest
 
 
@@ -319,7 +448,7 @@ def test_second_process_follows_while_it_is_written(tmp_path: Path) -> None:
         assert seen == sorted(seen)
     finally:
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
 
 
 def test_forked_child_lets_go_and_the_parent_writes_on(tmp_path: Path) -> None:
@@ -344,7 +473,7 @@ for _ in range(3):
 tape.close()
 """
     process = running(code, tmp_path / "r.stepper")
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     recording = Recording.open(str(tmp_path / "r.stepper"))
     assert [recording.moment(m).ip for m in range(1, recording.newest + 1)] == [0, 2, 2, 2]
@@ -357,7 +486,7 @@ def test_killed_recording_in_a_read_only_directory_can_be_read(public_directory:
     assert process.stdout is not None
     acknowledged = int(process.stdout.readline())
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     show = (
         "r = Recording.open(sys.argv[1])\nprint(r.newest, r.state(r.newest).moment.id)\nr.close()"
     )

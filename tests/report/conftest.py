@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stepper.model.program import Code, Instruction, PythonFrame
-from stepper.model.trace import EventKind, Outcome, SessionFacts
+from stepper.model.trace import Outcome, SessionFacts, SkippedFrame
 from stepper.model.value import TensorMeta, Value
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import program, recorded
@@ -46,13 +46,13 @@ def _frame(tape: Tape, number: int, text: str) -> None:
     meta = TensorMeta(text, (text,))
     value = tape.describe(Value(text, text, text, text, tensor=meta, node=text))
     tape.step(0, stack=(value,), locals={text: value})
-    tape.guard("EQUALS_MATCH", text, code=(text,), user_line=f"{text}:1 in {text}: {text}")
+    tape.guard("EQUALS_MATCH", text, code=(text,), user_line=frame)
     tape.node(text, "call_function", text, args=text, inputs=(text,), meta=meta)
     tape.node(f"{text}x", "placeholder", text, source=text)
     tape.step(1, stack=(value,), locals={text: value})
     tape.graph_break(
         text, gb_type=text, explanation=text, hints=(text,), user_stack=(frame,), resumes=False
     )
-    tape.event(EventKind.SKIP, f"{text} ({text}:1): {text}")
+    tape.writer.skipped_frame(SkippedFrame(number, tape.moment, text, text, 1, text))
     tape.end_attempt()
     tape.end(Outcome.COMPILED, reason=text, transformed_code=tape.code(body))

@@ -30,7 +30,6 @@ BROWSER = next(
 
 pytestmark = [
     pytest.mark.skipif(not BROWSER, reason="there is no Chromium"),
-    pytest.mark.timeout(300),
 ]
 
 LOOKING = """<!DOCTYPE html><body style="margin:0">
@@ -83,7 +82,7 @@ def browse(tmp_path: Path, *arguments: str) -> str:
             BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--no-first-run", f"--user-data-dir={tmp_path / 'profile'}", *arguments,
         ],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     return done.stdout
 

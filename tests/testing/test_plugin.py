@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from stepper.recording.reader import Recording
@@ -108,7 +109,7 @@ def test_fails_at_the_end(leaving, size):
 
 def run(pytester: pytest.Pytester, source: str, *options: str) -> pytest.RunResult:
     pytester.makepyfile(PROGRAM + source)
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options, timeout=150)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options, timeout=600)
 
 
 @pytest.mark.slow
@@ -200,7 +201,7 @@ def test_the_debugger_opens_on_a_failing_test(
     path = pytester.makepyfile(PROGRAM + RECORDED)
     child = pytester.spawn(
         f"{sys.executable} -m pytest -p no:cacheprovider --stepper-pm {path} -k 'not end'",
-        expect_timeout=60.0,
+        expect_timeout=600.0,
     )
     child.expect_exact("::test_fails failed: ")
     child.expect("test.stepper: ")
@@ -209,7 +210,9 @@ def test_the_debugger_opens_on_a_failing_test(
     child.expect("in test_fails")
     child.sendline("quit")
     child.expect("2 failed, 1 passed")
-    child.close(force=True)
+    child.expect(pexpect.EOF)
+    child.wait()
+    child.close()
 
 
 def test_the_debugger_needs_the_terminal(pytester: pytest.Pytester) -> None:

@@ -44,11 +44,12 @@ from stepper.model.control import (
     Response,
     RunEntry,
 )
-from stepper.model.program import Code, Instruction
+from stepper.model.program import Code, Instruction, PythonFrame, UserLine
 from tests.tui.test_session_panes import PlayedSession
 
 FILE = "/home/ann/project/net.py"
-_LINE = f"{FILE}:27 in apply"
+_PLACE = PythonFrame(FILE, 27, "apply")
+_LINE = UserLine(_PLACE)
 GUARDS = (
     GuardRow(0, "GLOBAL_STATE", "", code=("___check_global_state()",)),
     GuardRow(1, "TENSOR_MATCH", "L['x']", expected="Tensor float32[4]", depth=1, user_line=_LINE),
@@ -57,7 +58,7 @@ GUARDS = (
 _CODE = Code(
     0, "apply", "apply", FILE, 25, (Instruction(0, "RETURN_VALUE", None, "", 0, 25, 25, 0, 0),)
 )
-_LIFE = Lifeline("L['scaler']", "class Scaler", user_line=_LINE, guards=(2,))
+_LIFE = Lifeline("L['scaler']", "class Scaler", user_line=_PLACE, guards=(2,))
 _OLDER = CacheEntry(
     1, 1, "0/0", position=0, backend="eager", guards=3, hits=2, graph_nodes=3, lifelines=(_LIFE,)
 )

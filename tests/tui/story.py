@@ -60,7 +60,7 @@ def write_story(path: str) -> None:
     h = tape.describe(Value("TensorVariable", "Tensor", "f32[2, 3]", tensor=meta, node="h"))
     names = {"self": me, "weight": weight, "h": h}
     tape.step(0, stack=(), locals=names)
-    tape.guard("TENSOR_MATCH", _WEIGHT, user_line="net.py:42 in forward")
+    tape.guard("TENSOR_MATCH", _WEIGHT, user_line=PythonFrame("net.py", 42, "forward"))
     tape.node(_NODE, "placeholder", _NODE, meta=parameter, source=_WEIGHT)
     tape.node("h", "call_function", "torch.nn.functional.linear", args=f"x, {_NODE}", meta=meta)
     tape.step(1)

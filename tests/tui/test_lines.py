@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from textual.app import App, ComposeResult
 from textual.color import Color
@@ -40,15 +38,15 @@ def numbered(index: int) -> Row:
     return row((f"{index:>7}", "number"), f" instruction {index}")
 
 
-async def test_a_hundred_thousand_rows_are_shown_and_scrolled_without_delay() -> None:
+async def test_a_hundred_thousand_rows_are_shown_and_only_those_on_screen_are_made() -> None:
     app = ListApp(Lines())
     async with app.run_test(size=(40, 10)) as pilot:
-        begun = time.perf_counter()
-        app.lines.show(COUNT, numbered)
+        asked: list[int] = []
+        app.lines.show(COUNT, lambda index: asked.append(index) or numbered(index))
         await pilot.pause()
         await pilot.press("end")
         await pilot.pause()
-        assert time.perf_counter() - begun < 0.5
+        assert len(asked) < 200
         assert plain(app)[-1].rstrip() == "  99999 instruction 99999"
         await pilot.press("home", "down", "down")
         assert plain(app)[0].startswith("      0 instruction 0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -46,7 +47,7 @@ class Terminal:
         except (pexpect.TIMEOUT, pexpect.EOF):
             pass
 
-    def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    def until(self, condition: Callable[[], bool], seconds: float = 300.0) -> None:
         """Look until the condition holds."""
         deadline = time.monotonic() + seconds
         while True:
@@ -76,12 +77,14 @@ def stepper(*arguments: str, state: Path, size: tuple[int, int] = (80, 24)) -> I
         dimensions=(rows, columns),
         env=env,
         cwd=str(ROOT),
-        timeout=60,
+        timeout=600,
     )
     try:
         yield Terminal(child, columns, rows)
     finally:
-        child.close(force=True)
+        child.kill(signal.SIGKILL)
+        child.wait()
+        child.close()
 
 
 def position(terminal: Terminal) -> int:

@@ -16,6 +16,7 @@ import stepper.tui.app
 import stepper.tui.why_screen
 from stepper.analysis.line import Line
 from stepper.client.launch import LaunchSpec
+from stepper.client.plan import Plan
 from stepper.client.replay import Progress
 from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
@@ -46,7 +47,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "program.py").write_text(PROGRAM)
     command = [sys.executable, "-m", "stepper", "record", "-o", "r.stepper", "program.py"]
     subprocess.run(
-        command, cwd=folder, env=clean_environment(), capture_output=True, check=True, timeout=120
+        command, cwd=folder, env=clean_environment(), capture_output=True, check=True, timeout=600
     )
     return folder / "r.stepper"
 
@@ -58,8 +59,9 @@ def says(app: StepperApp, words: str) -> Callable[[], bool]:
 async def begin(app: StepperApp, pilot: Pilot[Any]) -> None:
     """Ask for the program to be run again, and say yes."""
     await pilot.press("x")
-    assert "x again runs program.py, with all that it does" in text(app)
-    await pilot.press("x")
+    assert "Run this again on this machine, with all that it does?" in text(app)
+    assert f"command {sys.executable} program.py folder" in text(app)
+    await pilot.press("r")
     assert "running the program again" in text(app)
 
 
@@ -75,7 +77,7 @@ async def test_a_guard_is_put_to_the_test(recorded: Path) -> None:
         assert "TENSOR_MATCH L['x'] of 0/0" in text(app)
         assert "x: try it" in text(app)
         await begin(app, pilot)
-        await until(pilot, says(app, "by experiment:"), 120)
+        await until(pilot, says(app, "by experiment:"))
         assert "protects against" in text(app), "what was known stands above it"
         assert "is needed" in text(app)
         assert "running" not in text(app)
@@ -90,14 +92,14 @@ async def test_it_is_given_up(recorded: Path) -> None:
             await pilot.press("W")
             answer = text(app)
             await begin(app, pilot)
-            await until(pilot, lambda: pid.exists() and pid.read_text() != "", 120)
+            await until(pilot, lambda: pid.exists() and pid.read_text() != "")
             assert "as it is: " in text(app), "with which change it runs"
             # The screen is alive meanwhile.
             await pilot.press("v")
             assert "why graphs broke" in text(app)
             await pilot.press("v")
             await pilot.press("x")
-            await until(pilot, says(app, "given up: the program was killed"), 30)
+            await until(pilot, says(app, "given up: the program was killed"))
             assert not Path("/proc", pid.read_text()).exists()
             assert "size[0] of x: expected 2, actual 3" in answer
             assert "size[0] of x: expected 2, actual 3" in text(app)
@@ -110,7 +112,7 @@ async def test_what_is_tried_belongs_to_no_screen(
 ) -> None:
     go_on, gave_up = threading.Event(), threading.Event()
 
-    def trial(_: Recording, progress: Progress) -> Iterator[Line]:
+    def trial(_: Recording, __: Plan, progress: Progress) -> Iterator[Line]:
         while not go_on.wait(0.01):
             if progress.given_up:
                 gave_up.set()
@@ -120,11 +122,10 @@ async def test_what_is_tried_belongs_to_no_screen(
     question = Question("a question", lambda _, __: iter([Line("what is known")]), trial)
     other = Question("another", lambda _, __: iter([Line("something else")]), trial)
     monkeypatch.setattr(stepper.tui.app, "OF_THE_RUN", (question, other))
-    monkeypatch.setattr(
-        stepper.tui.why_screen, "program_of", lambda _: LaunchSpec(kind="code", target="pass")
-    )
+    plan = Plan(LaunchSpec(kind="code", target="pass"), "/", "", ("x.py",), 0.0, "")
+    monkeypatch.setattr(stepper.tui.why_screen, "plan_of", lambda _: plan)
     async with opened(sample_path, NARROW) as (app, pilot):
-        await pilot.press("W", "x", "x", "escape", "W")
+        await pilot.press("W", "x", "r", "escape", "W")
         assert "what is known" in text(app)
         assert "running the program again" in text(app)
         await pilot.press("escape")
@@ -136,8 +137,8 @@ async def test_what_is_tried_belongs_to_no_screen(
         await pilot.press("v")
         assert "something else" in text(app)
         go_on.clear()
-        await pilot.press("x", "x", "escape")
-    assert gave_up.wait(30), "the end of the application ends it"
+        await pilot.press("x", "r", "escape")
+    assert gave_up.wait(600), "the end of the application ends it"
 
 
 @pytest.mark.slow
@@ -146,7 +147,7 @@ async def test_it_goes_on_when_the_screen_is_left(recorded: Path) -> None:
         await pilot.press("W")
         await begin(app, pilot)
         await pilot.press("escape")
-        await until(pilot, says(app, "it has been tried, W shows what came of it"), 120)
+        await until(pilot, says(app, "it has been tried, W shows what came of it"))
         await pilot.press("W")
         assert "leaves 1 compilation (instead of 2 as recorded" in text(app)
         assert "x: try it" in text(app), "it can be tried again"
@@ -161,7 +162,7 @@ async def test_it_is_shown_to_be_running_when_the_screen_is_opened_again(recorde
         async with opened(recorded, NARROW) as (app, pilot):
             await pilot.press("W")
             await begin(app, pilot)
-            await until(pilot, lambda: pid.exists() and pid.read_text() != "", 120)
+            await until(pilot, lambda: pid.exists() and pid.read_text() != "")
             await pilot.press("escape", "W")
             assert "running the program again as it is: " in text(app)
             assert Path("/proc", pid.read_text()).exists()

@@ -6,6 +6,7 @@ and `sys.modules["sitecustomize"]` are as they would be without us. A `sitecusto
 own runs in our place, and its errors are reported by `site` as ever.
 """
 
+import _imp
 import os
 import sys
 
@@ -24,29 +25,87 @@ def _begin() -> None:
             del os.environ["PYTHONPATH"]
     if text is None:
         return
+    path = list(sys.path)
     # The program may not be able to import us by itself, e.g. when it runs from elsewhere.
     home = os.path.dirname(os.path.dirname(os.path.dirname(here)))
     known = home in sys.path_importer_cache
-    sys.path.insert(0, home)
     try:
+        if _built_for_this_python(home):
+            sys.path.insert(0, home)
+            import stepper  # noqa: F401
+
+            # What we need is the program's own if it has it: its versions are not ours to choose.
+            sys.path[:] = [*path, home]
+        else:
+            _see_that_it_has_its_own(text)
         from stepper.debuggee.start import begin
         from stepper.model.launch import decode_config
 
         begin(decode_config(text))
-    except Exception:
-        _give_up(text)
+    except Exception as error:
+        _refuse(text, _reason(error))
+        _forget()
     finally:
-        sys.path.remove(home)
+        sys.path[:] = path
         if not known:
             sys.path_importer_cache.pop(home, None)
 
 
-def _give_up(text: str) -> None:
-    """The front end sees the channel close, and says that the session could not begin."""
+def _built_for_this_python(home: str) -> bool:
+    c_part = os.path.join(home, "stepper", "_C")
+    return any(os.path.exists(c_part + suffix) for suffix in _imp.extension_suffixes())
+
+
+def _see_that_it_has_its_own(text: str) -> None:
+    """The front end's stepper is built for another Python: one that is installed here will do, if
+    the two understand each other."""
     import json
 
+    wanted = json.loads(text)["stepper"]
     try:
-        os.close(json.loads(text)["channel"])
+        from stepper import __version__ as found
+    except ImportError as error:
+        found = f"none that works ({error})"
+    if found != wanted:
+        version = ".".join(map(str, sys.version_info[:2]))
+        raise _UnlikeError(
+            f"{sys.executable} is Python {version}, for which the debugger's own stepper is not "
+            f"built, and it has not stepper {wanted} but {found}. Install that there: "
+            f"{sys.executable} -m pip install torch-stepper=={wanted}"
+        )
+
+
+class _UnlikeError(Exception):
+    pass
+
+
+def _reason(error: Exception) -> str:
+    """Why there is no session, and what to do."""
+    if isinstance(error, _UnlikeError):
+        return str(error)
+    from stepper.support.needed import explain_import
+
+    return explain_import(error) or f"{type(error).__name__}: {error}"
+
+
+def _forget() -> None:
+    """The program sees nothing of a debugger that does not watch it."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] == "stepper":
+            del sys.modules[name]
+
+
+def _refuse(text: str, reason: str) -> None:
+    """Tell the front end: a `Refused` of `stepper.model.control`, whose encoder may be just what is
+    missing, so its bytes stand here."""
+    import json
+
+    words = reason.encode(errors="replace")
+    body = b"\x82\xa4type\xa7refused\xa4text\xdb" + len(words).to_bytes(4, "big") + words
+    try:
+        channel = json.loads(text)["channel"]
+        os.write(channel, len(body).to_bytes(4, "big") + body)
+        os.close(channel)
     except (ValueError, TypeError, KeyError, OSError):
         return
 

@@ -35,6 +35,7 @@ from bytecode import instr as kinds
 from bytecode.instr import CellVar, FreeVar, TryBegin, TryEnd
 
 from stepper.model.cache import CacheError
+from stepper.support.disassembly import disassemble
 
 _ENUMS = {
     name: kind
@@ -305,7 +306,7 @@ def stack_size(code: CodeType) -> int:
         AssemblyError: an instruction takes more than there is, two paths meet with different
             depths, or a handler expects more than there is.
     """
-    listed = list(dis.get_instructions(code))
+    listed = disassemble(code)
     index_of = {instruction.offset: index for index, instruction in enumerate(listed)}
     handlers = dis._parse_exception_table(code)  # type: ignore[attr-defined]
     depths: dict[int, int] = {0: 0}

@@ -19,14 +19,14 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NamedTuple
 
-from stepper.debuggee.engine import Subject
+from stepper.debuggee.engine import Recorder
+from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.program_names import program_frame
-from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.threads import interrupt_program
 from stepper.model.trace import EventKind, MomentId
 
 _OURS = "stepper."
-_ENTRANCES = frozenset({"stepper.native", "stepper.engines.native.eval_frame"})
+_ENTRANCES = frozenset({"stepper.native.api", "stepper.native.runtime.eval_frame"})
 """Modules of ours through which the program calls itself."""
 
 
@@ -81,13 +81,13 @@ class CacheNews:
     def tell_if_safe(self) -> None:
         """Tell it now, or see to it that it is told soon."""
         recorder = self._recorder
-        if recorder.judge.stands:
+        if recorder.controller.stands:
             self.tell()
             recorder.commit()
             return
         heard_in = self._beneath_the_finalizer(sys._getframe(1))
         if self._interprets(heard_in):
-            recorder.judge.at_next_moment(self.tell)
+            recorder.controller.at_next_moment(self.tell)
             return
         if _inside_of_us(heard_in):
             return

@@ -7,6 +7,7 @@ the tensor before each call. And by then everything is there that the call leads
 
 from __future__ import annotations
 
+import ast
 from types import CodeType
 from typing import Any
 
@@ -50,6 +51,8 @@ class Pending:
         trouble = []
         for each in tuple(self._wanted.get(place, ())):
             try:
+                if not isinstance(each, Decorate):
+                    _see_it_only_reaches(each.source)
                 if isinstance(each, MarkSize):
                     call = self.call(code, f_locals, f_globals)
                     call.mark_dynamic(each.source, each.dim, strict=True)
@@ -100,3 +103,34 @@ class Pending:
     def disable(self, function: Any) -> Any:
         """The decorator of this name."""
         raise NotImplementedError
+
+
+_REACHING = frozenset({"type", "___instance_dict", "___member"})
+"""Functions in the engines' expressions that only look."""
+
+
+def _see_it_only_reaches(source: str) -> None:
+    """See that an expression does nothing but lead to a value: it comes from a recording, which
+    anybody can have written, and an engine may evaluate it.
+
+    Raises:
+        CacheError: it does more.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(source, mode="eval").body))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise CacheError(f"{source} is no expression") from None
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            known = isinstance(node.func, ast.Name) and node.func.id in _REACHING
+            if known and not node.keywords:
+                continue
+        elif isinstance(node, _PARTS):
+            continue
+        raise CacheError(f"{source} does more than lead to a value")
+
+
+_PARTS = (
+    ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.UnaryOp, ast.USub, ast.Tuple,
+    ast.Load,
+)  # fmt: skip

@@ -23,11 +23,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 
-from stepper.engines.common.lookup_words import Difference
 from stepper.engines.common.words import object_text
 from stepper.model.cache import CacheError
+from stepper.model.lookup import Difference
 
-_SIZE = re.compile(r"size\[(\d+)\]")
 _NAME = re.compile(r"[^\W\d]\w*")
 _SPECIAL_SIZES = (0, 1)
 
@@ -147,7 +146,9 @@ class CallChoice:
             if wanted not in ("", refusal.source):
                 continue
             sizes = tuple(
-                int(size[1]) for each in refusal.differences if (size := _SIZE.fullmatch(each.what))
+                each.at
+                for each in refusal.differences
+                if each.what == "size" and each.at is not None
             )
             if sizes:
                 return refusal.source, sizes

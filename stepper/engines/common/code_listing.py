@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from stepper._C import instruction_rows, last_line
-from stepper.engines.common.words import plain_text
+from stepper._C import instruction_rows, last_line, shortened
 from stepper.model.program import Code, Instruction
+from stepper.support.words import plain_text
 
 _CONVERSIONS = ("", "str", "repr", "ascii")
 _MEANINGS: dict[str, tuple[str, ...] | None] = {
@@ -66,8 +66,8 @@ def instructions(
 
 def _constant(value: object) -> str:
     """A constant in words. It may be any object, so only plain ones are shown in full; the plainest
-    never come here (csrc/argument_words.c)."""
-    return plain_text(value)[:MAX_ARGUMENT]
+    never come here (csrc/describe/argument_words.c)."""
+    return shortened(plain_text(value), MAX_ARGUMENT)
 
 
 def _source(code: CodeType) -> tuple[int, tuple[str, ...]]:

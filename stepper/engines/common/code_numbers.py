@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from types import CodeType
 
 from stepper.engines.common.code_listing import code_in_words
 from stepper.model.program import Code, Instruction
+
+_ROWS_KEPT = 20_000
+"""Rows of lookups that are remembered, so that lookups which look alike are stored once."""
 
 
 class NumberedCodes:
@@ -14,7 +18,8 @@ class NumberedCodes:
 
     def __init__(self, store: Callable[[Code], None] = lambda code: None) -> None:
         self._store = store
-        self._lookups: dict[tuple[object, ...], Code] = {}
+        self._lookups: OrderedDict[tuple[object, ...], Code] = OrderedDict()
+        self._rows = 0
         self._count = 0
 
     def lookup(
@@ -22,9 +27,14 @@ class NumberedCodes:
     ) -> Code:
         """A program of guards, for calls of a code object."""
         key = (code.co_filename, code.co_firstlineno, qualname, checks)
-        found = self._lookups.get(key)
+        found = self._lookups.pop(key, None)
         if found is None:
-            found = self._lookups[key] = self._make(code, checks, name, qualname)
+            found = self._make(code, checks, name, qualname)
+            self._rows += len(checks)
+            while self._lookups and self._rows > _ROWS_KEPT:
+                _, oldest = self._lookups.popitem(last=False)
+                self._rows -= len(oldest.instructions)
+        self._lookups[key] = found
         return found
 
     def graph(self, code: CodeType, name: str, nodes: tuple[Instruction, ...]) -> Code:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from types import CodeType
 
 from stepper.model.cache import CacheError, GuardRow
@@ -72,16 +71,13 @@ def exclusive(mine: tuple[GuardRow, ...], theirs: tuple[GuardRow, ...]) -> bool:
     return False
 
 
-_SIZES = re.compile(r"^(?P<kind>.*)\[(?P<sizes>.*)\]")
-
-
 def _other_tensor(one: GuardRow, other: GuardRow) -> bool:
-    first, second = _SIZES.match(one.expected), _SIZES.match(other.expected)
+    first, second = one.wants, other.wants
     if first is None or second is None:
         return False
-    if first["kind"] != second["kind"]:
+    if (first.dtype, first.subclass) != (second.dtype, second.subclass):
         return True
-    sizes = [each["sizes"].split(", ") for each in (first, second)]
-    return len(sizes[0]) != len(sizes[1]) or any(
-        a != b and "?" not in (a, b) for a, b in zip(*sizes, strict=True)
+    sizes, others = first.shape or (), second.shape or ()
+    return len(sizes) != len(others) or any(
+        a != b and "?" not in (a, b) for a, b in zip(sizes, others, strict=True)
     )

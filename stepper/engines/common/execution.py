@@ -14,7 +14,6 @@ import functools
 import linecache
 import re
 import sys
-import weakref
 from _thread import get_ident
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -23,14 +22,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torch.fx import GraphModule
 
+from stepper.debuggee.engine import Recorder
 from stepper.debuggee.execution import Executions, Graph, Program
 from stepper.debuggee.in_view import Described
 from stepper.debuggee.instruction_events import Events, make_events
-from stepper.debuggee.recorder import Recorder
 from stepper.engines.common import values
-from stepper.engines.common.words import plain_text
 from stepper.model.program import Code, Instruction, PythonFrame
-from stepper.model.trace import BY_HAND, EventKind, Phase
+from stepper.model.trace import EventKind, Phase
+from stepper.support.per_object import PerCode
+from stepper.support.words import plain_text
+from stepper.uncompiled import keep_out
 
 _NODE_LINE = re.compile(r"\s+(?:(?P<name>\w+)\s*(?::[^=]*)?=|(?P<returns>return\b))")
 _CLEARED = re.compile(r";\s+\w+(?: = \w+)* = None.*$")
@@ -87,8 +88,8 @@ class ExecutionWatcher(ABC):
         self._recorder: Recorder
         self._codes: CodeBook
         self._events: Events | None = None
-        self._programs: dict[int, tuple[weakref.ref[CodeType], Program]] = {}
-        self._graphs: dict[int, tuple[weakref.ref[CodeType], Graph]] = {}
+        self._programs: PerCode[Program] = PerCode()
+        self._graphs: PerCode[Graph] = PerCode()
         self._hears_runs = False
         self._by_hand: tuple[int, Resumed | None] | None = None
         """The thread that runs an entry's code by hand, and who answers for what that calls."""
@@ -136,8 +137,8 @@ class ExecutionWatcher(ABC):
     @property
     def wanted(self) -> bool:
         """Whether executions are to be recorded."""
-        recorder = self._recorder
-        return Phase.EXECUTE in recorder.walks.asked or EventKind.EXECUTE in recorder.judge.wanted
+        asked, wanted = self._recorder.walks.asked, self._recorder.controller.wanted
+        return Phase.EXECUTE in asked or EventKind.EXECUTE in wanted
 
     def by_hand(
         self,
@@ -168,8 +169,7 @@ class ExecutionWatcher(ABC):
                 self.begin_if_wanted()
 
     def _watch_once(self, code: CodeType, original: CodeType, compile_id: str) -> None:
-        known = self._programs.get(id(code))
-        if known is None or known[0]() is not code:
+        if self._programs.get(code) is None:
             self._watch(code, original, compile_id)
 
     def _make_events(self) -> Events:
@@ -191,19 +191,13 @@ class ExecutionWatcher(ABC):
         return True
 
     def _notice(self, text: str) -> None:
-        self._recorder.judge.notice(text)
+        self._recorder.controller.notice(text)
         self._recorder.occurred(EventKind.NOTE, text, None)
 
     def _watch(self, code: CodeType, original: CodeType, compile_id: str) -> None:
-        address = id(code)
-        self._programs[address] = (
-            weakref.ref(code, lambda _: self._programs.pop(address, None)),
-            Program(
-                self._codes.plain(code),
-                original.co_qualname,
-                compile_id,
-                self.resumed_function(original),
-            ),
+        resume_of = self.resumed_function(original)
+        self._programs.set(
+            code, Program(self._codes.plain(code), original.co_qualname, compile_id, resume_of)
         )
         self.watched(code)
         if self._events is not None:
@@ -252,14 +246,14 @@ class ExecutionWatcher(ABC):
 
     def program(self, code: CodeType, frame: FrameType) -> Program | None:
         """See `Knowledge.program`."""
-        known = self._programs.get(id(code))
-        if known is None or known[0]() is not code:
+        known = self._programs.get(code)
+        if known is None:
             return None
         for graph in self.graphs(code, frame):
             self._know_graph(graph)
         if self._by_hand is not None and self._by_hand[0] == get_ident():
-            return known[1]._replace(name=f"{known[1].name}{BY_HAND}")
-        return known[1]
+            return known._replace(by_hand=True)
+        return known
 
     @property
     def exchanges(self) -> bool:
@@ -291,8 +285,7 @@ class ExecutionWatcher(ABC):
 
     def graph(self, code: CodeType) -> Graph | None:
         """See `Knowledge.graph`."""
-        known = self._graphs.get(id(code))
-        return known[1] if known is not None and known[0]() is code else None
+        return self._graphs.get(code)
 
     def _know_graph(self, graph: RunGraph) -> None:
         """Watch a graph that runs as it is: its module's own `forward`, as eager backends leave
@@ -304,11 +297,7 @@ class ExecutionWatcher(ABC):
             or not code.co_filename.startswith("<eval_with_key>")
         ):
             return
-        address = id(code)
-        self._graphs[address] = (
-            weakref.ref(code, lambda _: self._graphs.pop(address, None)),
-            _graph(name, module, code, self._codes),
-        )
+        self._graphs.set(code, _graph(name, module, code, self._codes))
         self._events.watch(code, lines=True)
 
 
@@ -331,3 +320,6 @@ def _graph(name: str, module: GraphModule, code: CodeType, codes: CodeBook) -> G
         )
     made = codes.graph(code, name, tuple(instructions))
     return Graph(made, node_at, frozenset({"self"}))
+
+
+keep_out()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable
 from types import CodeType
 from typing import Any, Generic, TypeVar
@@ -13,12 +14,17 @@ import msgspec
 
 from stepper.engines.common.lifelines import Bond
 from stepper.model.cache import CachedCode, CacheEntry, CacheError, EntryState
+from stepper.support.per_object import PerCode
+from stepper.uncompiled import keep_out
 
 ENTRY_NUMBERS = itertools.count(1)
 """Entries of both engines are numbered together: in code, a number alone names one."""
 
-EVICTED_KEPT = 20
+_EVICTED_KEPT = 20
 """Entries that are gone and still listed, for each code."""
+
+_DEAD_KEPT = 50
+"""Codes that are gone and still listed."""
 
 
 class KnownEntry:
@@ -101,10 +107,47 @@ class KnownCode(Generic[E]):
 
 
 class Numbered(Generic[E]):
-    """What a front end names by number."""
+    """What a front end names by number. A code can die at any time, wherever the garbage collector
+    runs, and then others are forgotten: who goes through `codes` or `entries` takes a copy."""
 
-    codes: dict[int, KnownCode[E]]
-    entries: dict[int, E]
+    def __init__(self) -> None:
+        self.codes: dict[int, KnownCode[E]] = {}
+        self.entries: dict[int, E] = {}
+        self._known: PerCode[KnownCode[E]] = PerCode()
+        self._code_numbers = itertools.count(1)
+        self._dead: deque[KnownCode[E]] = deque()
+
+    def know(self, code: CodeType) -> KnownCode[E]:
+        """The code's record, made when it is first seen."""
+        known = self._known.get(code)
+        if known is None:
+            number, resume_of = next(self._code_numbers), self._resumed_function(code)
+            known = KnownCode(number, code, resume_of, self._bury)
+            self.codes[number] = self._known.set(code, known)
+        return known
+
+    def forget_oldest(self, gone: list[E]) -> None:
+        """Of the entries of a code that are gone, keep those that went last."""
+        for old in gone[:-_EVICTED_KEPT]:
+            old.code.entries.remove(old)
+            del self.entries[old.id]
+
+    def _bury(self, known: KnownCode[E]) -> None:
+        self._code_died(known)
+        self._dead.append(known)
+        while len(self._dead) > _DEAD_KEPT:
+            oldest = self._dead.popleft()
+            self.codes.pop(oldest.id, None)
+            for entry in oldest.entries:
+                self.entries.pop(entry.id, None)
+
+    def _resumed_function(self, code: CodeType) -> str:
+        """For a resume function, the name of the function that it continues; else empty."""
+        raise NotImplementedError
+
+    def _code_died(self, known: KnownCode[E]) -> None:
+        """A code is gone, and its entries with it."""
+        raise NotImplementedError
 
     def entry(self, number: int) -> E:
         """The entry of that number.
@@ -128,3 +171,6 @@ class Numbered(Generic[E]):
         if known is None or code is None:
             raise CacheError(f"there is no code {number} with cache entries: list the cache")
         return known, code
+
+
+keep_out()

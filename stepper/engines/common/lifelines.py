@@ -11,7 +11,8 @@ import types
 import weakref
 from typing import Any, NamedTuple
 
-from stepper.engines.common.words import object_text, plain_text
+from stepper.engines.common.words import object_text
+from stepper.support.words import plain_text
 
 _HEAP_TYPE = 1 << 9
 _HOLDERS = 8

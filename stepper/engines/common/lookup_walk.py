@@ -1,21 +1,27 @@
 """A lookup told as a walk: the entries in the order in which they were tried, and for each the
 guards that were run.
 
-An engine says what was tried (`TriedEntry`), one entry at a time and not before its turn comes: a
+An engine says what was tried (`EntryTrial`), one entry at a time and not before its turn comes: a
 lookup stands still between two of them, for as long as the user looks. How an engine knows what the
 lookup found is its own affair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from stepper.debuggee.engine import Subject
+import msgspec
+
+from stepper._C import shortened
 from stepper.debuggee.in_view import Described
+from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.walks import Walk, WalkFrame
-from stepper.engines.common.lookup_words import MAX_TEXT, entry_told
+from stepper.engines.common.lookup_words import MAX_TEXT, behind_note, check_notes
+from stepper.engines.common.lookup_words import notes as notes_of
+from stepper.model.cache import Verdict
+from stepper.model.lookup import Check, CheckedGuard, TriedEntry
 from stepper.model.program import Code, Instruction
 from stepper.model.trace import EventKind, Outcome
 
@@ -23,8 +29,6 @@ HIT = "HIT"
 MISS = "MISS"
 ENTRY = "ENTRY"
 REGION = "REGION"
-BACKEND = "BACKEND"
-INVALID = "INVALID"
 
 Row = tuple[str, str, int | None]
 """A row of a lookup: what it is, in words, and the line of the program that it is about."""
@@ -41,34 +45,22 @@ def died(object: str) -> str:
     return f"an object that it depends on has died{f': {object}' if object else ''}"
 
 
-class Failed(NamedTuple):
-    """Why a row of an entry says no."""
-
-    kind: str
-    source: str
-    text: str
-
-
-class Asked(NamedTuple):
-    """A row of an entry, about to be asked."""
-
-    row: int
-    told: dict[str, Described]
-    """The locals of its moment."""
-    failed: Failed | None = None
-
-
-class TriedEntry(NamedTuple):
+class EntryTrial(NamedTuple):
     """An entry that a lookup has tried."""
 
     label: str
     code: Code
     """Its instructions are its rows."""
-    told: dict[str, Described]
+    guards: Sequence[CheckedGuard]
+    """What the rows check, in the same order."""
+    notes: dict[str, Described]
     """The locals of the moment before it."""
-    asked: tuple[Asked, ...]
+    checks: Sequence[Check]
+    """The rows that were asked, in order; their moments are not known yet."""
     executed: int
     """How many of its guards were run."""
+    behind: Sequence[Check] = ()
+    """Rows that would have failed behind the one that did."""
     reason: str = ""
     """Why it does not match; empty: it does."""
     region: Mapping[str, Described] = MappingProxyType({})
@@ -81,7 +73,7 @@ def rows(found: Iterable[Row]) -> tuple[Instruction, ...]:
         Instruction(
             index=index,
             opname=opname,
-            argrepr=text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…",
+            argrepr=shortened(text, MAX_TEXT),
             line=line,
         )
         for index, (opname, text, line) in enumerate(found)
@@ -93,14 +85,14 @@ def tell_lookup(
     code: Code,
     function: str,
     arguments: dict[str, Described],
-    tries: Iterable[TriedEntry],
+    tries: Iterable[EntryTrial],
     *,
     unserved: str = "",
     gone: str = "",
     chosen: Callable[[], str] = str,
-    by_hand: bool = False,
 ) -> None:
-    """Tell a lookup, moment by moment; the last of `tries` has matched, or none has.
+    """Tell a lookup, moment by moment; the last of `tries` has matched, or none has. Of one that
+    the user makes at a stop, nothing is an event of the program's.
 
     Args:
         code: its instructions are the entries, and how it can end.
@@ -109,30 +101,33 @@ def tell_lookup(
         unserved: why nothing is compiled although nothing matches; empty: it is.
         gone: which entry was there before, and why it is no more; empty: none is known.
         chosen: at its end, what the user has chosen to become of the call; empty: to go on.
-        by_hand: the user makes it at a stop: nothing of it is an event of the program's.
     """
+    by_hand = walk.record.by_hand
     frame = walk.enter(code)
     instructions = iter(code.instructions)
     reasons: list[str] = []
     executed = 0
-    winner: TriedEntry | None = None
+    winner: EntryTrial | None = None
     subject = Subject(name=function)
-    for tried in tries:
+    for trial in tries:
         row = next(instructions)
         if row.opname == REGION:
-            walk.moment(frame, row.index, locals={**tried.region, **arguments})
+            walk.moment(frame, row.index, locals={**trial.region, **arguments})
             row = next(instructions)
-        executed += tried.executed
-        walk.moment(frame, row.index, locals=tried.told | arguments)
-        _tell_entry(walk, frame, tried, "" if by_hand else function)
-        if not tried.reason:
-            winner = tried
+        executed += trial.executed
+        notes = dict(trial.notes)
+        if trial.behind:
+            notes["also fail"] = behind_note(trial.guards, trial.behind)
+        walk.moment(frame, row.index, locals=notes | arguments)
+        _tell_entry(walk, frame, trial, "" if by_hand else function)
+        if not trial.reason:
+            winner = trial
             break
-        reasons.append(f"{tried.label}: {tried.reason}")
+        reasons.append(f"{trial.label}: {trial.reason}")
     end = next(row for row in instructions if row.opname == (MISS if winner is None else HIT))
     if winner is not None:
         summary = f"{winner.label}, {executed} guards run"
-        walk.moment(frame, end.index, locals=entry_told({"entry": summary}) | arguments)
+        walk.moment(frame, end.index, locals=notes_of(entry=summary) | arguments)
         if not by_hand:
             walk.occurred(EventKind.HIT, f"{function}: {summary}")
         walk.leave(frame)
@@ -141,7 +136,7 @@ def tell_lookup(
     why = "; ".join(reasons) or gone or "nothing is compiled for this code yet"
     if unserved:
         why = f"{unserved}; {why}"
-    walk.moment(frame, end.index, locals=entry_told({"because": why}) | arguments)
+    walk.moment(frame, end.index, locals=notes_of(because=why) | arguments)
     if unserved and not by_hand:
         walk.occurred(EventKind.SKIP, f"{function}: {unserved}", subject=subject)
     elif reasons and not by_hand:
@@ -152,16 +147,27 @@ def tell_lookup(
     walk.end(Outcome.SKIPPED if unserved else Outcome.MISS, why)
 
 
-def _tell_entry(walk: Walk, parent: WalkFrame, tried: TriedEntry, function: str) -> None:
+def _tell_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: str) -> None:
     """`function`: whose call it is, for the events; empty: there are none."""
-    frame = walk.enter(tried.code, parent)
-    for asked in tried.asked:
-        walk.moment(frame, asked.row, locals=asked.told)
-        if asked.failed is not None and function:
-            kind, source, text = asked.failed
+    before = parent.last_moment
+    frame = walk.enter(trial.code, parent)
+    checks: list[Check] = []
+    for check in trial.checks:
+        guard = trial.guards[check.place]
+        if not walk.idle:
+            walk.moment(frame, check.place, locals=check_notes(guard, check))
+            checks.append(msgspec.structs.replace(check, moment=frame.last_moment))
+        if check.verdict is Verdict.FAIL and function:
+            what = " ".join(filter(None, (guard.kind, guard.source)))
             walk.occurred(
                 EventKind.GUARD_FAIL,
-                f"{' '.join(filter(None, (kind, source)))} of {tried.label}: {text}",
-                subject=Subject(kind=kind, source=source, name=function),
+                f"{what} of {trial.label}: {check.failure(guard)}",
+                subject=Subject(kind=guard.kind, source=guard.source, name=function),
             )
+    if before:
+        tried = TriedEntry(
+            before, walk.attempt, trial.label, trial.code.id, not trial.reason,
+            tuple(each for each in checks if each.moment), tuple(trial.behind),
+        )  # fmt: skip
+        walk.tried(tried, trial.guards)
     walk.leave(frame)

@@ -1,87 +1,108 @@
-"""What a lookup shows of one check: expected, actual, verdict, what differs, how long it took."""
+"""What a lookup shows of one check: expected, actual, verdict, what differs, how long it took.
+
+What a check found is data (`stepper.model.lookup`); here it becomes the locals of a moment, which
+is where a person who steps through a lookup looks. Nobody reads them back.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
+from stepper._C import shortened
 from stepper.debuggee.in_view import Described
 from stepper.engines.common.tensors import fake_tensor_meta
-from stepper.engines.common.words import class_name
-from stepper.model.cache import GuardRow, Verdict
+from stepper.model.cache import Verdict
+from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, size, text_of
+from stepper.model.lookup import BACKEND, INVALID, Check, CheckedGuard, Difference, verdict_text
 from stepper.model.value import TensorMeta, Value
+from stepper.support.words import class_name
 
 MAX_TEXT = 300
 MAX_ALSO = 50
 
 
-class Difference(NamedTuple):
-    """One thing in which a value is not as its guard wants it."""
-
-    what: str
-    """E.g. `size[0]`, `dtype`, `type`."""
-    expected: str
-    actual: str
-
-    def __str__(self) -> str:
-        return f"{self.what} {self.expected} ≠ {self.actual}"
-
-
 def note(name: str, text: str) -> Described:
     """A text among the locals of a lookup's moment. The same text under a name is the same value,
     so a reader sees what changes from one check to the next."""
-    text = text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+    text = shortened(text, MAX_TEXT)
     return Described((name, text), Value(cls="", text=text))
 
 
-def entry_told(parts: dict[str, Any]) -> dict[str, Described]:
-    """The locals of a moment that is about an entry as a whole."""
-    return {name: note(name, str(text)) for name, text in parts.items() if text != ""}
+def notes(**texts: Any) -> dict[str, Described]:
+    """The locals of a moment that is about an entry as a whole; those without text are left out."""
+    return {name: note(name, str(text)) for name, text in texts.items() if text != ""}
 
 
-def verdict_told(verdict: Verdict, found: list[Difference], why: str) -> dict[str, Described]:
-    """A check's verdict, and for one that fails in what the value differs.
+def check_notes(guard: CheckedGuard, check: Check) -> dict[str, Described]:
+    """The locals of the moment before a guard is asked."""
+    found: dict[str, Described] = {}
+    if guard.expected != UNKNOWN:
+        found["expected"] = _datum_note("expected", guard.expected)
+    if check.actual != UNKNOWN:
+        found["actual"] = _datum_note("actual", check.actual)
+    elif guard.kind not in (BACKEND, INVALID):
+        unseen = check.why if check.verdict is Verdict.FAIL and guard.source else ""
+        unseen = unseen or ("not looked at" if guard.source else "the present state")
+        found["actual"] = note("actual", unseen)
+    found["verdict"] = note("verdict", verdict_text(check.verdict))
+    if check.verdict is Verdict.FAIL:
+        found["differs"] = _differs(check)
+    elif check.why:
+        found["note"] = note("note", check.why)
+    if check.nanoseconds is not None:
+        found["time"] = note("time", time_text(check.nanoseconds))
+    line = "" if guard.user_line is None else str(guard.user_line)
+    return found | notes(**{"because of": line, "hint": guard.hint})
 
-    Args:
-        why: what is said where no difference is known, and of a check that does not fail.
-    """
-    text = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL"}.get(verdict, str(verdict))
-    told = {"verdict": note("verdict", text)}
-    if verdict is Verdict.FAIL:
-        told["differs"] = _differs(found, why)
-    elif why:
-        told["note"] = note("note", why)
-    return told
+
+def _datum_note(name: str, found: Datum) -> Described:
+    if isinstance(found, Tensor):
+        value = Value(cls="", type=found.cls, text=found.meta.brief, tensor=found.meta)
+        return Described((name, found), value)
+    return note(name, text_of(found))
 
 
-def _differs(found: list[Difference], why: str) -> Described:
-    if not found:
-        return note("differs", why or "not known in what")
-    text = ", ".join(map(str, found))
+def _differs(check: Check) -> Described:
+    if not check.differences:
+        return note("differs", check.why or "not known in what")
+    text = ", ".join(map(str, check.differences))
     children = tuple(
-        (f".{each.what}", note(each.what, f"{each.expected} ≠ {each.actual}")) for each in found
+        (
+            f".{each.aspect}",
+            note(str(each.aspect), f"{text_of(each.expected)} ≠ {text_of(each.actual)}"),
+        )
+        for each in check.differences
     )
-    return Described(("differs", text), Value(cls="", text=text, length=len(children)), children)
+    shown = note("differs", text).value.text
+    return Described(("differs", text), Value(cls="", text=shown, length=len(children)), children)
 
 
-def backend_told(expected: str, actual: str, verdict: Verdict) -> dict[str, Described]:
-    """The locals of the moment before an entry's backend is compared with the call's."""
-    if verdict is Verdict.FAIL and actual == expected:
-        actual = f"another {actual}"
-    found = {"expected": note("expected", expected), "actual": note("actual", actual)}
-    text = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL"}.get(verdict, "unknown")
-    found["verdict"] = note("verdict", text)
-    if verdict is Verdict.FAIL:
-        found["differs"] = note("differs", f"backend {expected} ≠ {actual}")
-    return found
+def _difference_note(difference: Difference) -> tuple[str, Described]:
+    text = f"{text_of(difference.expected)} ≠ {text_of(difference.actual)}"
+    return f".{difference.aspect}", note(str(difference.aspect), text)
 
 
-def also_told(rows: tuple[tuple[GuardRow, str], ...]) -> Described:
+def backend_check(expected: str, actual: str, verdict: Verdict) -> Check:
+    """The check of an entry's backend against the call's."""
+    if verdict is not Verdict.FAIL:
+        return Check(0, verdict, actual=Words(actual))
+    actual = f"another {actual}" if actual == expected else actual
+    difference = Difference("backend", Words(expected), Words(actual))
+    return Check(0, verdict, actual=Words(actual), differences=(difference,))
+
+
+def behind_note(guards: Sequence[CheckedGuard], behind: Sequence[Check]) -> Described:
     """The guards of an entry that would have failed behind the one that did, each with how."""
-    told = [(f"{row.kind} {row.source}".strip(), text) for row, text in rows]
-    text = "; ".join(f"{what}: {how}" for what, how in told)
-    children = tuple((what, note(what, how)) for what, how in told[:MAX_ALSO])
+    found = [
+        (f"{guard.kind} {guard.source}".strip(), check.failure(guard))
+        for check in behind
+        for guard in (guards[check.place],)
+    ]
+    text = "; ".join(f"{what}: {how}" for what, how in found)
+    children = tuple((what, note(what, how)) for what, how in found[:MAX_ALSO])
     brief = note("also fail", text)
-    value = Value(cls="", text=brief.value.text, length=len(told))
+    value = Value(cls="", text=brief.value.text, length=len(found))
     return Described(("also fail", text), value, children)
 
 
@@ -90,53 +111,42 @@ def time_text(nanoseconds: int) -> str:
     return f"{nanoseconds} ns" if nanoseconds < 1000 else f"{nanoseconds / 1000:.1f} µs"
 
 
-def checks_text(row: GuardRow, expected: str) -> str:
-    """A check in one line: the expression and what it must be."""
-    if row.source and row.expected:
-        return f"{row.source}  {expected}"
-    if row.code:
-        return "; ".join(row.code)
-    return row.source
-
-
 # -- tensors -------------------------------------------------------------------------------------
 
 
-def tensor_told(name: str, kind: str, meta: TensorMeta, key: object) -> Described:
-    """A tensor among the locals of a lookup's moment; `key` tells it from others of the name."""
-    return Described((name, key), Value(cls="", type=kind, text=meta.brief, tensor=meta))
-
-
-def actual_tensor(value: object) -> Described | None:
+def actual_tensor(value: object) -> Tensor | None:
     """What a guard has looked at, when that is a tensor."""
     meta = fake_tensor_meta(value)
-    return None if meta is None else tensor_told("actual", type(value).__name__, meta, id(value))
+    return None if meta is None else Tensor(type(value).__name__, meta)
 
 
-def tensor_differences(kind: str, wanted: TensorMeta, value: object) -> list[Difference]:
+def tensor_differences(wanted: Tensor, value: object) -> tuple[Difference, ...]:
     """In what a value is not the tensor that a guard wants; sizes and strides of `?` may be any."""
     meta = fake_tensor_meta(value)
-    if meta is None or kind != type(value).__name__:
-        return [Difference("type", kind, class_name(type(value)))]
+    if meta is None or wanted.cls != type(value).__name__:
+        return (Difference("type", Words(wanted.cls), Words(class_name(type(value)))),)
+    return tuple(_meta_differences(wanted.meta, meta))
+
+
+def _meta_differences(wanted: TensorMeta, meta: TensorMeta) -> list[Difference]:
     found = []
     if wanted.dtype != meta.dtype:
-        found.append(Difference("dtype", wanted.dtype, meta.dtype))
-    for name, want, actual in (
+        found.append(Difference("dtype", Words(wanted.dtype), Words(meta.dtype)))
+    for name, wants, actual in (
         ("size", wanted.shape or (), meta.shape or ()),
         ("stride", wanted.stride or (), meta.stride or ()),
     ):
-        if len(want) != len(actual):
+        if len(wants) != len(actual):
             if name == "size":
-                found.append(Difference("rank", str(len(want)), str(len(actual))))
+                found.append(Difference("rank", len(wants), len(actual)))
             continue
         found += [
-            Difference(f"{name}[{at}]", size, got)
-            for at, (size, got) in enumerate(zip(want, actual, strict=True))
-            if size not in ("?", got)
+            Difference(name, size(want), size(got), at)
+            for at, (want, got) in enumerate(zip(wants, actual, strict=True))
+            if want not in ("?", got)
         ]
     if wanted.requires_grad != meta.requires_grad:
-        grad = Difference("requires_grad", str(wanted.requires_grad), str(meta.requires_grad))
-        found.append(grad)
+        found.append(Difference("requires_grad", wanted.requires_grad, meta.requires_grad))
     if wanted.device not in ("None", meta.device, meta.device.rpartition(":")[2]):
-        found.append(Difference("device", wanted.device, meta.device))
+        found.append(Difference("device", Words(wanted.device), Words(meta.device)))
     return found

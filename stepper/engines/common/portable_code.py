@@ -10,7 +10,7 @@ import marshal
 from types import CodeType
 from typing import Any
 
-from stepper.engines.common.words import plain_text
+from stepper.support.words import plain_text
 
 _CONSTANTS = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis)})
 

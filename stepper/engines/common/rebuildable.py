@@ -23,11 +23,12 @@ from typing import Any
 import msgspec
 import torch
 
+from stepper._C import MAX_TEXT, shortened
 from stepper._C import fields as fields_of
 from stepper.debuggee.in_view import Described
 from stepper.engines.common.values import FROZEN, MAX_ITEMS, describe
-from stepper.engines.common.words import class_name, plain_text
 from stepper.model.value import CLASS_FACT, MEMBER_FACT, Value
+from stepper.support.words import class_name, plain_text
 
 MAX_BYTES = 16_384
 """Of a container's literal."""
@@ -77,7 +78,7 @@ class _Teller:
         told = Value(
             cls=class_name(kind),
             type=class_name(kind),
-            text=f"{class_name(kind)}({inner})"[:200],
+            text=shortened(f"{class_name(kind)}({inner})", MAX_TEXT),
             length=len(children),
             attributes=((CLASS_FACT, name),),
         )

@@ -1,13 +1,15 @@
 """The properties of fake tensors and symbols, read without dispatching to anybody.
 
 A fake tensor's `shape` is answered by C++ unless a torch function mode or a subclass is in the way;
-both are disabled while we look. A symbol is shown by the expression it was made with: asking for a
+both are disabled while we look. A symbol is shown by the expression it was made with, in which we
+put what symbols were replaced by: asking torch for that writes into its tables, and asking for a
 simplified or hinted one could add guards.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -31,8 +33,24 @@ def symbol_text(value: object) -> str:
     """The expression of a SymInt, SymFloat or SymBool, e.g. `s0 + 1`; a plain number as it is."""
     if type(value) in (torch.SymInt, torch.SymFloat, torch.SymBool):
         node = value.node  # type: ignore[attr-defined]
-        return str(node.__dict__.get("_expr", node) if hasattr(node, "__dict__") else node)
+        fields = getattr(node, "__dict__", {})
+        if "_expr" not in fields:
+            return str(node)
+        return str(replaced(fields["_expr"], getattr(fields.get("shape_env"), "replacements", {})))
     return repr(value) if type(value) in (int, float, bool) else "?"
+
+
+_CHAIN = 8
+"""Replacements that lead to others, at most: torch shortens chains when it meets one."""
+
+
+def replaced(expression: Any, replacements: Mapping[Any, Any]) -> Any:
+    """An expression of sympy with what its symbols were replaced by."""
+    for _ in range(_CHAIN):
+        if not replacements or expression.free_symbols.isdisjoint(replacements):
+            break
+        expression = expression.xreplace(replacements)
+    return expression
 
 
 def fake_tensor_meta(value: object) -> TensorMeta | None:

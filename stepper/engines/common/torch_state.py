@@ -10,7 +10,7 @@ import torch
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils import _device
 
-from stepper.engines.common.words import plain_text
+from stepper.support.words import plain_text
 
 
 def torch_state() -> dict[str, str]:

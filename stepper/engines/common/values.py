@@ -12,6 +12,7 @@ without asking it. `frozen` marks what can neither change nor hold anything: one
 from __future__ import annotations
 
 import collections
+import os
 import types
 from collections.abc import Hashable
 from itertools import islice
@@ -19,16 +20,17 @@ from typing import Any
 
 import torch
 
+from stepper._C import MAX_TEXT, shortened
 from stepper.debuggee.in_view import Described
 from stepper.engines.common.tensors import tensor_meta
-from stepper.engines.common.words import callable_name, class_name, is_subclass, plain_text
 from stepper.model.value import TensorMeta, Value
+from stepper.support.words import callable_name, class_name, is_subclass, plain_text
 
 MAX_ITEMS = 32
 """Children shown of one container; its true length is recorded beside them."""
 DEPTH = 2
 """Levels of containers that are looked into."""
-_MANY_KEPT = 20_000
+_MANY_KEPT = 4_000
 
 
 _SEQUENCES = frozenset({tuple, list, torch.Size, collections.deque})
@@ -51,6 +53,8 @@ FROZEN = frozenset(
 
 NULL = Described("NULL", Value(cls="NULL", text="NULL"))
 """An empty slot of a value stack."""
+
+_ENVIRONMENT = getattr(os.environ, "_data", None)
 
 _tensors: dict[tuple[Any, ...], Value] = {}
 _types: dict[str, Value] = {}
@@ -148,7 +152,8 @@ def _sequence(key: Hashable, value: Any, kind: type, depth: int) -> Described:
 
 def _mapping(key: Hashable, value: Any, kind: type, depth: int) -> Described:
     length = len(value)
-    if depth == 0:
+    # What is in the environment is nobody's business, whoever looks at one variable of it.
+    if depth == 0 or value is _ENVIRONMENT:
         return Described(key, Value(cls=class_name(kind), text=_count(kind, length)))
     items = list(islice(dict.items(value), MAX_ITEMS))
     children = tuple([(f"[{plain_text(name)}]", _inside(item, depth - 1)) for name, item in items])
@@ -177,7 +182,8 @@ def _container(
         inner += ", …" if length > 4 else ""
     elif kind is tuple and length == 1:
         inner += ","
-    value = Value(cls=name, type=name, text=f"{opening}{inner}{closing}"[:200], length=length)
+    text = shortened(f"{opening}{inner}{closing}", MAX_TEXT)
+    value = Value(cls=name, type=name, text=text, length=length)
     return Described(key, value, children, kind)
 
 
@@ -200,5 +206,7 @@ def _other(value: object, kind: type) -> Value:
         return Value(cls=name, type=name, text=f"class {class_name(value)}")  # type: ignore[arg-type]
     known = _types.get(name)
     if known is None:
+        if len(_types) >= _MANY_KEPT:
+            _types.clear()
         known = _types[name] = Value(cls=name, type=name, text=f"<{name}>")
     return known

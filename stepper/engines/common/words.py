@@ -1,27 +1,9 @@
-"""Objects in words, without asking them anything.
-
-No method of a user's object is called: not its `__repr__`, nor `__getattr__`, `__hash__`, `__eq__`,
-nor a metaclass's. Only exact builtin types and those of torch are shown by their own repr.
-"""
+"""What a session shows of the program's objects and of trackers, in words."""
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable
-from types import CodeType
-
-import torch
-
-from stepper._C import fields as fields_of
 from stepper.engines.common.tensors import fake_tensor_meta
-
-MAX_TEXT = 200
-"""Characters of a constant's text."""
-
-class_name: Callable[[type], str] = type.__dict__["__name__"].__get__
-"""A class's own name, whatever its metaclass says."""
-is_subclass = type.__subclasscheck__
-"""(parent, child): asks neither. A lookup would ask a metaclass's `__hash__`, `in` its `__eq__`."""
+from stepper.support.words import in_words
 
 MUTABILITY = {
     "ValueMutationNew": "new value",
@@ -31,76 +13,11 @@ MUTABILITY = {
 }
 """What a tracker's `mutation_type` says of its object, by the name of the class."""
 
-_PLAIN_TYPES = frozenset(
-    {
-        type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
-        torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format,
-    }
-)  # fmt: skip
-
-
-def is_plain(kind: type) -> bool:
-    """Whether values of a type can be shown by their own repr."""
-    return type(kind) is type and kind in _PLAIN_TYPES
-
-
-def plain_text(value: object) -> str:
-    """A bounded repr for exact builtin and torch types; for anything else, only its type."""
-    kind = type(value)
-    if kind is str or kind is bytes:
-        if len(value) > MAX_TEXT:  # type: ignore[arg-type]
-            return f"{value[:MAX_TEXT]!r}…"  # type: ignore[index]
-        return repr(value)
-    if kind is int:
-        bits = value.bit_length()  # type: ignore[attr-defined]
-        return repr(value) if bits <= 4 * MAX_TEXT else f"<int of {bits} bits>"
-    if value is None or kind is bool or is_plain(kind):
-        return repr(value)
-    if kind is tuple or kind is list or kind is frozenset:
-        inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]
-        inner += ", …" if len(value) > 10 else ""  # type: ignore[arg-type]
-        if kind is tuple:
-            return f"({inner},)" if len(value) == 1 else f"({inner})"  # type: ignore[arg-type]
-        return f"[{inner}]" if kind is list else f"frozenset({{{inner}}})"
-    return callable_name(value) or f"<{class_name(kind)}>"
-
-
-def callable_name(value: object) -> str:
-    """The qualified name of a function, builtin, class or module; empty for anything else."""
-    kind = type(value)
-    if (
-        kind is types.FunctionType
-        or kind is types.BuiltinFunctionType
-        or kind is types.MethodDescriptorType
-    ):
-        module = getattr(value, "__module__", None)
-        name = str(value.__qualname__)  # type: ignore[attr-defined]
-        name = name.replace("_VariableFunctionsClass.", "")  # where torch.add really lives
-        return (
-            f"{module}.{name}" if type(module) is str and module not in ("", "__main__") else name
-        )
-    if is_subclass(type, kind):
-        return class_name(value)  # type: ignore[arg-type]
-    if kind is types.ModuleType:
-        name = fields_of(value).get("__name__", "")
-        return name if type(name) is str else ""
-    return ""
-
 
 def object_text(value: object) -> str:
     """An object of the program in words, without asking it anything."""
     meta = fake_tensor_meta(value)
-    if meta is not None:
-        name = type(value).__name__
-        return f"{name} {meta.brief}" + (", requires_grad" if meta.requires_grad else "")
-    kind = type(value)
-    if kind is torch.Size:
-        return plain_text(tuple(value))  # type: ignore[arg-type]
-    text = plain_text(value)
-    if isinstance(value, type):
-        return f"class {text}"
-    if not is_plain(kind) and callable(value) and not text.startswith("<"):
-        return f"{'function' if kind.__name__ == 'function' else kind.__name__} {text}"
-    if kind is CodeType:
-        return f"code of {value.co_qualname}"  # type: ignore[attr-defined]
-    return text
+    if meta is None:
+        return in_words(value)
+    name = type(value).__name__
+    return f"{name} {meta.brief}" + (", requires_grad" if meta.requires_grad else "")

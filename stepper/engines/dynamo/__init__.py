@@ -5,7 +5,3 @@
 VariableTracker is without touching it; `engine` follows translations, attempts and inlined frames
 and reports them to the observer.
 """
-
-from stepper.engines.dynamo.engine import create
-
-__all__ = ["create"]

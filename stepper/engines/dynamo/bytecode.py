@@ -18,6 +18,8 @@ from stepper.engines.common.code_listing import instructions
 from stepper.engines.common.code_numbers import NumberedCodes
 from stepper.engines.dynamo.calls import callees
 from stepper.model.program import Code, Instruction
+from stepper.support.disassembly import disassemble
+from stepper.support.per_object import PerCode
 
 _TORCH_INTERNAL = re.compile(
     r"[/\\]torch[/\\](_dynamo|_utils_internal|_compile|nn[/\\]modules[/\\]module)"
@@ -34,8 +36,8 @@ class CodeBook(NumberedCodes):
 
     def __init__(self) -> None:
         super().__init__()
-        self._codes: dict[int, tuple[CodeType, Code]] = {}
-        self._traced: dict[int, tuple[Any, Code]] = {}
+        self._codes: PerCode[Code] = PerCode()
+        self._traced: PerCode[Code] = PerCode()
 
     def begin(self, store: Callable[[Code], None]) -> None:
         """New codes go to `store` from now on."""
@@ -43,36 +45,31 @@ class CodeBook(NumberedCodes):
 
     def plain(self, code: CodeType) -> Code:
         """A code object as CPython has it."""
-        entry = self._codes.get(id(code))
-        if entry is None or entry[0] is not code:
-            entry = (code, self._make(code, _plain_instructions(code)))
-            self._codes[id(code)] = entry
-        return entry[1]
+        known = self._codes.get(code)
+        if known is None:
+            known = self._codes.set(code, self._make(code, _plain_instructions(code)))
+        return known
 
     def known(self, code: CodeType) -> int | None:
         """The number of a code object, if it has one."""
-        entry = self._codes.get(id(code))
-        return entry[1].id if entry is not None and entry[0] is code else None
+        known = self._codes.get(code)
+        return None if known is None else known.id
 
     def traced(self, tx: Any) -> Code:
         """A code object as the translator `tx` interprets it.
 
         Dynamo cleans a code's instructions before it traces them and often hands out the same list
         again; one that it made anew has instructions of its own."""
-        key = id(tx.f_code)
-        entry = self._traced.get(key)
-        if (
-            entry is None
-            or entry[0] is not tx.f_code
-            or len(entry[1].instructions) != len(tx.instructions)
-        ):
-            entry = (tx.f_code, self._make(tx.f_code, instructions(tx.f_code, tx.instructions)))
-            self._traced[key] = entry
-        return entry[1]
+        code = tx.f_code
+        known = self._traced.get(code)
+        if known is None or len(known.instructions) != len(tx.instructions):
+            made = self._make(code, instructions(code, tx.instructions))
+            known = self._traced.set(code, made)
+        return known
 
 
 def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
-    listed = list(dis.get_instructions(code))
+    listed = disassemble(code)
     index_of = dict(zip(map(_offset_of, listed), itertools.count(), strict=False))
     jumps = map(_JUMPS.__contains__, map(_opcode_of, listed))
     targets: list[int | None] = [None] * len(listed)

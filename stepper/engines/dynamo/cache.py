@@ -32,10 +32,8 @@ from torch._dynamo.guards import DeletedGuardManagerWrapper
 
 from stepper.engines.common import graphs
 from stepper.engines.common import known as common
-from stepper.engines.common.assembler import to_text
-from stepper.engines.common.known import EVICTED_KEPT
+from stepper.engines.common.assembling import editable_text
 from stepper.engines.common.lifelines import Bond, holders, references
-from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode
 from stepper.engines.dynamo.graphs import graph_of
 from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
@@ -48,11 +46,13 @@ from stepper.model.cache import (
     CacheListing,
     EntryState,
     EntryView,
+    GuardRow,
     Lifeline,
     Origin,
 )
 from stepper.model.matching import glob_matches
-from stepper.model.program import Code
+from stepper.model.program import Code, PythonFrame
+from stepper.support.words import callable_name, plain_text
 
 PATIENCE = 0.1
 """Seconds to wait for a compilation in another thread to end before the cache can be looked at."""
@@ -80,9 +80,7 @@ class CacheBook(common.Numbered[KnownEntry]):
     """All codes and entries that are known in this process."""
 
     def __init__(self) -> None:
-        self.codes: dict[int, KnownCode] = {}
-        self._by_address: dict[int, KnownCode] = {}
-        self.entries: dict[int, KnownEntry] = {}
+        super().__init__()
         self.hits: Callable[[CodeType], int | None] = lambda transformed: None
         """How many calls an entry has served, asked with its transformed code."""
         self.told_evicted: Callable[[KnownEntry], None] = lambda entry: None
@@ -104,7 +102,7 @@ class CacheBook(common.Numbered[KnownEntry]):
             return CacheListing(
                 tuple(
                     self._code_facts(code)
-                    for code in self.codes.values()
+                    for code in list(self.codes.values())
                     if code.entries
                     and (glob_matches(function, code.qualname) or glob_matches(function, code.name))
                 )
@@ -150,7 +148,7 @@ class CacheBook(common.Numbered[KnownEntry]):
                 code=_code(transformed),
                 original=_code(original),
                 graph=graphs.text(graph),
-                bytecode=to_text(transformed) if transformed is not None else "",
+                bytecode=editable_text(transformed) if transformed is not None else "",
             )
 
     def parts(self, entry: KnownEntry) -> tuple[Any, CodeType | None]:
@@ -213,15 +211,6 @@ class CacheBook(common.Numbered[KnownEntry]):
                 self.evicted(entry, "it was taken out of the cache")
         return known
 
-    def know(self, code: CodeType) -> KnownCode:
-        """The code's record, made when it is first seen."""
-        known = self._by_address.get(id(code))
-        if known is None or known.ref() is not code:
-            resume_of = bytecode.resumed_function(code)
-            known = KnownCode(len(self.codes) + 1, code, resume_of, self._code_died)
-            self.codes[known.id] = self._by_address[id(code)] = known
-        return known
-
     def add(self, code: KnownCode, facts: CacheEntry, wrapper: object | None) -> KnownEntry:
         """One more entry; `facts` without its number."""
         entry = KnownEntry(code, facts)
@@ -240,10 +229,9 @@ class CacheBook(common.Numbered[KnownEntry]):
         entry.change(state=EntryState.EVICTED, reason=reason, position=None)
         entry.bonds = []
         self.told_evicted(entry)
-        gone = [each for each in entry.code.entries if each.facts.state is EntryState.EVICTED]
-        for old in gone[:-EVICTED_KEPT]:
-            old.code.entries.remove(old)
-            del self.entries[old.id]
+        self.forget_oldest(
+            [each for each in entry.code.entries if each.facts.state is EntryState.EVICTED]
+        )
 
     def evict_all(self, reason: str, code: CodeType | None = None) -> None:
         """Dynamo is about to empty its cache, or that of one code."""
@@ -258,13 +246,18 @@ class CacheBook(common.Numbered[KnownEntry]):
 
     def forget_strategies(self) -> None:
         """Nobody listens any more: what is known of them can become untrue."""
-        for known in self.codes.values():
+        for known in list(self.codes.values()):
             known.strategy = ""
+
+    def _resumed_function(self, code: CodeType) -> str:
+        return bytecode.resumed_function(code)
 
     def _code_died(self, known: KnownCode) -> None:
         for entry in list(known.entries):
-            if entry.facts.state is not EntryState.EVICTED:
+            if entry.draft is not None:
+                entry.draft.retire()
                 entry.draft = None
+            if entry.facts.state is not EntryState.EVICTED:
                 self.evicted(entry, f"its function {known.qualname} was deleted")
 
     def registered(self) -> list[tuple[CodeType, CodeType, str]]:
@@ -272,7 +265,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         compile id."""
         return [
             (entry.draft.code, original, entry.facts.compile_id)
-            for entry in self.entries.values()
+            for entry in list(self.entries.values())
             if entry.draft is not None
             and entry.draft.registered
             and (original := entry.code.ref()) is not None
@@ -280,7 +273,7 @@ class CacheBook(common.Numbered[KnownEntry]):
 
     def by_wrapper(self, wrapper: object) -> KnownEntry | None:
         """The entry with that guard manager."""
-        for entry in self.entries.values():
+        for entry in list(self.entries.values()):
             if entry.wrapper is not None and entry.wrapper() is wrapper:
                 return entry
         return None
@@ -458,9 +451,7 @@ def _lifelines(
                 bond.source,
                 bond.text,
                 alive=alive,
-                user_line=next(
-                    (rows[index].user_line for index in guards), old.user_line if old else ""
-                ),
+                user_line=_caused_by([rows[index] for index in guards[:1]], old),
                 guards=guards or (old.guards if old else ()),
                 references=references(value) if detail else None,
                 holders=holders(value) if detail else (),
@@ -468,6 +459,13 @@ def _lifelines(
         )
         del value
     return tuple(found)
+
+
+def _caused_by(rows: list[GuardRow], old: Lifeline | None) -> PythonFrame | None:
+    """The line of the program behind the guards of a lifeline, or what was known of it."""
+    if rows:
+        return None if rows[0].user_line is None else rows[0].user_line.place
+    return None if old is None else old.user_line
 
 
 def _code(code: CodeType | None) -> Code | None:

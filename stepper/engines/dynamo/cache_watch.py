@@ -12,7 +12,8 @@ from typing import Any
 from torch._dynamo.guards import DeletedGuardManagerWrapper
 
 from stepper._C import frame_locals
-from stepper.debuggee.recorder import Recorder
+from stepper.debuggee.engine import Recorder
+from stepper.debuggee.occurrence import Subject
 from stepper.engines.common.arguments import parameters
 from stepper.engines.common.cache_news import CacheNews, place
 from stepper.engines.dynamo import bytecode, versions
@@ -21,6 +22,7 @@ from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.probes import Probe
 from stepper.model.cache import CacheError, EntryState
 from stepper.model.trace import EventKind, Phase
+from stepper.uncompiled import keep_out
 
 _GUARDS = "torch._dynamo.guards"
 _NAMED = 5
@@ -38,6 +40,8 @@ class CacheWatcher:
         self._recorder: Recorder | None = None
         self._news: CacheNews | None = None
         self._evicting = False
+        self._stance = ""
+        """What was told of the stance last."""
 
     def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
         """Begin to listen, after all others: probes are removed in the opposite order."""
@@ -59,12 +63,13 @@ class CacheWatcher:
         if not self._probes:
             return
         self.tell()
-        while self._probes:
-            self._probes.pop().remove()
+        for probe in self._probes:
+            probe.remove()
         BOOK.told_evicted = lambda entry: None
         BOOK.forget_strategies()
         TOOLKIT.died = lambda entry, source, text: None
         self._recorder = self._news = None
+        self._probes.clear()
 
     # -- what is heard -----------------------------------------------------------------------
 
@@ -96,7 +101,7 @@ class CacheWatcher:
         if recorder is not None and recorder.stepping is not None:
             names, record = recorder.stepping.namespace(None), recorder.stepping.walk.record
             local = names.get("L")
-            if record.phase is Phase.EXECUTE and record.name.startswith(code.co_qualname):
+            if record.phase is Phase.EXECUTE and record.name == code.co_qualname:
                 local = names.get("locals")
             if type(local) is dict and all(name in local for name in parameters(code)):
                 wanted = {*parameters(code), *code.co_freevars}
@@ -169,6 +174,16 @@ class CacheWatcher:
         if isinstance(code, CodeType):
             BOOK.know(code).strategy = name
 
+    def _on_stance(self, stance: Any) -> None:
+        meant = versions.STANCES.get(stance.stance)
+        if meant is None or self._recorder is None:
+            return
+        where = place(bytecode.is_program)
+        text = f"stance {stance.stance!r} set {where}. A call of a compiled function: {meant}"
+        if text != self._stance:  # torch sets it twice, and a loop again and again
+            self._stance = text
+            self._recorder.occurred(EventKind.SKIP, text, None, Subject())
+
     # -- telling -----------------------------------------------------------------------------
 
     def _note(self, kind: EventKind, entry: KnownEntry, text: str) -> None:
@@ -213,3 +228,6 @@ def _between_instructions(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return frame is not None
+
+
+keep_out()

@@ -61,5 +61,3 @@ class _Pending(Pending):
 
 PENDING = _Pending()
 """That of this process, as its settings are."""
-
-change = PENDING.make

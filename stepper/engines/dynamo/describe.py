@@ -7,8 +7,8 @@ anything). So everything here reads instance dictionaries through `object`, disp
 exact builtin and torch types to text.
 
 The cost. A tracker is described once per step in which it is new or was mutated, so this is the
-hottest part of recording. Most kinds are described in C (csrc/facts.c, by the same rule), which
-asks here what a class is, once, and leaves to us the kinds that are like no other. Equal
+hottest part of recording. Most kinds are described in C (csrc/describe/facts.c, by the same rule),
+which asks here what a class is, once, and leaves to us the kinds that are like no other. Equal
 descriptions are stored once.
 """
 
@@ -27,9 +27,7 @@ from torch._dynamo.variables import ConstantVariable
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.misc import NullVariable
 
-from stepper._C import Facts
-from stepper._C import fields as fields_of
-from stepper.debuggee.faces import (
+from stepper._C import (
     AS_CELL,
     AS_CONSTANT,
     AS_LAZY,
@@ -45,22 +43,17 @@ from stepper.debuggee.faces import (
     MAX_ITEMS,
     NOTHING,
     ORDINARY,
-    Flavour,
-    Recipe,
+    Facts,
 )
+from stepper._C import fields as fields_of
+from stepper.debuggee.engine import Describer, Flavour, Recipe
 from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, tensor_meta
-from stepper.engines.common.words import (
-    MUTABILITY,
-    callable_name,
-    class_name,
-    is_plain,
-    is_subclass,
-    plain_text,
-)
+from stepper.engines.common.words import MUTABILITY
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Block
 from stepper.model.value import Item, TensorMeta, Value, ValueId
 from stepper.recording.packing import pack
+from stepper.support.words import callable_name, class_name, is_plain, is_subclass, plain_text
 
 _mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 
@@ -70,14 +63,15 @@ _DICTS = frozenset({collections.OrderedDict, collections.defaultdict})
 _IMMUTABLE = "immutable"
 _WITH_ATTRIBUTES = ("AttributeMutationNew", "AttributeMutationExisting")
 
+Fields = dict[str, Any]
 Number = Callable[[object], ValueId]
-Special = Callable[["Describer", type, dict[str, Any], Number], Value | None]
+Special = Callable[["DynamoDescriber", type, Fields, Number], Value | None]
 
 
 _number_of = operator.attrgetter("value")
 
 
-class Describer:
+class DynamoDescriber(Describer):
     """Says what trackers are; each equal description is stored once, by `facts`."""
 
     alike = frozenset(
@@ -89,7 +83,7 @@ class Describer:
         """By id: caches that the current instruction has realized, and their values before."""
         self._shown_before: list[object] = []
         self._special: dict[type, Special] = {}
-        self.attributes: Callable[[object], dict[str, object] | None] = lambda tracker: None
+        self.pending: Callable[[object], dict[str, object] | None] = lambda tracker: None
         """Pending attribute mutations of a tracker, from the side effects of the current
         translation."""
         self.facts = Facts(self, VariableTracker)
@@ -97,7 +91,7 @@ class Describer:
     # --- what `facts` asks
 
     def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
-        """See `stepper.debuggee.faces.Describer`."""
+        """See `stepper.debuggee.engine.Describer`."""
         cls = class_name(kind)
         names = [base.__name__ for base in _mro(kind)]
         name = next((name for name in names if name in _RECIPES), "")
@@ -108,8 +102,8 @@ class Describer:
             recipe = BY_ENGINE
         return recipe, cls, _PYTHON_TYPES.get(cls, ""), _builtin_name(kind)
 
-    def special(self, tracker: object, fields: dict[str, Any], number: Number) -> int | None:
-        """See `stepper.debuggee.faces.Describer`."""
+    def special(self, tracker: object, fields: Fields, number: Number) -> int | None:
+        """See `stepper.debuggee.engine.Describer`."""
         kind = type(tracker)
         if (cache := fields.get("_cache")) is not None:
             if (before := self.realized.get(id(cache))) is not None:
@@ -131,8 +125,8 @@ class Describer:
             value = msgspec.structs.replace(value, items=value.items + _named(number, named))
         return self._told(value)
 
-    def words(self, fields: dict[str, Any]) -> tuple[str, str]:
-        """See `stepper.debuggee.faces.Describer`."""
+    def words(self, fields: Fields) -> tuple[str, str]:
+        """See `stepper.debuggee.engine.Describer`."""
         name = ""
         for field in ("value", "fn", "obj_type", "value_type", "exc_type", "code"):
             if field in fields and (name := callable_name(fields[field])):
@@ -148,17 +142,21 @@ class Describer:
         return class_name(type(fields["value"])) if "value" in fields else "", name
 
     def mutability(self, kind: type) -> tuple[str, bool]:
-        """See `stepper.debuggee.faces.Describer`."""
+        """See `stepper.debuggee.engine.Describer`."""
         name = kind.__name__
         return MUTABILITY.get(name, name), name in _WITH_ATTRIBUTES
 
     def tensor(self, properties: tuple[Any, ...]) -> tuple[str, str, bytes]:
-        """See `stepper.debuggee.faces.Describer`."""
+        """See `stepper.debuggee.engine.Describer`."""
         meta = _own_meta(*properties)
         return meta.subclass or "Tensor", meta.brief, pack(meta)
 
+    def attributes(self, tracker: object) -> dict[str, object] | None:
+        """See `stepper.debuggee.engine.Describer`."""
+        return self.pending(tracker)
+
     def key_text(self, key: object) -> str:
-        """See `stepper.debuggee.faces.Describer`."""
+        """See `stepper.debuggee.engine.Describer`."""
         return _key_text(key)
 
     source_text = staticmethod(source_name)
@@ -211,6 +209,11 @@ class Describer:
         """What was realized was realized by an instruction before."""
         self.realized.clear()
 
+    def forget(self) -> None:
+        """See `stepper.debuggee.engine.Describer`."""
+        self.realized.clear()
+        self._shown_before.clear()
+
     def take_shown_before(self) -> list[object]:
         """The trackers that were shown as they were before the current instruction, to be shown as
         they are from now on."""
@@ -223,9 +226,9 @@ class Describer:
 
 
 def _described(
-    describer: Describer,
+    describer: DynamoDescriber,
     kind: type,
-    fields: dict[str, Any],
+    fields: Fields,
     *,
     text: str,
     type_name: str | None = None,
@@ -254,7 +257,7 @@ def _named(number: Number, pairs: Iterable[tuple[str, object]]) -> tuple[Item, .
     return tuple([Item(label, number(child)) for label, child in pairs if is_tracker(child)])
 
 
-def _constant(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
+def _constant(describer: DynamoDescriber, kind: type, fields: Fields, number: Number) -> Value:
     value = fields["value"]
     text = plain_text(value)
     return _described(
@@ -262,7 +265,7 @@ def _constant(describer: Describer, kind: type, fields: dict[str, Any], number: 
     )
 
 
-def _null(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
+def _null(describer: DynamoDescriber, kind: type, fields: Fields, number: Number) -> Value:
     return _described(describer, kind, fields, text="NULL")
 
 
@@ -273,7 +276,7 @@ def node_of(proxy: object) -> Any:
     return fields["node"] if "node" in fields else fields.get("_node")
 
 
-def _tensor(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
+def _tensor(describer: DynamoDescriber, kind: type, fields: Fields, number: Number) -> Value:
     size = fields.get("_size")
     node = node_of(fields["proxy"])
     meta: TensorMeta | None
@@ -302,13 +305,13 @@ def _own_meta(*properties: Any) -> TensorMeta:
     return tensor_meta(*others, "" if plain else class_name(subclass))
 
 
-def _symbol(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
+def _symbol(describer: DynamoDescriber, kind: type, fields: Fields, number: Number) -> Value:
     node, text = node_of(fields["proxy"]), symbol_text(fields.get("sym_num"))
     return _described(describer, kind, fields, text=text, node="" if node is None else node.name)
 
 
 def _mapping(
-    describer: Describer, kind: type, fields: dict[str, Any], number: Number
+    describer: DynamoDescriber, kind: type, fields: Fields, number: Number
 ) -> Value | None:
     mapping: Any = fields.get("items")
     if type(mapping) not in _DICTS:  # Dynamo's own mappings may do anything when they are read
@@ -348,7 +351,7 @@ def _key_text(key: object) -> str:
     return f"<{class_name(type(tracker))}>" if node is None else f"%{node.name}"
 
 
-def _lazy(describer: Describer, kind: type, fields: dict[str, Any], number: Number) -> Value:
+def _lazy(describer: DynamoDescriber, kind: type, fields: Fields, number: Number) -> Value:
     return _described(describer, kind, fields, **_lazy_facts(fields["_cache"].value))
 
 

@@ -14,41 +14,45 @@ defect: what such a hook had to tell is lost, and the watching goes on.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
 from torch._dynamo.exc import TorchDynamoException
 
-from stepper._C import Hook, Steps
+from stepper._C import Hook, Steps, call_and_undo
 from stepper._C import fields as fields_of
+from stepper.debuggee.engine import Engine, Recorder
 from stepper.debuggee.evaluator import shorten
-from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, names_at
-from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.threads import thread_name
+from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, Mark, names_at
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.torch_state import torch_state
-from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.cache_face import DynamoCache
 from stepper.engines.dynamo.cache_watch import CacheWatcher
-from stepper.engines.dynamo.describe import Describer, node_of
+from stepper.engines.dynamo.changes import PENDING
+from stepper.engines.dynamo.describe import DynamoDescriber, node_of
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.guards_set import look_at_guards, tell_guards
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.probes import Probe
+from stepper.engines.dynamo.shapes import ShapeWatcher
 from stepper.engines.dynamo.underway import Compiling, enclosing_calls, underway
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.cache import CacheError
+from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
 from stepper.model.program import Code
+from stepper.model.shapes import SHAPE_EVENTS
 from stepper.model.trace import EventKind, Outcome
+from stepper.support.words import callable_name, plain_text
+from stepper.uncompiled import keep_out
 
 _program_stack = program_stack(bytecode.is_torch_internal)
 
@@ -56,37 +60,35 @@ _program_stack = program_stack(bytecode.is_torch_internal)
 class _Context:
     """A translation in progress and where the interpreter is in it."""
 
-    __slots__ = ("attempt", "frame", "graph", "output", "translation")
+    __slots__ = ("attempt", "captures", "frame", "graph", "output", "shapes", "translation")
 
-    def __init__(self, translation: LiveTranslation) -> None:
+    def __init__(self, translation: LiveTranslation, *, captures: bool) -> None:
         self.translation = translation
         self.attempt: LiveAttempt | None = None
+        self.captures = captures
+        """Whether a graph is all that is made, and no cache entry."""
         self.frame: FrameMirror | None = None
         """The innermost, while another translation is at work within this one."""
         self.graph = GraphWatcher()
+        self.shapes = ShapeWatcher()
         self.output: Any = None
         """The attempt's OutputGraph, from its first frame on."""
 
 
-class DynamoEngine:
+class DynamoEngine(Engine):
     """The engine behind `--engine dynamo`; see `stepper.debuggee.engine.Engine`."""
-
-    name = "dynamo"
 
     def __init__(self) -> None:
         self._probes: list[Probe] = []
         self._placed: set[str] = set()
         """What the probes that are there mean."""
-        self._recorder: Recorder
         self._steps: Steps[FrameMirror]
-        self._describer: Describer
+        self._describer: DynamoDescriber
         self._hears = False
         """Whether anybody wants to hear of guards and nodes."""
         self._contexts: list[_Context] = []
         self._now: _Context | None = None
         self._failed: LiveTranslation | None = None
-        self.lost = ""
-        """What the program ran out of while a hook was at work, until that is told."""
         self._breaks = BreakTracker()
         self._codes = bytecode.CodeBook()
         self._lookups = LookupWatcher(self._codes, _program_stack)
@@ -98,32 +100,35 @@ class DynamoEngine:
 
     # --- the face
 
-    def install(self, observer: Any) -> None:
-        """See `Engine.install`. `observer` is the recorder."""
+    def change(self, changes: tuple[Change, ...]) -> None:
+        """See `Engine.change`."""
+        PENDING.make(changes)
+
+    def install(self, recorder: Recorder) -> None:
+        """See `Engine.install`."""
         points = versions.probe_points()
-        functions = {meaning: versions.resolve(point) for meaning, point in points.items()}
-        for point in versions.change_points():
+        for point in (*points.values(), *versions.change_points()):
             versions.resolve(point)  # what this torch lacks is said before anything begins
-        self._recorder = observer
-        self._steps = observer.steps
-        observer.before_commit(self._tell_guards)
+        super().install(recorder)
+        self._steps = recorder.steps
+        recorder.before_commit(self._tell_guards)
         self._steps.hear_frames(
-            versions.INTERPRETERS, self._codes.traced, observer.entered, observer.leave,
+            versions.INTERPRETERS, self._codes.traced, recorder.entered, recorder.leave,
             self._on_frame_entered, self._on_frame_left,
         )  # fmt: skip
-        self._codes.begin(observer.store_code)
-        self._executions.install(observer, self._codes)
-        compile_code = inspect.unwrap(functions["translation_begins"]).__code__
+        self._codes.begin(recorder.store_code)
+        self._executions.install(recorder, self._codes)
         try:
-            self._place(points.keys() - versions.OF_GRAPHS - versions.OF_DETAIL)
+            at_wish = versions.OF_GRAPHS | versions.OF_SHAPES | versions.OF_DETAIL
+            self._place(points.keys() - at_wish)
             self._listen()
-            self._lookups.install(observer, self._safely)
+            self._lookups.install(recorder, self.safely)
             BOOK.hits = self._lookups.count_of
             TOOLKIT.registered = self._on_registered
-            self._entries.install(observer, self._safely)
+            self._entries.install(recorder, self.safely)
             with contextlib.suppress(CacheError):  # somebody compiles: what is old stays unheard
                 self._lookups.listen_to_old()
-            self._join_underway(sys._getframe(1), compile_code)
+            self._join_underway(sys._getframe(1))
         except Exception:
             self.uninstall()
             raise
@@ -134,37 +139,43 @@ class DynamoEngine:
         for meaning in points:  # in their order
             if meaning in meanings and meaning not in self._placed:
                 self._placed.add(meaning)
-                if meaning == "step":  # on the hot path: the recorder's own, which is its own net
+                if meaning == "step":
                     hook = self._step_hook()
                 elif meaning in versions.MARKED:
-                    hook = self._safely(getattr(self._steps, meaning))
+                    hook = self.safely(getattr(self._steps, meaning))
                 else:
-                    hook = self._safely(getattr(self, f"_on_{meaning}"))
+                    hook = self.safely(getattr(self, f"_on_{meaning}"))
                 point = points[meaning]
                 self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
 
     def _place_changes(self) -> None:
         if "change" not in self._placed:
             self._placed.add("change")
-            hook = self._safely(self._on_change)
+            hook = self.safely(self._on_change)
             for point in versions.change_points():
                 self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
 
-    def make_describer(self) -> Describer:
+    def make_describer(self) -> DynamoDescriber:
         """What knows the trackers."""
-        self._describer = Describer()
-        self._describer.attributes = self._pending_attributes
+        self._describer = DynamoDescriber()
+        self._describer.pending = self._pending_attributes
         return self._describer
 
-    def told_late(self) -> frozenset[type]:
-        """The kinds of trackers whose changes are told when they are made already."""
-        return versions.told_late()
+    def late_mutation_types(self) -> frozenset[type]:
+        """See `Engine.late_mutation_types`."""
+        return versions.late_mutation_types()
+
+    def guard_code(self, guard: Any) -> Sequence[str]:
+        """See `Engine.guard_code`."""
+        found: list[str] | None = guard.code_list
+        return found or ()
 
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
         if not self._probes:
             return
         TOOLKIT.registered = lambda code, original, compile_id: None
+        BOOK.hits = lambda transformed: None
         with contextlib.suppress(Exception):  # that may be what broke down
             self._tell_guards()
         self._entries.uninstall()
@@ -172,14 +183,14 @@ class DynamoEngine:
         self._executions.uninstall()
         for probe in self._probes:
             probe.remove()
-        self._probes.clear()
         self._placed.clear()
         self._contexts.clear()
         self._failed = None
         self._switch()
+        self._probes.clear()
 
-    def wishes_changed(self) -> None:
-        """See `Engine.wishes_changed`."""
+    def breakpoints_changed(self) -> None:
+        """See `Engine.breakpoints_changed`."""
         self._listen()
         self._executions.begin_if_wanted()
 
@@ -189,11 +200,11 @@ class DynamoEngine:
 
     def namespace(self, frame: int | None) -> dict[str, object]:
         """See `Engine.namespace`."""
-        if self._recorder.stepping is not None:
-            return self._recorder.stepping.namespace(frame)
+        if self.recorder.stepping is not None:
+            return self.recorder.stepping.namespace(frame)
         # At a graph break the frames have been left and the instruction has taken its operands: the
         # recorder has kept both as they were.
-        return names_at(self._recorder.current, frame, lambda output: list(output.guards))
+        return names_at(self.recorder.current, frame, lambda output: list(output.guards))
 
     def is_program(self, filename: str) -> bool:
         """See `Engine.is_program`."""
@@ -202,6 +213,9 @@ class DynamoEngine:
     def report_graph(self) -> None:
         """Report the guards and nodes that came, went or changed since the last step."""
         if self._now is not None:
+            self._now.shapes.tell()
+            if self._now.shapes.replaced and self.recorder.everything:
+                self._look_at_sizes(self._now)  # a commit in it may find guards lost
             self._sync(self._now)
         self._steps.graph_changed = False
         if self._describer.realized:
@@ -219,17 +233,18 @@ class DynamoEngine:
         self._report_all()
 
     def _step_hook(self) -> Callable[..., None]:
-        recorder = self._recorder
-        hook = recorder.step if recorder.everything else recorder.glance
-        return recorder.walks.taking_turns(hook) if self._executions.wanted else hook
+        recorder = self.recorder
+        hook = recorder.step if recorder.everything else recorder.note_position
+        turn = recorder.walks.turn if self._executions.wanted else None  # it is on the hot path
+        return Hook(hook, turn, self)
 
     def _sync(self, now: _Context) -> None:
         if not self._hears or now.attempt is None:
             return
-        if EventKind.GUARD in self._recorder.judge.wanted:
+        if EventKind.GUARD in self.recorder.controller.wanted:
             self._tell_guards()
         if self._steps.guards_lost and now.output is not None:
-            look_at_guards(self._recorder, now.attempt, now.output)
+            look_at_guards(self.recorder, now.attempt, now.output)
         if now.graph.changed:
             now.graph.sync()
 
@@ -237,34 +252,37 @@ class DynamoEngine:
         """Report what otherwise waits for a commit, too: what it is told of is about to go."""
         self._tell_guards()
         self._sync(now)
+        now.shapes.tell()
 
     def _tell_guards(self) -> None:
-        tell_guards(self._recorder)
+        tell_guards(self.recorder)
 
     def _watch_graph(self, *, fresh: bool = False) -> None:
         """Have the nodes and guards of the attempt that is being made now marked, if anybody wants
         them; `fresh`: there are no guards yet."""
         self._steps.graph = None if self._now is None or not self._hears else self._now.graph
-        now, wanted = self._now, self._recorder.judge.wanted
+        now, wanted = self._now, self.recorder.controller.wanted
         attempt = None if now is None else now.attempt
-        wants = self._recorder.wants(EventKind.GUARD)
+        wants = self.recorder.wants(EventKind.GUARD)
         self._steps.watch_guards(attempt if wants else None, EventKind.GUARD in wanted, fresh)
 
     def _listen(self) -> None:
         """Hear of guards, nodes and changes from now on, as far as anybody wants to."""
-        wants = self._recorder.wants
+        wants = self.recorder.wants
         hears, self._hears = self._hears, wants(EventKind.GUARD) or wants(EventKind.NODE)
         if self._hears:
             self._place(versions.OF_GRAPHS)
-        if self._recorder.everything:
+        if any(map(wants, SHAPE_EVENTS)):
+            self._place(versions.OF_SHAPES)
+        if self.recorder.everything:
             self._place(versions.OF_DETAIL)
             self._place_changes()
         if self._hears and not hears:
             for context in self._contexts:
                 context.graph.catch_up()
         self._steps.tells_frames = wants(EventKind.INLINE)
-        stops = EventKind.INLINE in self._recorder.judge.wanted
-        self._steps.writes_frames = self._recorder.everything and not stops
+        stops = EventKind.INLINE in self.recorder.controller.wanted
+        self._steps.writes_frames = self.recorder.everything and not stops
         self._tell_guards()
         self._watch_graph()
 
@@ -274,10 +292,10 @@ class DynamoEngine:
             self._now.graph.changed = True
             self.report_graph()
 
-    def _join_underway(self, frame: FrameType, compile_code: CodeType) -> None:
+    def _join_underway(self, frame: FrameType) -> None:
         """Take up what runs already; each symbolic frame gets one moment, at its instruction."""
         run_code = versions.resolve(versions.RUN).__code__
-        for item in underway(frame, compile_code, run_code):
+        for item in underway(frame, run_code):
             if isinstance(item, Compiling):
                 self._begin(item.frame, item.code, item.cache_size, item.compile_id)
             elif self._now is not None:
@@ -286,8 +304,8 @@ class DynamoEngine:
                     self._on_attempt_begins(tx.f_code)
                     self._watch_graph()  # it has guards already
                 self._on_frame_entered(tx.output, tx)
-                if self._recorder.everything:
-                    self._recorder.step(tx, 1)
+                if self.recorder.everything:
+                    self._steps.step(tx, 1)
         self._report_all()
 
     def _switch(self) -> None:
@@ -312,23 +330,38 @@ class DynamoEngine:
         self._tell_guards()
         self._begin(sys._getframe(1), code, cache_size, compile_id)
 
+    def _on_capture_begins(self, frame: Any) -> None:
+        # This hook, then `_fullgraph_capture_frame`: it serves `torch.export` and compilation ahead
+        # of time, which look into no cache and make no entry.
+        self._executions.pause()
+        self._tell_guards()
+        self._begin(sys._getframe(1), frame.code, None, versions.captured_now())
+
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
         self._entries.tell()
         self._end_left(enclosing_calls(caller), "an exception left it")
         self._failed = None
-        translation = self._recorder.begin_translation(
+        unheard = partial(self._end_unheard, len(self._contexts), self.recorder.mark())
+        call_and_undo(unheard, self._enter, caller, code, cache_size, compile_id)
+
+    def _end_unheard(self, before: int, mark: Mark) -> None:
+        """End a translation that was begun and that an exception has kept from the contexts."""
+        if len(self._contexts) == before:
+            self.recorder.unwind(mark, "an exception left it")
+
+    def _enter(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
+        translation = self.recorder.begin_translation(
             compile_id=str(compile_id),
             code=self._codes.plain(code),
             cache_size=getattr(cache_size, "num_cache_entries", 0),
             python_stack=_program_stack(caller),
-            thread=thread_name(),
             resume_of=bytecode.resumed_function(code),
             state=torch_state(),
             nested=bool(self._contexts),
         )
         if self._now is not None:
             self._now.frame = self._steps.top
-        self._contexts.append(_Context(translation))
+        self._contexts.append(_Context(translation, captures=cache_size is None))
         self._switch()
 
     def _end_left(self, running: int, reason: str) -> None:
@@ -357,8 +390,9 @@ class DynamoEngine:
         self._tell_guards()
         now.frame = now.output = None
         now.graph.reset()
+        now.shapes.forget()
         self._switch()
-        now.attempt = self._recorder.begin_attempt(now.translation)
+        now.attempt = self.recorder.begin_attempt(now.translation)
         self._watch_graph(fresh=True)
 
     def _on_metrics_known(self, values: dict[str, Any]) -> None:
@@ -366,16 +400,16 @@ class DynamoEngine:
         if (
             type(reason) is str
             and self._now is not None
-            and not self._now.translation.recompile_reason
+            and not self._now.translation.record.recompile_reason
         ):
-            self._recorder.recompiled(self._now.translation, reason)
+            self.recorder.recompiled(self._now.translation, reason)
 
     def _on_restart_raised(self, error: Any, restart_reason: str | None) -> None:
         now = self._now
         if now is not None and now.attempt is not None:
-            self._recorder.settle()
+            self.recorder.flush_pending()
             self._sync_all(now)
-            self._recorder.restarts(now.attempt, restart_reason or type(error).__name__)
+            self.recorder.restarts(now.attempt, restart_reason or type(error).__name__)
 
     def _on_compiled(self, code: CodeType, guard_manager: Any, compile_id: Any) -> None:
         now = self._now
@@ -384,18 +418,28 @@ class DynamoEngine:
             self._end(now, Outcome.COMPILED, transformed=self._codes.plain(code))
             self._entries.entry_made(code, guard_manager, str(compile_id), now.translation.id)
 
+    def _on_captured(self, graph_capture_output: Any) -> None:
+        now = self._now
+        if now is not None and now.captures:
+            code = self._codes.plain(graph_capture_output.bytecode)
+            self._end(now, Outcome.COMPILED, transformed=code)
+
     def _on_failed(self, error: BaseException, code: CodeType) -> None:
         now = self._now
-        if now is None or now.translation.code.id != self._codes.known(code):
-            return
+        if now is not None and now.translation.code.id == self._codes.known(code):
+            self._failed = now.translation
+            self._fail(now, error)
+
+    def _on_capture_failed(self, error: BaseException) -> None:
+        if self._now is not None and self._now.captures:
+            self._fail(self._now, error)
+
+    def _fail(self, now: _Context, error: BaseException) -> None:
         text = _message(error)
         if now.attempt is not None and self._breaks.pending(error):
-            self._recorder.graph_break(
-                now.attempt, self._breaks.confirm(error, text, resumes=False)
-            )
+            self.recorder.graph_break(now.attempt, self._breaks.confirm(error, text, resumes=False))
         said = f"{type(error).__name__}: {text}"
-        self._recorder.raised(now.translation, said)
-        self._failed = now.translation
+        self.recorder.raised(now.translation, said)
         reason = text if isinstance(error, TorchDynamoException) else said
         self._end(now, Outcome.FAILED, reason=reason)
 
@@ -405,14 +449,14 @@ class DynamoEngine:
         code: CodeType = frame.f_code
         failed, self._failed = self._failed, None
         if failed is not None and failed.code.id == self._codes.known(code):
-            self._recorder.end_translation(
+            self.recorder.end_translation(
                 failed, Outcome.SKIPPED, reason=failed.record.reason or result.skip_reason
             )
         elif self._now is not None and self._now.translation.code.id == self._codes.known(code):
             reason = self._now.translation.record.reason or result.skip_reason
             self._end(self._now, Outcome.SKIPPED, reason=reason)
         elif bytecode.is_program(code.co_filename):
-            self._recorder.skipped(
+            self.recorder.skipped(
                 code.co_qualname, code.co_filename, code.co_firstlineno, result.skip_reason
             )
 
@@ -429,7 +473,7 @@ class DynamoEngine:
         if guarded_code is not None or code is None:
             return
         if failed is not None and failed.code.id == code:
-            self._recorder.end_translation(failed, Outcome.SKIPPED, reason=failed.record.reason)
+            self.recorder.end_translation(failed, Outcome.SKIPPED, reason=failed.record.reason)
         elif self._now is not None and self._now.translation.code.id == code:
             reason = self._now.translation.record.reason or "Dynamo decided to skip the frame"
             self._end(self._now, Outcome.SKIPPED, reason=reason)
@@ -438,16 +482,29 @@ class DynamoEngine:
         self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None
     ) -> None:
         self._sync_all(now)
-        self._contexts.pop()
+        call_and_undo(partial(self._over, now), self._tell_end, now, outcome, reason, transformed)
+
+    def _tell_end(
+        self, now: _Context, outcome: Outcome, reason: str, transformed: Code | None
+    ) -> None:
+        self._leave_context(now)
+        self.note_lost("some of what Dynamo did could not be followed")
+        self.recorder.end_translation(
+            now.translation, outcome, reason=reason, transformed=transformed
+        )
+
+    def _over(self, now: _Context) -> None:
+        """It is over, even if an exception has kept that from being told."""
+        self._leave_context(now)
+        self.recorder.walks.ends(now.translation)
+
+    def _leave_context(self, now: _Context) -> None:
+        now.shapes.forget()
+        if now in self._contexts:
+            self._contexts.remove(now)
         self._switch()
         self._breaks.clear()
         self._executions.go_on()
-        if self.lost:
-            lost, self.lost = self.lost, ""
-            self._recorder.note(f"{lost}: some of what Dynamo did could not be followed")
-        self._recorder.end_translation(
-            now.translation, outcome, reason=reason, transformed=transformed
-        )
 
     # --- hooks: frames and instructions
 
@@ -456,7 +513,9 @@ class DynamoEngine:
         if now is None or now.attempt is None:
             return
         if now.graph.output is not output:
-            now.graph.begin(output, self._recorder, now.attempt)
+            now.graph.begin(output, self.recorder, now.attempt)
+            if not now.shapes.is_of(output.shape_env):
+                now.shapes.begin(self.recorder, now.attempt, output.shape_env)
             now.output = output
             self._follow()
         callers = versions.interpreters(output)
@@ -464,7 +523,7 @@ class DynamoEngine:
         if callers and (parent is None or parent.key is not callers[-1]):
             self._leave_to(now, callers[-1])
             parent = self._steps.top
-        self._steps.top = self._recorder.enter(now.attempt, tx, self._codes.traced, parent)
+        self._steps.top = self.recorder.enter(now.attempt, tx, self._codes.traced, parent)
         if now.graph.changed:
             self._steps.nodes_changed = True
 
@@ -500,13 +559,13 @@ class DynamoEngine:
             self._sync(now)
         parent = frame.parent
         if parent is None:
-            self._recorder.settle()
-        self._recorder.leave(frame)
+            self.recorder.flush_pending()
+        self.recorder.leave(frame)
         self._steps.top = parent
 
     def _on_graph_closing(self) -> None:
         # Dead objects and their pending changes are about to go, then the graph's example values.
-        self._recorder.settle()
+        self.recorder.flush_pending()
 
     def _on_graph_done(self) -> None:
         now = self._now
@@ -528,45 +587,45 @@ class DynamoEngine:
             self._steps.guards_lost = self._steps.graph_changed = True
 
     def _on_lazy_realized(self, cache: Any) -> None:
-        if not self._recorder.everything:
+        if not self.recorder.everything:
             if self._now is not None:
                 self._describer.realizing(cache)
                 self._steps.graph_changed = True
             return
-        self._recorder.settle()  # so that every lazy tracker in view is known
+        self.recorder.flush_pending()  # so that every lazy tracker in view is known
         tracker = self._describer.lazy_of(cache)
         if tracker is not None:
-            self._recorder.touched(tracker)
+            self.recorder.about_to_mutate(tracker)
 
     _on_lazy_computed = _on_lazy_realized
 
     def _on_function_made(self, tx: Any) -> None:
         # From Python 3.13 on, a function gets its closure and defaults when it is on the stack.
         if self._now is not None:
-            self._recorder.touched(tx.stack[-1])
+            self.recorder.about_to_mutate(tx.stack[-1])
 
     def _on_name_hinted(self, tensor: Any) -> None:
         if self._now is not None:
-            self._recorder.touched(tensor)
+            self.recorder.about_to_mutate(tensor)
             self._now.graph.renamed(node_of(fields_of(tensor)["proxy"]))
             self._steps.nodes_changed = self._now.graph.changed
 
     def _on_change(self, tracker: Any) -> None:
         if self._now is not None:
-            self._recorder.touched(tracker)
+            self.recorder.about_to_mutate(tracker)
 
     def _on_tensor_method(self, tensor: Any, name: str) -> None:
         # In-place methods change what is known of the tensor; a hook takes its place in the graph.
         if self._now is not None and (
             (name[-1:] == "_" and name[-2:] != "__") or name[:8] == "register"
         ):
-            self._recorder.touched(tensor)
+            self.recorder.about_to_mutate(tensor)
 
     def _on_outputs_moved(self, outputs: Any) -> None:
         # Values of a subgraph become outputs of the call, in place.
         if self._now is not None and type(outputs) in (tuple, list):
             for tracker in outputs:
-                self._recorder.touched(tracker)
+                self.recorder.about_to_mutate(tracker)
 
     _on_flags_moved = _on_outputs_moved
 
@@ -575,24 +634,25 @@ class DynamoEngine:
             self._on_outputs_moved(fields_of(body).get("items"))
 
     def _on_mutated(self, var: Any) -> None:
-        if self._now is not None and self._now.attempt is not None and self._recorder.everything:
-            self._recorder.touched(var)
+        if self._now is not None and self._now.attempt is not None and self.recorder.everything:
+            self.recorder.about_to_mutate(var)
             # What the traced code made itself needs no replay.
             mutation = fields_of(var).get("mutation_type")
             if type(mutation).__name__ == "ValueMutationExisting":
-                self._recorder.side_effect(
-                    self._now.attempt, "mutation", var, f"{self._label(var)} changes", None
+                self.recorder.side_effect(
+                    self._now.attempt, "mutation", var, self._label(var), " changes", None
                 )
 
     def _on_attribute_stored(self, item: Any, name: str, value: Any) -> None:
-        if self._now is None or self._now.attempt is None or not self._recorder.everything:
+        if self._now is None or self._now.attempt is None or not self.recorder.everything:
             return
-        self._recorder.touched(item)
+        self.recorder.about_to_mutate(item)
         cell = name == "cell_contents"
-        text = f"{self._label(item)}{'' if cell else f'.{name}'} = {self._label(value)}"
-        self._recorder.side_effect(
-            self._now.attempt, "cell" if cell else "attribute", item, text, value
-        )
+        changed = f"{self._label(item)}{'' if cell else f'.{name}'}"
+        self.recorder.side_effect(
+            self._now.attempt, "cell" if cell else "attribute", item, changed,
+            f" = {self._label(value)}", value,
+        )  # fmt: skip
 
     def _label(self, tracker: Any) -> str:
         """What a person would call a tracker in half a line."""
@@ -621,6 +681,55 @@ class DynamoEngine:
         )
         return stored
 
+    # --- hooks: sizes
+
+    def _shapes_of(self, env: Any) -> ShapeWatcher | None:
+        """Who tells what a ShapeEnv decides."""
+        now = self._now
+        return now.shapes if now is not None and now.shapes.is_of(env) else None
+
+    def _on_symbol_asked(self, env: Any, value: object, source: Any, dim: Any) -> None:
+        if (shapes := self._shapes_of(env)) is not None:
+            shapes.symbol_asked(value, source, dim)
+            self._tell_shapes_later(shapes)
+
+    def _on_symbol_unbacked(self, env: Any, symbol: Any, source: Any) -> None:
+        if (shapes := self._shapes_of(env)) is not None:
+            shapes.unbacked(symbol, source)
+
+    def _on_shape_condition(self, env: Any, prefix: str, expression: Any) -> None:
+        if (shapes := self._shapes_of(env)) is not None:
+            shapes.condition(prefix, expression)
+
+    def _on_replacement_asked(self, env: Any, symbol: Any, target: Any, reason: str) -> None:
+        if (shapes := self._shapes_of(env)) is not None:
+            self.recorder.flush_pending()  # what has the symbol is told as it is before
+            shapes.replacement_asked(symbol, target, reason)
+            self._tell_shapes_later(shapes)
+
+    def _on_range_asked(self, env: Any, symbol: Any) -> None:
+        if (shapes := self._shapes_of(env)) is not None:
+            shapes.range_asked(symbol)
+            self._tell_shapes_later(shapes)
+
+    def _on_shape_undecided(self, env: Any, expression: Any) -> None:
+        if (shapes := self._shapes_of(env)) is not None:
+            shapes.undecided(expression)
+
+    def _on_shape_assumed(self, env: Any, expression: Any, value: object) -> None:
+        if (shapes := self._shapes_of(env)) is not None:
+            shapes.assumed(expression, value)
+
+    def _look_at_sizes(self, now: _Context) -> None:
+        """A symbol is something else now, so trackers in view have other sizes."""
+        now.shapes.replaced = False
+        for tracker in filter(versions.has_sizes, self._steps.known()):
+            self.recorder.about_to_mutate(tracker)
+
+    def _tell_shapes_later(self, shapes: ShapeWatcher) -> None:
+        if shapes.waits:
+            self._steps.graph_changed = True
+
     # --- hooks: graph breaks
 
     def _on_unimplemented(
@@ -629,30 +738,19 @@ class DynamoEngine:
         self._breaks.announced(gb_type, explanation, hints, from_exc)
 
     def _on_unsupported_raised(self, error: Any, msg: str) -> None:
-        self._breaks.raised(error, self._recorder.moment)
+        self._breaks.raised(error, self.recorder.moment)
         if self._now is not None and "recompile limit exceeded" in msg.partition("\n")[0]:
-            self._recorder.cache_limit(self._now.translation, msg)
+            self.recorder.cache_limit(self._now.translation, msg)
 
     def _on_user_error_raised(self, error: Any) -> None:
-        self._breaks.raised(error, self._recorder.moment)
+        self._breaks.raised(error, self.recorder.moment)
 
     def _on_graph_break(self, reason: str, exc: Any) -> None:
         now = self._now
         if now is None or now.attempt is None or exc.logged:
             return
         resumes = "Skipping the function" not in reason
-        self._recorder.graph_break(now.attempt, self._breaks.confirm(exc, reason, resumes=resumes))
-
-    # --- what the recorder asks for
-
-    def _safely(self, hook: Callable[..., None]) -> Callable[..., None]:
-        """The hook with a net under it: a defect of ours ends the watching and not the program."""
-        return Hook(hook, self._recorder.walks.turn, self)
-
-    def break_down(self, error: Exception) -> None:
-        """A defect of ours: watch no more."""
-        self.uninstall()
-        self._recorder.broke_down(error)
+        self.recorder.graph_break(now.attempt, self._breaks.confirm(exc, reason, resumes=resumes))
 
 
 def _message(error: BaseException) -> str:
@@ -664,6 +762,4 @@ def _message(error: BaseException) -> str:
     return " ".join(shorten(part) if type(part) is str else plain_text(part) for part in error.args)
 
 
-def create() -> DynamoEngine:
-    """The engine, not yet installed."""
-    return DynamoEngine()
+keep_out()

@@ -9,7 +9,7 @@ from torch.fx import GraphModule
 
 from stepper.engines.common import execution
 from stepper.engines.common.execution import RunGraph
-from stepper.engines.dynamo import bytecode, hits, versions
+from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.graphs import compiled_names
 
@@ -50,4 +50,4 @@ class ExecutionWatcher(execution.ExecutionWatcher):
 
     def leave_alone(self, code: CodeType) -> None:
         """See `execution.ExecutionWatcher`."""
-        hits.leave_alone(code)
+        versions.leave_alone(code)

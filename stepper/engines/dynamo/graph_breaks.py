@@ -5,20 +5,22 @@ Dynamo raises `Unsupported` in the instruction that it cannot trace, often deep 
 and catches it where it can do something: restart with a break there, or skip the frame. Many are
 caught and forgotten, so the raise is not yet a graph break; and where it is caught, the instruction
 is no longer known. So raises are noted with their moment, and looked up when Dynamo says that it
-breaks. Exceptions are noted by id only: holding one would hold the frames in its traceback.
+breaks. The exceptions are not held: that would hold the frames in their tracebacks.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
+from stepper._C import shortened
 from stepper.model.program import PythonFrame
 from stepper.model.trace import GraphBreak, MomentId
+from stepper.support.per_object import PerObject
 
-_KEEP = 64
 MAX_REASON = 20_000
+
+_Raise = tuple[MomentId, str, str, tuple[str, ...]]
 
 
 class BreakTracker:
@@ -26,14 +28,14 @@ class BreakTracker:
 
     def __init__(self) -> None:
         self._announced: tuple[str, str, tuple[str, ...], MomentId | None] | None = None
-        self._raised: OrderedDict[int, tuple[MomentId, str, str, tuple[str, ...]]] = OrderedDict()
+        self._raised: PerObject[BaseException, _Raise] = PerObject()
 
     def announced(
         self, gb_type: str, explanation: str, hints: Sequence[str], from_exc: Any
     ) -> None:
         """Dynamo is about to raise, in these words. A break that was caused by another is where
         that one was."""
-        earlier = self._raised.get(id(from_exc))
+        earlier = self._raised.get(from_exc)
         self._announced = (
             gb_type,
             explanation,
@@ -45,23 +47,17 @@ class BreakTracker:
         """Dynamo raises `error` while it interprets the instruction of `moment`."""
         gb_type, explanation, hints, cause = self._announced or ("", "", (), None)
         self._announced = None
-        self._raised[id(error)] = (
-            cause if cause is not None else moment,
-            gb_type,
-            explanation,
-            hints,
-        )
-        if len(self._raised) > _KEEP:
-            self._raised.popitem(last=False)
+        moment = cause if cause is not None else moment
+        self._raised.set(error, (moment, gb_type, explanation, hints))
 
     def confirm(self, error: Any, reason: str, *, resumes: bool) -> GraphBreak:
         """Dynamo acts upon `error`. The break's moment is 0 when its raise was not seen."""
-        moment, gb_type, explanation, hints = self._raised.pop(id(error), (0, "", "", ()))
+        moment, gb_type, explanation, hints = self._raised.pop(error) or (0, "", "", ())
         return GraphBreak(
             id=0,
             attempt=0,
             moment=moment,
-            reason=reason[:MAX_REASON],
+            reason=shortened(reason, MAX_REASON),
             gb_type=gb_type or str(getattr(error, "gb_type", "") or type(error).__name__),
             explanation=explanation,
             hints=hints,
@@ -71,7 +67,7 @@ class BreakTracker:
 
     def pending(self, error: BaseException) -> bool:
         """Whether `error` was raised and nothing has come of it yet."""
-        return id(error) in self._raised
+        return self._raised.get(error) is not None
 
     def clear(self) -> None:
         """Forget all raises."""

@@ -28,9 +28,12 @@ from torch._C._dynamo import guards as C
 from torch.utils._traceback import shorten_filename
 
 from stepper.engines.common.tensors import fake_tensor_meta
-from stepper.engines.common.words import is_plain, object_text, plain_text
+from stepper.engines.common.words import object_text
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
+from stepper.model.program import PythonFrame, UserLine
+from stepper.model.value import TensorMeta
+from stepper.support.words import is_plain, plain_text
 
 _COMMENT = re.compile(
     # The user's line may end with a comment of its own: the place is behind the last mark.
@@ -44,6 +47,7 @@ _TENSOR = re.compile(
     r"stride=\[(?P<stride>.*?)\]\)$",
     re.S,
 )
+_PLACE = re.compile(r"(?P<file>.*?) ?:(?P<line>\d+) in (?P<function>.*)", re.S)
 _IDENTITY = re.compile(r"^___check_(?:obj|type)_id\(.*, (?P<id>\d+)\), type=(?P<type>.*)$", re.S)
 
 
@@ -129,7 +133,9 @@ class GuardTree:
             relational=relational,
         )
         name = self._names.get(identity_of(row) or 0)
-        row = msgspec.structs.replace(row, expected=name or _expected(kind, row.code))
+        wants = wanted_tensor(row.code[0]) if kind == "TENSOR_MATCH" and row.code else None
+        expected = name or _expected(kind, row.code)
+        row = msgspec.structs.replace(row, expected=expected, wants=wants)
         self.checks.append(Check(row, leaf, _expression(source)))
 
     def _add_dict(self, manager: Any, source: str, depth: int) -> None:
@@ -284,26 +290,30 @@ def _words(parts: Any) -> GuardRow:
         if match is not None:
             for name in found:
                 found[name] = found[name] or (match[name] or "").strip()
+    place = _place(found["line"])
     return GuardRow(
         index=-1,
         kind="",
         source="",
         code=tuple(codes),
-        user_line=_whole_place(found["line"]),
-        user_code=found["user"],
+        user_line=None if place is None else UserLine(place, found["user"]),
         hint=found["hint"],
     )
 
 
 @lru_cache(maxsize=1024)
-def _whole_place(place: str) -> str:
-    """`file:line in function` with all of its path: torch leaves out what the path has in common
-    with its own, and one letter more when that is the root alone."""
-    path, _, rest = place.partition(":")
+def _place(words: str) -> PythonFrame | None:
+    """What torch writes as `file:line in function`, with all of the path: torch leaves out what the
+    path has in common with its own, and one letter more when that is the root alone."""
+    match = _PLACE.fullmatch(words)
+    if match is None:
+        return None
+    path = match["file"]
     # Whose lines torch has read.
     known = (name for name in list(linecache.cache) if name.endswith(path))
     short = cast("Callable[[str], str]", shorten_filename)
-    return next((f"{name}:{rest}" for name in known if short(name) == path), place)
+    filename = next((name for name in known if short(name) == path), path)
+    return PythonFrame(filename, int(match["line"]), match["function"])
 
 
 def strip_comment(text: str) -> str:
@@ -369,6 +379,25 @@ def tensor_fields(code: str) -> dict[str, str] | None:
     """What a TENSOR_MATCH wants, by name: cls, keys, dtype, device, grad, size, stride."""
     match = _TENSOR.match(code)
     return match.groupdict() if match is not None else None
+
+
+def wanted_tensor(code: str) -> TensorMeta | None:
+    """What a TENSOR_MATCH wants."""
+    fields = tensor_fields(code)
+    if fields is None:
+        return None
+    return TensorMeta(
+        dtype=fields["dtype"],
+        shape=_sizes(fields["size"]),
+        stride=_sizes(fields["stride"]),
+        device="cpu" if "CPU" in fields["keys"] else fields["device"],
+        requires_grad=fields["grad"] == "True",
+        subclass="" if fields["cls"] == "Tensor" else fields["cls"],
+    )
+
+
+def _sizes(text: str) -> tuple[str, ...]:
+    return tuple(size.replace("None", "?") for size in text.split(", ") if size)
 
 
 def _difference(row: GuardRow, value: object) -> str:

@@ -4,8 +4,8 @@ Dynamo's set is not what was ever added to it. Of two guards of one kind on one 
 one user line, it keeps the first. It takes guards back: those on a parameter that the graph makes
 itself, and the TYPE_MATCH of a lazy constant when a CONSTANT_MATCH takes its place. And it empties
 the set of an attempt that is over. So nothing is concluded from what is added: when something was,
-the set itself is looked at, as far as it is new (csrc/guard_marks.c), or, when that is not enough,
-whole.
+the set itself is looked at, as far as it is new (csrc/record/guard_marks.c), or, when that is not
+enough, whole.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from stepper.debuggee.mirror import LiveAttempt
-from stepper.debuggee.recorder import GuardMark, Recorder
+from stepper.debuggee.engine import Recorder
+from stepper.debuggee.mirror import GuardMark, LiveAttempt
 from stepper.engines.dynamo.versions import guards_in, source_name
 from stepper.model.trace import EventKind
 
@@ -57,7 +57,7 @@ def _tell(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> 
     """Report guards in the order in which they came."""
     if not marked:
         return
-    if EventKind.GUARD not in recorder.judge.wanted:
+    if EventKind.GUARD not in recorder.controller.wanted:
         recorder.guards(attempt, marked, _in_words([mark[0] for mark in marked]))
         return
     told = attempt.translation.guards
@@ -65,7 +65,7 @@ def _tell(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> 
     for guard, moment, frame, code, ip in marked:
         if len(told) != count:
             return  # a stop at an earlier one has reported the rest
-        line = "" if code is None else recorder.user_line(code, ip)
+        line = None if code is None else recorder.user_line(code, ip)
         [words] = _in_words([guard])
         recorder.guard(attempt, guard, *words, moment, frame or None, line)
         count += 1

@@ -11,8 +11,8 @@ put in otherwise, and where Dynamo's is in it cannot be. Without it hits are onl
 the callback that torch has for a bytecode debugger (a C function, called for transformed code
 alone); a torch that lacks it leaves nobody to count.
 
-What is called here runs in the midst of the program, with Dynamo's evaluator active: it is marked
-so that Dynamo leaves it, and all that it calls, alone.
+What is called here runs in the midst of the program, with Dynamo's evaluator active: see
+`stepper.uncompiled`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from __future__ import annotations
 import _thread
 import contextlib
 import sys
-import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, Protocol
@@ -29,6 +28,9 @@ from torch._C._dynamo import eval_frame
 
 from stepper import _C
 from stepper.debuggee.instruction_events import TOOL
+from stepper.recording.at_once import at_once
+from stepper.support.per_object import PerCode
+from stepper.uncompiled import keep_out
 
 _by_hand: set[int] = set()
 """The threads that run code by hand now."""
@@ -67,32 +69,31 @@ class Hits:
         self._heard = heard
         self._unserved = unserved
         self._wanted = wanted
-        self._watched: dict[int, weakref.ref[CodeType]] = {}
-        self._originals: dict[int, weakref.ref[CodeType]] = {}
+        self._watched: PerCode[bool] = PerCode()
+        self._originals: PerCode[bool] = PerCode()
         self.trouble = ""
         """Why hits cannot be told, only counted at best; empty when they can."""
 
     def watch(self, transformed: CodeType, original: CodeType, *, compiled: bool = True) -> None:
         """Listen to both from now on. The first run of what was just compiled is no hit."""
-        new = id(transformed) not in self._watched
+        new = self._watched.get(transformed) is None
         for code, known in ((transformed, self._watched), (original, self._originals)):
             self._listen(code, known)
         if new and not compiled:
             _C.count_call(transformed)
 
-    def _listen(self, code: CodeType, known: dict[int, weakref.ref[CodeType]]) -> None:
-        address = id(code)
-        if address not in known:
-            known[address] = weakref.ref(code, lambda _: known.pop(address, None))
+    def _listen(self, code: CodeType, known: PerCode[bool]) -> None:
+        if known.get(code) is None:
+            known.set(code, True)
             _C.watch(code)
 
     def _told_by(self, code: CodeType) -> Heard | None:
         """Who is to be told that a code begins; it was counted already."""
         if not self._wanted():
             return None
-        if id(code) in self._originals:
+        if self._originals.get(code):
             return self._unserved
-        return self._heard if id(code) in self._watched and self._calls(code) > 1 else None
+        return self._heard if self._watched.get(code) and self._calls(code) > 1 else None
 
     def _calls(self, code: CodeType) -> int:
         """How often the program has called a code that is watched."""
@@ -100,8 +101,7 @@ class Hits:
 
     def count_of(self, code: CodeType) -> int | None:
         """Hits of a transformed code; None when nobody counted."""
-        known = self._watched.get(id(code))
-        if known is None or known() is not code or not self._counts:
+        if not self._watched.get(code) or not self._counts:
             return None
         return max(0, self._calls(code) - 1)
 
@@ -117,8 +117,7 @@ class Hits:
         self._originals.clear()
 
     def _codes(self) -> list[CodeType]:
-        found = [reference() for reference in [*self._watched.values(), *self._originals.values()]]
-        return [code for code in found if code is not None]
+        return [*self._watched.living(), *self._originals.living()]
 
 
 class MonitoredHits(Hits):
@@ -135,11 +134,10 @@ class MonitoredHits(Hits):
         if self._tool is None:
             self.trouble = "all tools of sys.monitoring are taken by others"
             return
-        leave_alone(self._begins.__code__)
         monitoring.use_tool_id(self._tool, TOOL)
         monitoring.register_callback(self._tool, self._event, self._begins)
 
-    def _listen(self, code: CodeType, known: dict[int, weakref.ref[CodeType]]) -> None:
+    def _listen(self, code: CodeType, known: PerCode[bool]) -> None:
         super()._listen(code, known)
         if self._tool is not None:
             self._monitoring.set_local_events(self._tool, code, self._event)
@@ -153,8 +151,8 @@ class MonitoredHits(Hits):
             for code in self._codes():
                 self._monitoring.set_local_events(self._tool, code, 0)
             self._monitoring.register_callback(self._tool, self._event, None)
-            self._monitoring.free_tool_id(self._tool)
-            self._tool = None
+            free = (self._monitoring.free_tool_id, self._tool)
+            at_once(free, (setattr, self, "_tool", None))
         super().close()
 
     def _begins(self, code: CodeType, offset: int) -> None:
@@ -171,10 +169,9 @@ class HookedHits(Hits):
 
     def __init__(self, heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> None:
         super().__init__(heard, unserved, wanted)
-        self._apart: dict[int, int] = {}
+        self._apart: PerCode[int] = PerCode()
         """How often a code was called by hand; the hook counts that, too."""
         _C.install_hook()
-        leave_alone(self._begins.__code__)
         _C.set_observer(self._begins)
 
     def close(self) -> None:
@@ -183,17 +180,12 @@ class HookedHits(Hits):
         with contextlib.suppress(RuntimeError):  # Dynamo's is over it: it stays, and does nothing
             _C.remove_hook()
 
-    def _listen(self, code: CodeType, known: dict[int, weakref.ref[CodeType]]) -> None:
-        if id(code) not in known:
-            self._apart.pop(id(code), None)
-        super()._listen(code, known)
-
     def _calls(self, code: CodeType) -> int:
-        return super()._calls(code) - self._apart.get(id(code), 0)
+        return super()._calls(code) - (self._apart.get(code) or 0)
 
     def _begins(self, code: CodeType, tag: object) -> None:
         if _thread.get_ident() in _by_hand:
-            self._apart[id(code)] = self._apart.get(id(code), 0) + 1
+            self._apart.set(code, (self._apart.get(code) or 0) + 1)
             return
         if (tell := self._told_by(code)) is not None:
             f_locals, f_globals = _C.entering_call()
@@ -251,9 +243,4 @@ def listen(heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> Hits:
         )
 
 
-def leave_alone(code: CodeType) -> None:
-    """Have Dynamo neither compile a function of ours nor what it calls."""
-    strategy = eval_frame._FrameExecStrategy(
-        eval_frame._FrameAction.SKIP, eval_frame._FrameAction.SKIP
-    )
-    eval_frame.set_code_exec_strategy(code, strategy)
+keep_out()

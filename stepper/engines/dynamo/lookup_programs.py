@@ -14,30 +14,24 @@ hit: an id says nothing to a person, and when the guard fails the object may be 
 from __future__ import annotations
 
 import re
-import weakref
+from collections.abc import Sequence
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from stepper.engines.common.lookup_walk import (
-    BACKEND,
-    ENDS,
-    ENTRY,
-    INVALID,
-    REGION,
-    Row,
-    died,
-    rows,
-)
-from stepper.engines.common.lookup_words import checks_text
+from stepper.engines.common.lookup_walk import ENDS, ENTRY, REGION, Row, died, rows
 from stepper.engines.dynamo.bytecode import CodeBook
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive
 from stepper.engines.dynamo.guard_tree import Check, GuardTree
-from stepper.engines.dynamo.lookup_words import expected_text
+from stepper.engines.dynamo.lookup_words import checked_guard
 from stepper.engines.dynamo.versions import region_of
 from stepper.model.cache import GuardRow, Origin
+from stepper.model.datum import Words
+from stepper.model.lookup import BACKEND, INVALID, CheckedGuard
 from stepper.model.program import Code
+from stepper.support.per_object import PerCode, PerObject
+from stepper.uncompiled import keep_out
 
 PRECOMPILED = "PRECOMPILED"
 
@@ -46,7 +40,6 @@ EVERYBODY = -1
 
 Key = tuple[str, str, tuple[str, ...]]
 _DEAD = re.compile(r"^Cache line invalidated because (.*) got deallocated$")
-_LINE = re.compile(r"^(?P<file>.*?) ?:(?P<line>\d+) in ")
 
 
 class Candidate:
@@ -107,9 +100,21 @@ class Candidate:
         tree = GuardTree(self.wrapper) if self.valid else None
         self.memory.order = [key_of(check.row) for check in tree.checks] if tree else None
 
-    def expected(self, row: GuardRow) -> str:
-        """What a guard of its wants, by name."""
-        return expected_text(row, self.names.get(key_of(row), ""))
+    @property
+    def own_rows(self) -> tuple[CheckedGuard, ...]:
+        """The rows that are about the entry as a whole; those of its guards come behind them."""
+        if not self.valid:
+            return (CheckedGuard(INVALID, self.dead, (died(self.dead),)),)
+        if self.precompiled:
+            return ()
+        return (CheckedGuard(BACKEND, "", (), Words(backend_name(self.backend))),)
+
+    def guards(self) -> tuple[CheckedGuard, ...]:
+        """All its rows, as they are now that it has been read."""
+        found = (
+            checked_guard(check.row, self.names.get(key_of(check.row), "")) for check in self.checks
+        )
+        return (*self.own_rows, *found)
 
 
 class Memory:
@@ -124,20 +129,14 @@ class Memory:
         """Entries that were met earlier have lower numbers."""
 
 
-class Order(NamedTuple):
-    """What is remembered of a code: its entries by their address, as the next lookup tries them."""
-
-    ref: weakref.ref[CodeType]
-    keys: list[int]
-
-
 class Programs:
     """Makes lookups into code objects, and remembers orders."""
 
     def __init__(self, codes: CodeBook) -> None:
         self._codes = codes
-        self._memories: dict[int, tuple[weakref.ref[Any], Memory]] = {}
-        self._orders: dict[int, Order] = {}
+        self._memories: PerObject[Any, Memory] = PerObject()
+        self._orders: PerCode[list[int]] = PerCode()
+        """The places of a code's entries, as the next lookup tries them."""
         self._count = 0
 
     def clear(self) -> None:
@@ -152,44 +151,32 @@ class Programs:
         entries = entries_of(code)
         for _, entry in reversed(entries):  # where nobody saw them made: the newest stand first
             self.memory(entry.guard_manager)
-        found = {
-            id(entry.guard_manager): Candidate(origin, entry, self.memory(entry.guard_manager))
-            for origin, entry in entries
-        }
-        known = self._orders.get(id(code))
-        if known is None or known.ref() is not code:
-            return list(found.values())
-        before = [key for key in known.keys if key in found]
-        new = [key for key in found if key not in known.keys]
+        listed = [
+            Candidate(origin, entry, self.memory(entry.guard_manager)) for origin, entry in entries
+        ]
+        known = self._orders.get(code)
+        if known is None:
+            return listed
+        found = {each.memory.place: each for each in listed}
+        before = [place for place in known if place in found]
         # A new entry goes to the front of its region's list; the winner may have moved since.
-        new.sort(key=lambda key: found[key].memory.place, reverse=True)
-        ordered = [found[key] for key in (*new, *before)]
+        new = sorted(found.keys() - set(known), reverse=True)
+        ordered = [found[place] for place in (*new, *before)]
         ordered.sort(key=lambda each: (not each.precompiled, each.region == EVERYBODY, each.region))
         return ordered
 
     def note_order(self, code: CodeType) -> None:
         """Remember in which order the next lookup of a code will try its entries."""
-        keys = [id(entry.guard_manager) for _, entry in entries_of(code)]
-        address = id(code)
-        self._orders[address] = Order(weakref.ref(code, lambda _: self._drop(address)), keys)
-
-    def _drop(self, address: int) -> None:
-        self._orders.pop(address, None)
+        entries = entries_of(code)
+        self._orders.set(code, [self.memory(entry.guard_manager).place for _, entry in entries])
 
     def memory(self, wrapper: Any) -> Memory:
         """What is remembered of the entry whose guard manager that is."""
-        address = id(wrapper)
-        known = self._memories.get(address)
-        if known is not None and known[0]() is wrapper:
-            return known[1]
-        self._count += 1
-        memory = Memory(self._count)
-        try:
-            reference = weakref.ref(wrapper, lambda _: self._memories.pop(address, None))
-        except TypeError:
-            return memory
-        self._memories[address] = (reference, memory)
-        return memory
+        known = self._memories.get(wrapper)
+        if known is None:
+            self._count += 1
+            known = self._memories.set(wrapper, Memory(self._count))
+        return known
 
     # -- code objects ------------------------------------------------------------------------
 
@@ -204,20 +191,13 @@ class Programs:
             found.append((PRECOMPILED if each.precompiled else ENTRY, entry_text(each), None))
         return self._codes.lookup(code, code.co_name, code.co_qualname, rows((*found, *ENDS)))
 
-    def of_guards(self, code: CodeType, candidate: Candidate) -> Code:
+    def of_guards(
+        self, code: CodeType, candidate: Candidate, guards: Sequence[CheckedGuard]
+    ) -> Code:
         """One entry: a row for each of its checks."""
-        found: list[Row] = []
-        if not candidate.valid:
-            found.append((INVALID, died(candidate.dead), None))
-        elif not candidate.precompiled:
-            found.append((BACKEND, backend_name(candidate.backend), None))
-        found += [
-            (check.row.kind, checks_text(check.row, candidate.expected(check.row)),
-             user_line(check.row, code))
-            for check in candidate.checks
-        ]  # fmt: skip
         name = f"guards of {candidate.label}"
-        return self._codes.lookup(code, name, name, rows(found))
+        found = rows((guard.kind, guard.text, user_line(guard, code)) for guard in guards)
+        return self._codes.lookup(code, name, name, found)
 
 
 def key_of(row: GuardRow) -> Key:
@@ -235,9 +215,12 @@ def region_name(region: int) -> str:
     return "of everybody" if region == EVERYBODY else f"{region}"
 
 
-def user_line(row: GuardRow, code: CodeType) -> int | None:
+def user_line(row: CheckedGuard, code: CodeType) -> int | None:
     """The line that caused a guard, when it is one of the function's file."""
-    match = _LINE.match(row.user_line)
-    if match is None or not code.co_filename.endswith(match["file"].removeprefix("...")):
+    place = None if row.user_line is None else row.user_line.place
+    if place is None or not code.co_filename.endswith(place.filename.removeprefix("...")):
         return None
-    return int(match["line"])
+    return place.line
+
+
+keep_out()

@@ -7,15 +7,18 @@ none does, it is among those that cannot be asked; if that is a single one, it i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from stepper.debuggee.in_view import Described
 from stepper.engines.common.lookup_walk import died
-from stepper.engines.common.lookup_words import Difference, also_told, entry_told, time_text
+from stepper.engines.common.lookup_words import backend_check, notes, time_text
+from stepper.engines.dynamo.cache import backend_name
 from stepper.engines.dynamo.lookup_programs import Candidate, region_name
-from stepper.engines.dynamo.lookup_words import differences
+from stepper.engines.dynamo.lookup_words import checked
 from stepper.engines.dynamo.quiet import Answer, Quiet
 from stepper.model.cache import GuardRow, Verdict
+from stepper.model.lookup import Check, CheckedGuard, Difference
 
 _IDENTICAL_ONLY: Any = object.__eq__
 
@@ -24,29 +27,25 @@ class Tried(NamedTuple):
     """An entry and what its checks said."""
 
     candidate: Candidate
-    answers: list[Answer]
-    """As many as were run."""
-    verdicts: list[Verdict]
+    guards: tuple[CheckedGuard, ...]
+    """All its rows, asked or not."""
+    checks: tuple[Check, ...]
+    """The rows that were asked."""
+    unknown: tuple[GuardRow, ...]
+    """The guards that could not be asked."""
     backend: Verdict
     matches: bool
-    fails_at: int | None
-    """Which check failed; None: all passed, or it is not known which."""
-    nanoseconds: int
-    also: tuple[tuple[GuardRow, str], ...] = ()
-    """In a miss, the guards behind the one that failed that would have failed too, and how."""
+    failing: GuardRow | None = None
+    """The guard that failed; None: all passed, or it is not known which."""
+    executed: int = 0
+    """How many of its guards were run."""
+    behind: tuple[Check, ...] = ()
+    """In a miss, the guards behind the one that failed that would have failed too."""
 
     @property
-    def failing(self) -> GuardRow | None:
-        """The guard that failed; None: all passed, or it is not known which."""
-        return None if self.fails_at is None else self.candidate.checks[self.fails_at].row
-
-    @property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> Sequence[Difference]:
         """In what the value of the guard that failed is not as it wants it."""
-        if self.fails_at is None:
-            return []
-        row = self.candidate.checks[self.fails_at].row
-        return differences(row, self.answers[self.fails_at], self.candidate.expected(row))
+        return self.checks[-1].differences if self.failing is not None else ()
 
 
 def try_entry(
@@ -62,47 +61,69 @@ def try_entry(
             behind the guard that did.
     """
     same = Verdict.PASS if matches else _same_backend(candidate, backend)
-    if not candidate.valid or same is Verdict.FAIL:
-        return Tried(candidate, [], [], same, False, None, 0)
+    if not candidate.valid:
+        guards = candidate.own_rows
+        dead = Check(0, Verdict.FAIL, why=died(candidate.dead))
+        return Tried(candidate, guards, (dead,), (), same, False)
+    own: tuple[Check, ...] = ()
+    if not candidate.precompiled:
+        ours, theirs = backend_name(candidate.backend), backend_name(backend)
+        own = (backend_check(ours, theirs, same),)
+    if same is Verdict.FAIL:
+        return Tried(candidate, candidate.own_rows, own, (), same, False)
     candidate.read()
+    guards = candidate.guards()
+    answers, verdicts, fails_at = _ask(candidate, quiet, matches)
+    behind = () if hit else _behind(candidate, guards, quiet, fails_at)
+    unknown = [at for at, verdict in enumerate(verdicts) if verdict is Verdict.UNKNOWN]
+    if not matches and fails_at is None and len(unknown) == 1 and same is Verdict.PASS:
+        fails_at = unknown[0]
+        verdicts[fails_at] = Verdict.FAIL
+        del answers[fails_at + 1 :], verdicts[fails_at + 1 :]
+    found = [
+        checked(len(own) + at, candidate.checks[at], answer, verdict, guards[len(own) + at])
+        for at, (answer, verdict) in enumerate(zip(answers, verdicts, strict=True))
+    ]
+    failing = None if fails_at is None else candidate.checks[fails_at].row
+    hidden = tuple(candidate.checks[at].row for at in unknown)
+    if not matches and candidate.tree is not None:
+        candidate.remember()  # what failed moves ahead
+    return Tried(
+        candidate, guards, (*own, *found), hidden, same, matches, failing, len(found), behind
+    )
+
+
+def _ask(
+    candidate: Candidate, quiet: Quiet, matches: bool
+) -> tuple[list[Answer], list[Verdict], int | None]:
+    """What the checks answer, up to the first that fails, and which one that is."""
     answers: list[Answer] = []
     verdicts: list[Verdict] = []
-    fails_at = None
     scope = candidate.scope
     for index, check in enumerate(candidate.checks):
         answer = quiet.ask(check, scope)
         answers.append(answer)
         verdicts.append(Verdict.PASS if matches else answer.verdict)
         if not matches and answer.verdict is Verdict.FAIL:
-            fails_at = index
-            break
-    also = () if hit else _also(candidate, quiet, fails_at)
-    spent = sum(answer.nanoseconds or 0 for answer in answers)
-    unknown = [at for at, verdict in enumerate(verdicts) if verdict is Verdict.UNKNOWN]
-    if not matches and fails_at is None and len(unknown) == 1 and same is Verdict.PASS:
-        fails_at = unknown[0]
-        verdicts[fails_at] = Verdict.FAIL
-        del answers[fails_at + 1 :], verdicts[fails_at + 1 :]
-    if not matches and candidate.tree is not None:
-        candidate.remember()  # what failed moves ahead
-    return Tried(candidate, answers, verdicts, same, matches, fails_at, spent, also)
+            return answers, verdicts, index
+    return answers, verdicts, None
 
 
-def _also(
-    candidate: Candidate, quiet: Quiet, fails_at: int | None
-) -> tuple[tuple[GuardRow, str], ...]:
+def _behind(
+    candidate: Candidate, guards: Sequence[CheckedGuard], quiet: Quiet, fails_at: int | None
+) -> tuple[Check, ...]:
     """What Dynamo does not look at any more once a guard has failed, and somebody who wants
     the call to match must know."""
     if fails_at is None:
         return ()
     found = []
     scope = candidate.scope
-    for check in candidate.checks[fails_at + 1 :]:
-        answer = quiet.ask(check, scope)
+    offset = len(guards) - len(candidate.checks)
+    for at in range(fails_at + 1, len(candidate.checks)):
+        answer = quiet.ask(candidate.checks[at], scope)
         if answer.verdict is Verdict.FAIL:
-            expected = candidate.expected(check.row)
-            told = ", ".join(map(str, differences(check.row, answer, expected)))
-            found.append((check.row, told or answer.why or "; ".join(check.row.code)))
+            place = offset + at
+            found.append(checked(place, candidate.checks[at], answer, Verdict.FAIL, guards[place]))
     return tuple(found)
 
 
@@ -129,36 +150,26 @@ def reason(tried: Tried) -> str:
         return died(tried.candidate.dead)
     if tried.backend is Verdict.FAIL:
         return "another backend"
-    if tried.fails_at is None:
-        hidden = [
-            tried.candidate.checks[at].row
-            for at, verdict in enumerate(tried.verdicts)
-            if verdict is Verdict.UNKNOWN
-        ]
-        names = ", ".join(f"{row.kind} {row.source}".strip() for row in hidden[:3])
+    if tried.failing is None:
+        names = ", ".join(f"{row.kind} {row.source}".strip() for row in tried.unknown[:3])
         return "one that cannot be asked again" + (f" ({names})" if names else "")
-    row = tried.candidate.checks[tried.fails_at].row
-    answer = tried.answers[tried.fails_at]
-    found = ", ".join(map(str, differences(row, answer, tried.candidate.expected(row))))
-    what = f"{row.kind} {row.source}".strip()
-    return f"{what}: {found or answer.why or '; '.join(row.code)}"
+    check = tried.checks[-1]
+    guard = tried.guards[check.place]
+    return f"{guard.kind} {guard.source}".strip() + f": {check.failure(guard)}"
 
 
-def tried_told(tried: Tried) -> dict[str, Described]:
+def tried_notes(tried: Tried) -> dict[str, Described]:
     """The locals of the moment before an entry is tried."""
-    checks = len(tried.candidate.checks)
-    parts: dict[str, Any] = {"entry": tried.candidate.label}
+    ran = {}
     if tried.backend is not Verdict.FAIL and tried.candidate.valid:
-        parts["guards"] = f"{len(tried.answers)} of {checks} run"
-        parts["time"] = time_text(tried.nanoseconds)
+        spent = sum(check.nanoseconds or 0 for check in tried.checks)
+        guards = f"{tried.executed} of {len(tried.candidate.checks)} run"
+        ran = {"guards": guards, "time": time_text(spent)}
     why = f"{tried.candidate.label}: {reason(tried)}"
-    parts["verdict"] = "match" if tried.matches else f"no match: {why}"
-    found = entry_told(parts)
-    if tried.also:
-        found["also fail"] = also_told(tried.also)
-    return found
+    verdict = "match" if tried.matches else f"no match: {why}"
+    return notes(entry=tried.candidate.label, **ran, verdict=verdict)
 
 
-def region_told(region: int) -> dict[str, Any]:
+def region_notes(region: int) -> dict[str, Any]:
     """The locals of the moment before the entries of a region."""
-    return entry_told({"region": region_name(region), "verdict": "pass"})
+    return notes(region=region_name(region), verdict="pass")

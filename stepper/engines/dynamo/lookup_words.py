@@ -1,79 +1,85 @@
-"""What a lookup shows of one of Dynamo's checks."""
+"""What one of Dynamo's checks wants and what it found, as data."""
 
 from __future__ import annotations
 
-from stepper.debuggee.in_view import Described
-from stepper.engines.common.lookup_words import (
-    Difference,
-    actual_tensor,
-    note,
-    tensor_differences,
-    tensor_told,
-    time_text,
-    verdict_told,
-)
-from stepper.engines.dynamo.guard_tree import Check, tensor_fields
+from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
+from stepper.engines.dynamo.guard_tree import Check as LiveCheck
+from stepper.engines.dynamo.guard_tree import tensor_fields
 from stepper.engines.dynamo.quiet import Answer, words
 from stepper.model.cache import GuardRow, Verdict
-from stepper.model.value import TensorMeta
+from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, datum, literal
+from stepper.model.lookup import Check, CheckedGuard, Difference
+
+_CONSTANT = frozenset({"EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH", "NONE_MATCH", "NOT_NONE"})
+_LENGTH = frozenset({"LENGTH_CHECK", "DICT_LENGTH"})
 
 
-def told(check: Check, answer: Answer, verdict: Verdict, expected: str) -> dict[str, Described]:
-    """The locals of the moment before a check."""
+def checked_guard(row: GuardRow, name: str = "") -> CheckedGuard:
+    """A guard of an entry; `name`: of the object that an identity guard knows."""
+    return CheckedGuard(
+        row.kind, row.source, row.code, _expected(row, name), row.user_line, row.hint
+    )
+
+
+def checked(
+    place: int, check: LiveCheck, answer: Answer, verdict: Verdict, guard: CheckedGuard
+) -> Check:
+    """What came of asking a guard again.
+
+    Args:
+        place: of the guard among the rows of its entry.
+        check: the guard, as it was asked.
+        answer: what it said.
+        verdict: Dynamo's, where that is known, else the answer's.
+        guard: the same guard as it is recorded.
+    """
     row = check.row
-    found = {"expected": _wanted(row, expected), "actual": _actual(row, answer)}
-    differing = differences(row, answer, expected) if verdict is Verdict.FAIL else []
-    found |= verdict_told(verdict, differing, answer.why)
-    if answer.nanoseconds is not None:
-        found["time"] = note("time", time_text(answer.nanoseconds))
-    if row.user_line:
-        found["because of"] = note(
-            "because of", f"{row.user_line}: {row.user_code}" if row.user_code else row.user_line
-        )
-    if row.hint:
-        found["hint"] = note("hint", row.hint)
-    return found
+    found = differences(row, answer, guard.expected) if verdict is Verdict.FAIL else ()
+    actual = _actual(row, answer)
+    return Check(place, verdict, 0, answer.nanoseconds, actual, found, answer.why)
 
 
-def differences(row: GuardRow, answer: Answer, expected: str) -> list[Difference]:
+def differences(row: GuardRow, answer: Answer, expected: Datum) -> tuple[Difference, ...]:
     """In what the value is not as the guard wants it; empty when that is not known."""
     if not answer.reached:
-        return []
+        return ()
     value = answer.value
-    match row.kind:
-        case "TENSOR_MATCH":
-            fields = tensor_fields(row.code[0]) if row.code else None
-            return _tensor_differences(fields, value) if fields is not None else []
-        case "TYPE_MATCH":
-            return [Difference("type", expected, words(type(value)))]
-        case "ID_MATCH" | "OBJECT_ALIASING":
-            return [Difference("object", expected, _identity_words(value, expected))]
-        case "LENGTH_CHECK" | "DICT_LENGTH" if (size := _size(value)) is not None:
-            return [Difference("length", expected, str(size))]
-        case "DICT_MANAGER" if (size := _size(value)) is not None:
-            return [Difference("dictionary", expected, f"{words(type(value))} of {size}")]
-        case "EQUALS_MATCH" | "TRUE_MATCH" | "FALSE_MATCH" | "NONE_MATCH" | "NOT_NONE":
-            return [Difference("value", expected or "not None", words(value))]
-        case _:
-            return []
+    if row.kind == "TENSOR_MATCH":
+        return _tensor_differences(row, expected, value) if isinstance(expected, Tensor) else ()
+    if row.kind == "TYPE_MATCH":
+        return (Difference("type", expected, Words(words(type(value)))),)
+    if row.kind in ("ID_MATCH", "OBJECT_ALIASING"):
+        return (Difference("object", expected, _identity(value, expected)),)
+    if row.kind in _LENGTH and (size := _size(value)) is not None:
+        return (Difference("length", expected, size),)
+    if row.kind == "DICT_MANAGER" and _size(value) is not None:
+        return (Difference("dictionary", expected, _dictionary(value)),)
+    if row.kind in _CONSTANT:
+        return (Difference("value", expected, datum(value, words)),)
+    return ()
 
 
-def _tensor_differences(fields: dict[str, str], value: object) -> list[Difference]:
-    found = tensor_differences(fields["cls"], _wanted_tensor(fields), value)
-    return found or [Difference("dispatch keys", f"DispatchKeySet({fields['keys']})", "others")]
+def _tensor_differences(row: GuardRow, expected: Tensor, value: object) -> tuple[Difference, ...]:
+    fields = tensor_fields(row.code[0])
+    assert fields is not None
+    keys = Words(f"DispatchKeySet({fields['keys']})")
+    found = tensor_differences(expected, value)
+    return found or (Difference("dispatch keys", keys, Words("others")),)
 
 
-def expected_text(row: GuardRow, name: str = "") -> str:
-    """What the guard wants; `name`: of the object that an identity guard knows."""
+def _expected(row: GuardRow, name: str) -> Datum:
     if row.kind == "ID_MATCH" and name:
-        return name
+        return Words(name)
+    if row.wants is not None:
+        return Tensor(row.wants.subclass or "Tensor", row.wants)
     if row.expected:
-        return row.expected
-    match row.kind:
-        case "GLOBAL_STATE":
-            return "the state in which it was compiled"
-        case _:
-            return row.code[0] if len(row.code) == 1 else "all of " + "; ".join(row.code)
+        constant = row.kind in _CONSTANT or row.kind in _LENGTH
+        return literal(row.expected) if constant else Words(row.expected)
+    if row.kind == "NOT_NONE":
+        return Words("not None")
+    if row.kind == "GLOBAL_STATE":
+        return Words("the state in which it was compiled")
+    return Words(row.code[0] if len(row.code) == 1 else "all of " + "; ".join(row.code))
 
 
 def _size(value: object) -> int | None:
@@ -85,49 +91,27 @@ def _size(value: object) -> int | None:
     return None
 
 
-def _sizes(text: str) -> list[str]:
-    return [size for size in text.split(", ") if size]
-
-
-def _wanted(row: GuardRow, expected: str) -> Described:
-    described = note("expected", expected)
-    fields = tensor_fields(row.code[0]) if row.kind == "TENSOR_MATCH" and row.code else None
-    if fields is None:
-        return described
-    return tensor_told("expected", fields["cls"], _wanted_tensor(fields), row.code[0])
-
-
-def _wanted_tensor(fields: dict[str, str]) -> TensorMeta:
-    return TensorMeta(
-        dtype=fields["dtype"],
-        shape=tuple(size.replace("None", "?") for size in _sizes(fields["size"])),
-        stride=tuple(step.replace("None", "?") for step in _sizes(fields["stride"])),
-        device="cpu" if "CPU" in fields["keys"] else fields["device"],
-        requires_grad=fields["grad"] == "True",
-        subclass="" if fields["cls"] == "Tensor" else fields["cls"],
-    )
-
-
-def _actual(row: GuardRow, answer: Answer) -> Described:
+def _actual(row: GuardRow, answer: Answer) -> Datum:
     if not answer.reached:
-        text = answer.why if answer.verdict is Verdict.FAIL else ""
-        return note("actual", text or ("not looked at" if row.source else "the present state"))
+        return UNKNOWN
     value = answer.value
     tensor = actual_tensor(value)
     if tensor is not None:
         return tensor
-    match row.kind:
-        case "TYPE_MATCH":
-            text = words(type(value))
-        case "LENGTH_CHECK" | "DICT_LENGTH" if (size := _size(value)) is not None:
-            text = f"length {size}"
-        case "DICT_MANAGER" if (size := _size(value)) is not None:
-            text = f"{words(type(value))} of {size}"
-        case _:
-            text = words(value)
-    return note("actual", text)
+    if row.kind == "TYPE_MATCH":
+        return Words(words(type(value)))
+    if row.kind in _LENGTH and (size := _size(value)) is not None:
+        return size
+    if row.kind == "DICT_MANAGER" and _size(value) is not None:
+        return _dictionary(value)
+    return datum(value, words) if row.kind in _CONSTANT else Words(words(value))
 
 
-def _identity_words(value: object, expected: str) -> str:
+def _dictionary(value: object) -> Words:
+    return Words(f"{words(type(value))} of {_size(value)}")
+
+
+def _identity(value: object, expected: Datum) -> Words:
     text = words(value)
-    return f"another {text.strip('<>')}" if text == expected or text.startswith("<") else text
+    other = text.startswith("<") or Words(text) == expected
+    return Words(f"another {text.strip('<>')}" if other else text)

@@ -31,35 +31,27 @@ from torch._dynamo import convert_frame
 from torch._dynamo.eval_frame import innermost_backend
 
 from stepper import _C
-from stepper.debuggee.engine import Subject
-from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.threads import thread_name
-from stepper.engines.common.lookup_walk import (
-    BACKEND,
-    INVALID,
-    Asked,
-    Failed,
-    TriedEntry,
-    tell_lookup,
-)
-from stepper.engines.common.lookup_words import backend_told, entry_told
+from stepper.debuggee.engine import Recorder
+from stepper.debuggee.occurrence import Subject
+from stepper.engines.common.lookup_walk import EntryTrial, tell_lookup
 from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive, locked
+from stepper.engines.dynamo.cache import BOOK, entries_of, is_alive, locked
 from stepper.engines.dynamo.changes import PENDING
 from stepper.engines.dynamo.choices import CHOICES, Choice, chosen
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
-from stepper.engines.dynamo.lookup_tries import Tried, reason, region_told, tried_told, try_entry
-from stepper.engines.dynamo.lookup_words import differences, told
+from stepper.engines.dynamo.lookup_tries import reason, region_notes, tried_notes, try_entry
 from stepper.engines.dynamo.probes import Probe
-from stepper.engines.dynamo.quiet import Loud, Missing, Quiet, words
-from stepper.model.cache import Verdict
-from stepper.model.program import Code, PythonFrame
-from stepper.model.trace import BY_HAND, EventKind, Outcome, Phase
+from stepper.engines.dynamo.quiet import Loud, Missing, Quiet, forget, words
+from stepper.model.program import PythonFrame
+from stepper.model.trace import EventKind, Outcome, Phase
+from stepper.support.per_object import PerCode
+from stepper.uncompiled import keep_out
 
 _EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
 _BY_HAND_ALONE = "stepped by hand, so nothing is compiled and it runs as it is"
+_REFUSED = "torch.compiler's stance is {!r}: that no entry serves the call is an error"
 _GUARDED_BY_IDENTITY = frozenset({"ID_MATCH"})
 
 Stack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
@@ -81,6 +73,33 @@ class _Call(NamedTuple):
     """Whether the user makes it at a stop: then nothing of it is an event of the program's."""
 
 
+class _Missed:
+    """A call that found no entry, without holding anything of it. Arguments that allow no weak
+    reference, such as numbers and lists, cannot be told from others."""
+
+    def __init__(self, code: CodeType, arguments: dict[str, Any]) -> None:
+        self._code = weakref.ref(code)
+        self._arguments = list(map(_reference, arguments.values()))
+
+    def was(self, code: CodeType, arguments: dict[str, Any]) -> bool:
+        """Whether it was the call of a code with these very objects."""
+        return (
+            self._code() is code
+            and len(arguments) == len(self._arguments)
+            and all(
+                before is None or before() is value
+                for before, value in zip(self._arguments, arguments.values(), strict=True)
+            )
+        )
+
+
+def _reference(value: object) -> weakref.ref[Any] | None:
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return None
+
+
 class LookupWatcher:
     """Tells lookups to the recorder."""
 
@@ -90,8 +109,8 @@ class LookupWatcher:
         self._probes: list[Probe] = []
         self._recorder: Recorder
         self._hits: Hits | None = None
-        self._originals: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType]]] = {}
-        self._missed: dict[int, tuple[int, ...]] = {}
+        self._originals: PerCode[weakref.ref[CodeType]] = PerCode()
+        self._missed: dict[int, _Missed] = {}
         """By thread: the newest call for which the compiler was asked and made no entry yet."""
 
     def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
@@ -105,12 +124,15 @@ class LookupWatcher:
 
     def uninstall(self) -> None:
         """Listen no more; before the engine's own probes go."""
-        while self._probes:
-            self._probes.pop().remove()
+        for probe in self._probes:
+            probe.remove()
+        self._probes.clear()
         if self._hits is not None:
             self._hits.close()
         self._programs.clear()
         self._originals.clear()
+        self._missed.clear()
+        forget()
 
     def count_of(self, transformed: CodeType) -> int | None:
         """How many calls an entry's code has served; None when nobody counted."""
@@ -119,14 +141,14 @@ class LookupWatcher:
     def _wanted(self) -> bool:
         recorder = self._recorder
         return Phase.LOOKUP in recorder.walks.asked or any(
-            map(recorder.judge.wanted.__contains__, _EVENTS)
+            map(recorder.controller.wanted.__contains__, _EVENTS)
         )
 
     def _misses_wanted(self, code: CodeType) -> bool:
         """Whether a lookup of a code that finds no entry is to be told."""
         if self._wanted():
             return True
-        return EventKind.MISS in self._recorder.judge.wanted and bool(entries_of(code))
+        return EventKind.MISS in self._recorder.controller.wanted and bool(entries_of(code))
 
     def _say_trouble(self) -> None:
         """Once, that hits are wanted and cannot be told."""
@@ -146,7 +168,7 @@ class LookupWatcher:
         if trouble := PENDING.before_compiling(code, locals, globals):
             self._recorder.note(trouble)
         if self._misses_wanted(code):
-            self._missed[_thread.get_ident()] = _identity(code, locals)
+            self._missed[_thread.get_ident()] = _Missed(code, locals)
             # This hook, then `_compile`.
             compiling = _caller(1)
             stack = self._program_stack(compiling)
@@ -155,6 +177,21 @@ class LookupWatcher:
             choice = Choice(code, locals, globals, compile_id)
             with CHOICES.open(choice):
                 self._tell(_Call(code, locals, globals, backend, None, stack, choice))
+
+    def _on_refused(self, frame: Any) -> None:
+        # This hook, `has_tensor_in_frame`, then who asks.
+        asking = _caller(2)
+        callback = versions.refused_callback(asking)
+        if callback is None:
+            return
+        code, why = frame.f_code, _REFUSED.format(versions.stance())
+        if self._misses_wanted(code):
+            backend, stack = innermost_backend(callback), self._program_stack(asking)
+            call = _Call(code, frame.f_locals, frame.f_globals, backend, None, stack)
+            self._tell(call, unserved=why)
+        else:
+            text = f"{code.co_qualname}: {why}"
+            self._recorder.occurred(EventKind.SKIP, text, None, Subject(name=code.co_qualname))
 
     def _on_entry_made(self, code: CodeType, guard_manager: Any) -> None:
         compiling = _enclosing(_caller(1), self._compile_name)
@@ -170,7 +207,7 @@ class LookupWatcher:
             self._hits.watch(code, original)
         if self._wanted():
             self._say_trouble()
-        if self._wanted() or EventKind.MISS in self._recorder.judge.wanted:
+        if self._wanted() or EventKind.MISS in self._recorder.controller.wanted:
             memory = self._programs.memory(guard_manager)
             quiet = Quiet(names.get("locals") or {}, names.get("globals") or {})
             self._learn_names(memory.names, guard_manager, quiet)
@@ -194,16 +231,14 @@ class LookupWatcher:
                 if (original := reference()) is None:
                     continue
                 for _, item in entries_of(original):
+                    if item.code is None:
+                        continue  # it was invalidated, and is still in the cache
                     self._know(item.code, original)
                     self._hits.watch(item.code, original)
                     _C.count_call(item.code)  # its first run is over
 
     def _know(self, transformed: CodeType, original: CodeType) -> None:
-        address = id(transformed)
-        self._originals[address] = (
-            weakref.ref(transformed, lambda _: self._originals.pop(address, None)),
-            weakref.ref(original),
-        )
+        self._originals.set(transformed, weakref.ref(original))
 
     _compile_name = versions.probe_points()["translation_begins"].qualname
 
@@ -214,8 +249,8 @@ class LookupWatcher:
         f_globals: dict[str, Any],
         caller: FrameType | None,
     ) -> None:
-        known = self._originals.get(id(transformed))
-        original = known[1]() if known is not None and known[0]() is transformed else None
+        known = self._originals.get(transformed)
+        original = None if known is None else known()
         if original is None:
             return
         stack = self._program_stack(caller)
@@ -228,7 +263,8 @@ class LookupWatcher:
         f_globals: dict[str, Any],
         caller: FrameType | None,
     ) -> None:
-        if self._missed.pop(_thread.get_ident(), None) == _identity(code, f_locals):
+        missed = self._missed.pop(_thread.get_ident(), None)
+        if missed is not None and missed.was(code, f_locals):
             return  # the compiler was asked, and gave it up: that is told
         why, looked = _why_unserved(code)
         if looked:
@@ -254,6 +290,9 @@ class LookupWatcher:
     # -- what is told ------------------------------------------------------------------------
 
     def _tell(self, call: _Call, unserved: str = "") -> None:
+        self._recorder.whole(self._tell_walk, call, unserved)
+
+    def _tell_walk(self, call: _Call, unserved: str) -> None:
         candidates = self._programs.candidates(call.code)
         region, regions = versions.current_region()
         candidates = [
@@ -270,11 +309,11 @@ class LookupWatcher:
         walk = self._recorder.begin_walk(
             Phase.LOOKUP,
             code,
-            name=f"{call.code.co_qualname}{BY_HAND}" if call.by_hand else call.code.co_qualname,
-            thread=thread_name(),
+            name=call.code.co_qualname,
             python_stack=call.python_stack,
             resume_of=bytecode.resumed_function(call.code),
             compile_id="" if winner is None else winner.label,
+            by_hand=call.by_hand,
             names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
         )
         quiet = Quiet(call.f_locals, call.f_globals)
@@ -289,7 +328,6 @@ class LookupWatcher:
                 self._tries(call, candidates, quiet),
                 unserved=unserved,
                 chosen=lambda: choice.told if choice is not None else "",
-                by_hand=call.by_hand,
             )
             if winner is not None:
                 self._learn_names(winner.names, winner.wrapper, quiet)
@@ -300,22 +338,23 @@ class LookupWatcher:
 
     def _tries(
         self, call: _Call, candidates: list[Candidate], quiet: Quiet
-    ) -> Iterator[TriedEntry]:
+    ) -> Iterator[EntryTrial]:
         for each in candidates:
             hit = call.winner is not None
             matches = hit and each.code is call.winner
             tried = try_entry(each, call.backend, quiet, matches=matches, hit=hit)
             if call.choice is not None:
                 call.choice.refused(tried)
-            code = self._programs.of_guards(call.code, each)
-            yield TriedEntry(
+            yield EntryTrial(
                 each.label,
-                code,
-                tried_told(tried),
-                tuple(_asked(call, tried, code)),
-                len(tried.answers),
+                self._programs.of_guards(call.code, each, tried.guards),
+                tried.guards,
+                tried_notes(tried),
+                tried.checks,
+                tried.executed,
+                tried.behind,
                 reason(tried),
-                region_told(each.region),
+                region_notes(each.region),
             )
 
     def _learn_names(self, names: dict[Any, str], wrapper: Any, quiet: Quiet) -> None:
@@ -333,30 +372,6 @@ class LookupWatcher:
                     continue
 
 
-def _asked(call: _Call, tried: Tried, code: Code) -> Iterator[Asked]:
-    """The rows of an entry that were run."""
-    candidate = tried.candidate
-    offset = len(code.instructions) - len(candidate.checks)
-    for row in code.instructions[:offset]:
-        if row.opname == BACKEND:
-            names = backend_name(candidate.backend), backend_name(call.backend)
-            failed = tried.backend is Verdict.FAIL
-            refused = Failed(BACKEND, "", "another backend") if failed else None
-            yield Asked(row.index, backend_told(*names, tried.backend), refused)
-        else:
-            refused = Failed(INVALID, candidate.dead, row.argrepr)
-            yield Asked(row.index, entry_told({"verdict": "FAIL"}), refused)
-    for index, (answer, verdict) in enumerate(zip(tried.answers, tried.verdicts, strict=True)):
-        check = candidate.checks[index]
-        expected = candidate.expected(check.row)
-        refused = None
-        if verdict is Verdict.FAIL:
-            found = ", ".join(map(str, differences(check.row, answer, expected)))
-            text = found or answer.why or "; ".join(check.row.code)
-            refused = Failed(check.row.kind, check.row.source, text)
-        yield Asked(offset + index, told(check, answer, verdict, expected), refused)
-
-
 def _caller(above: int) -> FrameType | None:
     return sys._getframe(above + 1)
 
@@ -368,11 +383,6 @@ def _enclosing(frame: FrameType | None, name: str) -> FrameType | None:
             return frame
         frame = frame.f_back
     return None
-
-
-def _identity(code: CodeType, arguments: dict[str, Any]) -> tuple[int, ...]:
-    """What tells one call from another, without holding anything of it."""
-    return (id(code), *map(id, arguments.values()))
 
 
 def _why_unserved(code: CodeType) -> tuple[str, bool]:
@@ -391,3 +401,6 @@ def _why_unserved(code: CodeType) -> tuple[str, bool]:
     if eval_frame.get_eval_frame_callback() is None:
         return "Dynamo is off for this call: disabled, or the function was called as it is", False
     return "only entries that exist are used now, so nothing is compiled", True
+
+
+keep_out()

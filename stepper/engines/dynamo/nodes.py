@@ -17,14 +17,15 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import Node
 
 from stepper._C import NodeRows, node_words
+from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
-from stepper.debuggee.recorder import Recorder
 from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, tensor_meta
-from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.dynamo.versions import FAKE_DEVICE, source_name
 from stepper.model import trace
 from stepper.model.trace import EventKind
 from stepper.model.value import TensorMeta
+from stepper.support.words import callable_name, plain_text
+from stepper.uncompiled import keep_out
 
 
 class GraphWatcher(NodeRows):
@@ -40,7 +41,7 @@ class GraphWatcher(NodeRows):
             kind=EventKind.NODE,
             node=Node,
             argument=_argument,
-            called=_called,
+            called=called,
             meta=_meta,
             source=_source,
             fake=FakeTensor,
@@ -119,7 +120,7 @@ class GraphWatcher(NodeRows):
             self.changed = False  # nobody is watched
             return
         recorder = self._recorder
-        wanted = EventKind.NODE in recorder.judge.wanted
+        wanted = EventKind.NODE in recorder.controller.wanted
         if not (wanted or recorder.everything):
             return
         # Each goes from its list when it has been told: at the program's recursion limit, or out of
@@ -154,7 +155,7 @@ class GraphWatcher(NodeRows):
         recorder.node(self._attempt, new, known=True)
 
 
-def _called(target: object) -> str:
+def called(target: object) -> str:
     if name := callable_name(target):
         return name.removeprefix("_") if name.startswith("_operator.") else name
     # OpOverload and its packet are torch's own classes: their str is their name.
@@ -203,3 +204,6 @@ def _source(node: Node) -> str:
         return ""
     source = vars(argument).get("source") or vars(argument).get("_source")
     return source_name(source) if source is not None else ""
+
+
+keep_out()

@@ -14,6 +14,9 @@ on every jump is relative and none crosses the place after RESUME, so only the e
 (by a constant) and the location table gets one entry more. The function object, its name, defaults,
 closure and line numbers stay.
 
+Dynamo keeps the code of its own functions in tracebacks, so what was put into one can be alive long
+after it was taken out. A `stepper._C.Hook` is released then, and leads to nothing that was ours.
+
 What it cannot do is see a function's result. That is enough: everything that we want to know of a
 result is an argument of some later call.
 
@@ -37,6 +40,8 @@ import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, Literal
+
+from stepper import _C
 
 Hook = Callable[..., None]
 Answer = Callable[[], object]
@@ -84,6 +89,7 @@ class Probe:
         if not isinstance(target, FunctionType):
             raise ProbeError(f"{function!r} is not a Python function")
         self._function = target
+        self._hook = hook
         self._original = target.__code__
         self._probed = insert_call(self._original, hook, arguments, answer)
         target.__code__ = self._probed
@@ -93,9 +99,12 @@ class Probe:
         return inspect.unwrap(function) is self._function
 
     def remove(self) -> None:
-        """Restore the function's code, unless somebody else has replaced it meanwhile."""
+        """Restore the function's code, unless somebody else has replaced it meanwhile. A call of
+        the hook that is under way ends as it would have."""
         if self._function.__code__ is self._probed:
             self._function.__code__ = self._original
+        if isinstance(self._hook, _C.Hook):
+            self._hook.release()
 
 
 def insert_call(

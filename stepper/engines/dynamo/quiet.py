@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stepper.engines.common.words import is_plain, plain_text
 from stepper.engines.dynamo.guard_tree import Check
 from stepper.model.cache import Verdict
+from stepper.support.words import is_plain, plain_text
 
 MAX_KEYS = 1000
 """A dictionary with more keys is not searched for a key whose comparison could run code."""
@@ -350,7 +350,7 @@ def _plainly_keyed(value: dict[Any, Any]) -> bool:
     )
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=4_000)
 def _parsed(source: str) -> ast.expr:
     try:
         return ast.parse(source, mode="eval").body
@@ -358,7 +358,7 @@ def _parsed(source: str) -> ast.expr:
         return ast.Constant(None)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=4_000)
 def _compiled(expression: str) -> types.CodeType:
     return compile(expression, "<guard>", "eval")
 
@@ -370,7 +370,7 @@ def _constant(node: ast.expr) -> Any:
         raise Loud("reading it could run code of the program") from None
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=4_000)
 def _about_shapes(expression: str) -> bool:
     """Whether words read sizes, strides and numbers only, of tensors among L and G."""
     try:
@@ -385,6 +385,12 @@ def _about_shapes(expression: str) -> bool:
         for call in ast.walk(tree)
         if isinstance(call, ast.Call)
     )
+
+
+def forget() -> None:
+    """Nobody asks about guards any more: let go of what was read in their words."""
+    for cached in (_parsed, _compiled, _about_shapes, _aliasing_sources):
+        cached.cache_clear()
 
 
 @lru_cache(maxsize=1000)

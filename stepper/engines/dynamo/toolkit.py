@@ -29,7 +29,8 @@ from torch._C._dynamo import guards as C
 from torch._dynamo import convert_frame
 from torch._dynamo.guards import GuardManagerWrapper
 
-from stepper.engines.common import assembler, graphs
+from stepper.engines.common import graphs
+from stepper.engines.common.assembling import assemble
 from stepper.engines.common.edits import (
     EDITED,
     UNCHECKED,
@@ -52,6 +53,7 @@ from stepper.model.cache import (
     Origin,
     Verdict,
 )
+from stepper.uncompiled import keep_out
 
 Died = Callable[[KnownEntry, str, str], None]
 """Told the entry, how the guards reached the object, and what the object was."""
@@ -97,6 +99,12 @@ class Draft:
         self._expressions = [compile_guard(text) for text in added]
         self.wrapper = self._wrap()
 
+    def retire(self) -> None:
+        """It is gone, and does not wait for the end of any object any more."""
+        self.alive = False
+        for finalizer in self.finalizers:
+            finalizer.detach()
+
     @property
     def kept_checks(self) -> list[Check]:
         """Those of the entry it was made of, in the order of its rows."""
@@ -119,16 +127,30 @@ class Draft:
             return GuardCheck(index, Verdict.FAIL, "", type(error).__name__)
         return GuardCheck(index, Verdict.PASS if passed else Verdict.FAIL)
 
-    def _test(self, index: int) -> Callable[[dict[str, Any]], bool]:
-        return lambda f_locals: self._ask(index, f_locals, brief=True).verdict is Verdict.PASS
-
     def _wrap(self) -> Any:
+        # The garbage collector sees no cycle that goes through the root: that must not hold us.
+        reference = weakref.ref(self)
+
+        def begins(f_locals: dict[str, Any]) -> bool:
+            draft = reference()
+            return draft is not None and draft._begin(f_locals)
+
+        def test(index: int) -> Callable[[dict[str, Any]], bool]:
+            def passes(f_locals: dict[str, Any]) -> bool:
+                draft = reference()
+                if draft is None:
+                    return False
+                return draft._ask(index, f_locals, brief=True).verdict is Verdict.PASS
+
+            return passes
+
         root = C.RootGuardManager()
-        root.add_lambda_guard(self._begin, ["an entry that was made by hand and is in use"], None)
+        root.add_lambda_guard(begins, ["an entry that was made by hand and is in use"], None)
         for row in self.rows:
-            place = f"  # {row.user_code}  # {row.user_line}" if row.user_line else ""
+            line = row.user_line
+            place = f"  # {line.text}  # {line.place}" if line is not None else ""
             words = [f"{part}{place}" for part in row.code] or [row.kind]
-            root.add_lambda_guard(self._test(row.index), words, None)
+            root.add_lambda_guard(test(row.index), words, None)
         wrapper = GuardManagerWrapper(root)
         wrapper.closure_vars = {}
         wrapper.global_scope = self.scope
@@ -170,15 +192,15 @@ class Toolkit:
         """A draft like an entry, with other bytecode; a draft is changed itself.
 
         Raises:
-            CacheError: there is no such entry, or its code is out of reach.
-            AssemblyError: the text cannot be made into code.
+            CacheError: there is no such entry, its code is out of reach, the text cannot be made
+                into code, or the assembler is missing.
         """
         with locked():
             entry = self._book.entry(number)
             _, transformed = self._book.parts(entry)
             if transformed is None:
                 raise CacheError(f"the code of {entry.label} is out of reach: {_why(entry)}")
-            code = assembler.from_text(text, transformed)
+            code = assemble(text, transformed)
             if entry.draft is None:
                 return self._make(entry, (), (), code)
             if entry.draft.registered:
@@ -351,9 +373,7 @@ class Toolkit:
         return entry
 
     def _forget(self, entry: KnownEntry) -> None:
-        entry.draft.alive = False
-        for finalizer in entry.draft.finalizers:
-            finalizer.detach()
+        entry.draft.retire()
         entry.code.entries.remove(entry)
         self._book.entries.pop(entry.id, None)
         entry.change(state=EntryState.EVICTED, reason="thrown away")
@@ -395,3 +415,6 @@ class Toolkit:
 
 def _why(entry: KnownEntry) -> str:
     return entry.facts.reason or "its code or its guards are gone"
+
+
+keep_out()

@@ -1,8 +1,8 @@
 """Translations that were already running when the watching began.
 
 `stepper.breakpoint()` can begin a session in the midst of a translation: Dynamo calls it while it
-traces. What the probes would have told stands on the Python stack: each running `_compile` with its
-arguments, and each symbolic interpreter in its `run`.
+traces. What the probes would have told stands on the Python stack: each running `_compile` (or
+what is called in its place) with its arguments, and each symbolic interpreter in its `run`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from stepper.engines.dynamo import versions
+
 
 class Compiling(NamedTuple):
-    """A call of `_compile` that is running."""
+    """A call that is running and has a frame translated; None: it looks into no cache."""
 
     frame: FrameType
     code: CodeType
@@ -27,36 +29,35 @@ class Interpreting(NamedTuple):
     tx: Any
 
 
-def underway(
-    frame: FrameType | None, compile_code: CodeType, run_code: CodeType
-) -> Iterator[Compiling | Interpreting]:
-    """What runs around `frame`, outermost first. The codes are those of the functions that run,
-    without probes."""
+def underway(frame: FrameType | None, run_code: CodeType) -> Iterator[Compiling | Interpreting]:
+    """What runs around `frame`, outermost first. `run_code`: of the interpreter's `run`."""
     found: list[Compiling | Interpreting] = []
     while frame is not None:
-        if frame.f_code is compile_code:
-            names = frame.f_locals
-            found.append(Compiling(frame, names["code"], names["cache_size"], names["compile_id"]))
+        if versions.is_compile(frame.f_code):
+            found.append(_compiling(frame))
         elif frame.f_code is run_code:
             found.append(Interpreting(frame.f_locals["self"]))
         frame = frame.f_back
     yield from reversed(found)
 
 
+def _compiling(frame: FrameType) -> Compiling:
+    names = frame.f_locals
+    if "compile_id" in names:
+        return Compiling(frame, names["code"], names["cache_size"], names["compile_id"])
+    return Compiling(frame, names["frame"].code, None, versions.captured_now())
+
+
 def enclosing_calls(frame: FrameType | None) -> int:
-    """How many translations are still running around the one that begins in `frame`, a frame of
-    `_compile`.
+    """How many translations are still running around the one that begins in `frame`, a frame for
+    which `versions.is_compile` holds.
 
     One that was left by a KeyboardInterrupt told nobody; it is missing from the Python stack.
     """
     count = -1
     if frame is None:
         return 0
-    code = frame.f_code
     while frame is not None:
-        # Not by identity: a call that began before the probes were there runs without them.
-        count += frame.f_code.co_name == code.co_name and (
-            frame.f_code.co_filename == code.co_filename
-        )
+        count += versions.is_compile(frame.f_code)
         frame = frame.f_back
     return count

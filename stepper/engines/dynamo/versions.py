@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import operator
+import os
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import torch
 import torch._dynamo.utils
-from torch._dynamo import convert_frame, output_graph, symbolic_convert
+from torch._dynamo import convert_frame, output_graph, symbolic_convert, trace_rules
+from torch._dynamo.source import TensorProperty
+from torch._dynamo.variables import builder
 from torch._dynamo.variables.base import VariableTracker
+from torch._dynamo.variables.functions import UserFunctionVariable
+from torch._dynamo.variables.tensor import SymNodeVariable, TensorVariable
 from torch._subclasses.fake_tensor import FakeTensor
 
 from stepper._C import count_call
@@ -39,12 +45,17 @@ class ProbePoint(NamedTuple):
     parameters: tuple[str, ...]
 
 
+_SHAPES = "torch.fx.experimental.symbolic_shapes"
+
 # What a call means → where it happens (torch 2.13).
 _POINTS: dict[str, ProbePoint] = {
     "translation_begins": ProbePoint(
         "torch._dynamo.convert_frame",
         "_compile",
         ("code", "cache_size", "compile_id"),
+    ),
+    "capture_begins": ProbePoint(
+        "torch._dynamo.convert_frame", "_fullgraph_capture_frame", ("frame",)
     ),
     "attempt_begins": ProbePoint(
         "torch._dynamo.symbolic_convert", "InstructionTranslator.__init__", ("f_code",)
@@ -95,6 +106,23 @@ _POINTS: dict[str, ProbePoint] = {
         "_call_function_and_unflatten_output",
         ("body_r",),
     ),
+    "symbol_asked": ProbePoint(
+        _SHAPES, "ShapeEnv.create_symbol", ("self", "val", "source", "dynamic_dim")
+    ),
+    "symbol_unbacked": ProbePoint(
+        _SHAPES, "ShapeEnv._log_create_unbacked_symbol", ("self", "symbol", "source")
+    ),
+    "shape_condition": ProbePoint(_SHAPES, "ShapeEnv._log_guard", ("self", "prefix", "g")),
+    "replacement_asked": ProbePoint(
+        _SHAPES, "ShapeEnv._set_replacement", ("self", "a", "tgt", "msg")
+    ),
+    "range_asked": ProbePoint(_SHAPES, "ShapeEnv._update_var_to_range", ("self", "symbol")),
+    "shape_undecided": ProbePoint(
+        _SHAPES, "ShapeEnv._make_data_dependent_error", ("self", "unhinted_expr")
+    ),
+    "shape_assumed": ProbePoint(
+        _SHAPES, "ShapeEnv._log_suppressed_dde", ("self", "a", "assumed_value")
+    ),
     "unimplemented": ProbePoint(
         "torch._dynamo.exc", "unimplemented", ("gb_type", "explanation", "hints", "from_exc")
     ),
@@ -115,7 +143,11 @@ _POINTS: dict[str, ProbePoint] = {
     "compiled": ProbePoint(
         "torch._dynamo.types", "GuardedCode.__init__", ("code", "guard_manager", "compile_id")
     ),
+    "captured": ProbePoint(
+        "torch._dynamo.convert_frame", "CaptureOutput.__init__", ("graph_capture_output",)
+    ),
     "failed": ProbePoint("torch._dynamo.convert_frame", "exception_handler", ("e", "code")),
+    "capture_failed": ProbePoint("torch._dynamo.exc", "augment_exc_message", ("exc",)),
     "skipped": ProbePoint(
         "torch._dynamo.convert_frame", "CatchErrorsWrapper._handle_skip", ("result", "frame")
     ),
@@ -163,6 +195,8 @@ _LOOKUP_POINTS = {
     "entry_made": ProbePoint(
         "torch._dynamo.types", "GuardedCode.__init__", ("code", "guard_manager")
     ),
+    # What is called in place of `_compile` under the stance "fail_on_recompile" asks this first.
+    "refused": ProbePoint("torch._dynamo.convert_frame", "has_tensor_in_frame", ("frame",)),
 }
 
 RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.run", ())
@@ -191,6 +225,13 @@ OF_GRAPHS = frozenset(
     }
 )  # fmt: skip
 """What nobody needs to hear of who does not ask for guards or nodes."""
+OF_SHAPES = frozenset(
+    {
+        "symbol_asked", "symbol_unbacked", "shape_condition", "replacement_asked", "range_asked",
+        "shape_undecided", "shape_assumed",
+    }
+)  # fmt: skip
+"""What nobody needs to hear of who does not ask for sizes."""
 MARKED = frozenset({"guard_added", "node_inserted", "node_removed", "frame_entered", "frame_left"})
 """What `stepper._C.Steps` hears of itself."""
 OF_DETAIL = frozenset(
@@ -231,8 +272,15 @@ def lookup_points() -> dict[str, ProbePoint]:
 
 
 def is_compile(code: CodeType) -> bool:
-    """Whether a code object is that of `_compile`, with probes or without."""
-    return code.co_name == "_compile" and code.co_filename == convert_frame.__file__
+    """Whether a code object is that of a function that has one frame translated, with probes or
+    without: `_compile`, or what `torch.export` and compilation ahead of time call in its place."""
+    names = ("_compile", "_fullgraph_capture_frame")
+    return code.co_name in names and code.co_filename == convert_frame.__file__
+
+
+def captured_now() -> str:
+    """The id of what is captured now, outside of `_compile`."""
+    return str(torch._guards.CompileContext.current_compile_id())
 
 
 INTERPRETERS = "_current_tx"
@@ -269,7 +317,7 @@ def probed_modules() -> frozenset[str]:
     return frozenset(point.module for point in (*probe_points().values(), *change_points()))
 
 
-def told_late() -> frozenset[type]:
+def late_mutation_types() -> frozenset[type]:
     """The kinds of trackers that Dynamo may change before it tells the side effects."""
     found: set[type] = set()
     waiting: list[type] = [VariableTracker]
@@ -308,7 +356,13 @@ def resolve(point: ProbePoint) -> Any:
                 f"torch {torch.__version__} has no {point.module}.{point.qualname}, which stepper "
                 "needs to watch. Is this a modified build of torch?"
             ) from None
+    if getattr(found, "__name__", "") == _DECORATED:
+        found = inspect.getclosurevars(found).nonlocals["fn"]
     return found
+
+
+_DECORATED = "inner_fn"
+"""What `TorchPatcher.suppress_torch_distributed_warnings` makes of a function, without a trace."""
 
 
 def source_name(source: Any) -> str:
@@ -320,6 +374,25 @@ def source_name(source: Any) -> str:
     return name if type(name) is str else str(name())
 
 
+def refused_callback(asking: FrameType | None) -> Any:
+    """What would have compiled, in the frame of a function that makes an error of it; else None."""
+    if asking is not None and asking.f_code.co_name == _DECORATED:
+        asking = asking.f_back
+    if asking is None or asking.f_code.co_filename != torch._dynamo.eval_frame.__file__:
+        return None
+    return asking.f_locals["callback"] if asking.f_code.co_name == "fail_callback" else None
+
+
+# What `torch.compiler.set_stance` can set → what becomes of a call of a compiled function.
+STANCES = {
+    "force_eager": "it runs as it is, and the cache is not looked at",
+    "eager_on_recompile": "it runs as it is if no entry serves it, and nothing is compiled",
+    "fail_on_recompile": "it is an error if no entry serves it",
+    "eager_then_compile": "the first runs as it is, and the next is compiled",
+    "aot_eager_then_compile": "the first is compiled for aot_eager, and the next as asked for",
+}
+
+
 def stance() -> str:
     """What `torch.compiler.set_stance` has set for this thread."""
     return str(torch._dynamo.eval_frame._stance.stance)
@@ -329,6 +402,101 @@ def current_region() -> tuple[int, bool]:
     """The isolated region of this thread's calls, -1 for everybody's; and whether there are any."""
     ask = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_isolate_recompiles_id", None)
     return (int(ask()), True) if ask is not None else (-1, False)
+
+
+# -- symbolic shapes ---------------------------------------------------------------------------
+
+
+def _code_of(module: object, *names: str) -> CodeType:
+    """The code of the first of these functions that the module has."""
+    found: CodeType = next(vars(module)[name] for name in names if name in vars(module)).__code__
+    return found
+
+
+# Since torch 2.13 these only take the time of what they were.
+FAKE_VALUE_CODE = _code_of(torch._dynamo.utils, "_get_fake_value_impl", "get_fake_value")
+"""Of what computes the example value of its parameter `node`."""
+WRAP_CODE = _code_of(
+    builder, "_wrap_to_fake_tensor_and_record_impl", "wrap_to_fake_tensor_and_record"
+)
+"""Of what gives a tensor, its parameter `e`, sizes that may be symbols."""
+
+_TORCH = f"{os.path.dirname(torch.__file__)}{os.sep}"
+_DECIDING = tuple(
+    os.path.join(_TORCH, "fx", "experimental", name)
+    for name in ("symbolic_shapes.py", "sym_node.py", "recording.py")
+)
+
+
+def part_of_torch(filename: str) -> str:
+    """The subpackage of torch that a file belongs to, e.g. `_inductor`; empty: to none."""
+    return filename[len(_TORCH) :].partition(os.sep)[0] if filename.startswith(_TORCH) else ""
+
+
+def asks_for_shapes(filename: str) -> bool:
+    """Whether a file is torch's, and none of those that decide about sizes."""
+    return filename.startswith(_TORCH) and filename not in _DECIDING
+
+
+def is_size_or_number(source: Any) -> bool:
+    """Whether a Source is that of a tensor's size or of a number: not of a stride or an offset."""
+    what = getattr(source, "prop", None)
+    return what is None or what is TensorProperty.SIZE
+
+
+def has_sizes(tracker: object) -> bool:
+    """Whether a tracker is of a tensor, or of a number that may have symbols."""
+    # isinstance() realizes a lazy tracker, and that installs guards.
+    return issubclass(type(tracker), TensorVariable | SymNodeVariable)
+
+
+def assumes_static() -> bool:
+    """Whether sizes are numbers until something else is known: without `dynamic=True`."""
+    return bool(torch._dynamo.config.assume_static_by_default)
+
+
+# -- stepper's own code ------------------------------------------------------------------------
+
+
+def never_trace(folder: str) -> None:
+    """Have Dynamo compile and inline no file of a folder, as it does with other libraries."""
+    trace_rules.SKIP_DIRS.append(trace_rules._as_posix_path(f"{folder}/"))
+    trace_rules._recompile_re()
+
+
+class CalledWhileTracing(UserFunctionVariable):
+    """A function without arguments and result that Dynamo calls while it traces a call of it.
+
+    `torch.compiler.assume_constant_result` would do the same, and leave its result in the program's
+    globals under the function's name.
+    """
+
+    def call_function(self, tx: Any, args: Any, kwargs: Any) -> Any:
+        """Call it; the traced code gets a None."""
+        if args or kwargs:
+            return super().call_function(tx, args, kwargs)
+        self.fn()
+        return VariableTracker.build(tx, None)
+
+
+def call_while_tracing(name: str, function: Callable[[], None]) -> None:
+    """Have Dynamo call a function when it traces a call of it. `name`: to import it by."""
+    trace_rules.manual_torch_name_rule_map[name] = CalledWhileTracing
+    rules = trace_rules.get_torch_obj_rule_map
+    if rules.cache_info().currsize:
+        rules()[function] = CalledWhileTracing
+
+
+def leave_alone(code: CodeType) -> None:
+    """Have Dynamo compile neither a function nor anything that is called while it runs."""
+    native = torch._C._dynamo.eval_frame
+    skip = native._FrameAction.SKIP
+    native.set_code_exec_strategy(code, native._FrameExecStrategy(skip, skip))
+
+
+def frames_looked_at() -> int:
+    """How many frames Dynamo was asked for, unless the program has set its counters back."""
+    return int(torch._dynamo.utils.counters["frames"]["total"])
 
 
 # -- executions --------------------------------------------------------------------------------
@@ -387,6 +555,7 @@ _CACHE_POINTS: dict[str, ProbePoint] = {
     "strategy": ProbePoint(
         "torch._dynamo.types", "ConvertFrameReturn.__init__", ("frame_exec_strategy",)
     ),
+    "stance": ProbePoint("torch._dynamo.eval_frame", "_set_stance", ("stance",)),
 }
 
 

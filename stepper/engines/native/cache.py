@@ -26,15 +26,9 @@ from stepper.engines.common import known as common
 from stepper.engines.common.arguments import functions_of
 from stepper.engines.common.assembler import to_text
 from stepper.engines.common.graphs import code_bytes, graph_behind, graph_bytes
-from stepper.engines.common.known import EVICTED_KEPT
 from stepper.engines.common.lifelines import bond_to, holders, references
-from stepper.engines.native import config
-from stepper.engines.native.backends import backend_name
 from stepper.engines.native.code_book import described
-from stepper.engines.native.convert_frame import GuardedCode, is_library
 from stepper.engines.native.entry_guards import guard_rows
-from stepper.engines.native.per_code import PerCode
-from stepper.engines.native.resume_execution import info_of
 from stepper.model.cache import (
     CachedCode,
     CacheEntry,
@@ -45,7 +39,13 @@ from stepper.model.cache import (
     GuardRow,
     Lifeline,
 )
+from stepper.model.lookup import INVALID, RejectedEntry
 from stepper.model.matching import glob_matches
+from stepper.native import config
+from stepper.native.codegen.resume_info import info_of
+from stepper.native.library import is_library
+from stepper.native.runtime.backends import backend_name
+from stepper.native.runtime.cache_entry import GuardedCode
 
 
 class KnownEntry(common.KnownEntry):
@@ -54,6 +54,8 @@ class KnownEntry(common.KnownEntry):
     def __init__(self, code: KnownCode, facts: CacheEntry, entry: GuardedCode) -> None:
         super().__init__(code, facts)
         self.ref = weakref.ref(entry)
+        self.dead = ""
+        """How its guards reached the object that has died, if one has."""
         self.draft: GuardedCode | None = None
         """The entry itself, while it is a copy that is not in the cache: nobody else holds it."""
 
@@ -63,11 +65,6 @@ KnownCode = common.KnownCode[KnownEntry]
 
 class CacheBook(common.Numbered[KnownEntry]):
     """All codes and entries that are known in this process."""
-
-    def __init__(self) -> None:
-        self.codes: dict[int, KnownCode] = {}
-        self.entries: dict[int, KnownEntry] = {}
-        self._known: PerCode[KnownCode] = PerCode()
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -84,7 +81,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         return CacheListing(
             tuple(
                 self._code_facts(known)
-                for known in self.codes.values()
+                for known in list(self.codes.values())
                 if known.entries
                 and (glob_matches(function, known.qualname) or glob_matches(function, known.name))
             )
@@ -149,15 +146,6 @@ class CacheBook(common.Numbered[KnownEntry]):
                 self.ended(entry, EntryState.EVICTED, "it left the cache")
         return known
 
-    def know(self, code: CodeType) -> KnownCode:
-        """The code's record, made when it is first seen."""
-        known = self._known.get(code)
-        if known is None:
-            resume_of = info_of(code).function
-            known = KnownCode(len(self.codes) + 1, code, resume_of, self._code_died)
-            self.codes[known.id] = self._known.set(code, known)
-        return known
-
     def recognize(self, known: KnownCode, found: GuardedCode) -> KnownEntry:
         """The entry's record, made when it is first seen."""
         for entry in known.entries:
@@ -194,19 +182,19 @@ class CacheBook(common.Numbered[KnownEntry]):
 
     def of(self, found: GuardedCode) -> KnownEntry | None:
         """The record of an entry, if it was seen."""
-        for entry in self.entries.values():
+        for entry in list(self.entries.values()):
             if entry.ref() is found:
                 return entry
         return None
 
-    def death(self, code: CodeType) -> str:
-        """Which was the code's newest entry and why it is there no more, if that was since an
-        object died; else empty."""
+    def death(self, code: CodeType) -> RejectedEntry | None:
+        """The code's newest entry, if it is there no more since an object died."""
         known = self._known.get(code)
-        newest = known.entries[-1].facts if known is not None and known.entries else None
-        if newest is None or newest.state is not EntryState.INVALID:
-            return ""
-        return f"{newest.compile_id or newest.id}: {newest.reason}"
+        newest = known.entries[-1] if known is not None and known.entries else None
+        if newest is None or newest.facts.state is not EntryState.INVALID:
+            return None
+        label = newest.facts.compile_id or str(newest.id)
+        return RejectedEntry(label, INVALID, newest.dead, why=newest.facts.reason)
 
     def ended(self, entry: KnownEntry, state: EntryState, reason: str) -> None:
         """It is no longer in the cache."""
@@ -214,15 +202,17 @@ class CacheBook(common.Numbered[KnownEntry]):
         hits = entry.facts.hits if found is None else found.hits
         entry.change(lifelines=_lifelines(entry, ()) or entry.facts.lifelines)
         entry.change(state=state, reason=reason, position=None, hits=hits)
-        known = entry.code
-        gone = [each for each in known.entries if each.facts.state is not EntryState.VALID]
-        for old in gone[:-EVICTED_KEPT]:
-            known.entries.remove(old)
-            del self.entries[old.id]
+        self.forget_oldest(
+            [each for each in entry.code.entries if each.facts.state is not EntryState.VALID]
+        )
+
+    def _resumed_function(self, code: CodeType) -> str:
+        return info_of(code).function
 
     def _code_died(self, known: KnownCode) -> None:
         for entry in list(known.entries):
-            if entry.facts.state is EntryState.VALID:
+            copied, entry.draft = entry.draft is not None, None
+            if copied or entry.facts.state is EntryState.VALID:
                 self.ended(entry, EntryState.EVICTED, f"its function {known.qualname} was deleted")
 
     # -- telling -----------------------------------------------------------------------------
@@ -268,7 +258,7 @@ def graphs_of(code: CodeType) -> Iterator[tuple[types.FunctionType, GraphModule]
             yield constant, graph
 
 
-def globals_of(code: CodeType) -> dict[str, Any]:
+def globals_of(code: CodeType) -> dict[str, object]:
     """The global variables with which a code runs.
 
     Raises:
@@ -276,7 +266,7 @@ def globals_of(code: CodeType) -> dict[str, Any]:
     """
     functions = functions_of(code)
     if functions:
-        namespace: dict[str, Any] = functions[0].__globals__
+        namespace: dict[str, object] = functions[0].__globals__
         return namespace
     # A resume function is made for each call.
     for module in list(sys.modules.values()):

@@ -6,8 +6,6 @@ neither counts nor moves. What is run by hand is run with nothing captured or lo
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
@@ -30,7 +28,7 @@ from stepper.model.cache import (
 
 
 def check(
-    code: CodeType, f_locals: dict[str, Any], *, backend: str = "", compare: bool = False
+    code: CodeType, f_locals: dict[str, object], *, backend: str = "", compare: bool = False
 ) -> CacheCheck:
     """Run the locals of a call against all entries of a code.
 
@@ -85,7 +83,7 @@ def check(
     )
 
 
-def run(entry: KnownEntry, f_locals: dict[str, Any], *, compare: bool = False) -> RunResult:
+def run(entry: KnownEntry, f_locals: dict[str, object], *, compare: bool = False) -> RunResult:
     """Run an entry by hand, whatever its guards say.
 
     Raises:
@@ -97,8 +95,8 @@ def run(entry: KnownEntry, f_locals: dict[str, Any], *, compare: bool = False) -
 
 
 def execute(
-    entry: KnownEntry, f_locals: dict[str, Any], *, compare: bool = False
-) -> tuple[Any, BaseException | None, Any]:
+    entry: KnownEntry, f_locals: dict[str, object], *, compare: bool = False
+) -> tuple[object, BaseException | None, Any]:
     """The same, with the result itself, or the exception, and the comparison.
 
     Raises:
@@ -107,11 +105,11 @@ def execute(
     found, original = BOOK.parts(entry)
     f_globals = globals_of(original)
 
-    def run_entry(local: dict[str, Any]) -> Any:
+    def run_entry(local: dict[str, object]) -> object:
         with uncaptured():
             return _C.finish(arguments.call(found.code, f_globals, local, original))
 
-    def run_original(local: dict[str, Any]) -> Any:
+    def run_original(local: dict[str, object]) -> object:
         with uncaptured():
             return arguments.call(original, f_globals, local, original)
 
@@ -124,7 +122,7 @@ def execute(
         return None, error, None
 
 
-def find_witness(entry: KnownEntry, number: int, f_locals: dict[str, Any]) -> WitnessSearch:
+def find_witness(entry: KnownEntry, number: int, f_locals: dict[str, object]) -> WitnessSearch:
     """Try inputs that a guard of an entry refuses.
 
     Args:
@@ -138,12 +136,12 @@ def find_witness(entry: KnownEntry, number: int, f_locals: dict[str, Any]) -> Wi
     found, original = BOOK.parts(entry)
     rows, f_globals = guard_rows(found), globals_of(original)
 
-    def refused(local: dict[str, Any]) -> list[GuardRow]:
+    def refused(local: dict[str, object]) -> list[GuardRow]:
         with uncaptured():
             checks = ask(found, local, f_globals)
         return [rows[each.guard] for each in checks if each.verdict is not Verdict.PASS]
 
-    def compared(local: dict[str, Any]) -> Comparison:
+    def compared(local: dict[str, object]) -> Comparison:
         comparison: Comparison = execute(entry, local, compare=True)[2]
         return comparison
 
@@ -151,11 +149,6 @@ def find_witness(entry: KnownEntry, number: int, f_locals: dict[str, Any]) -> Wi
     return witnesses.find_witness(tried, number, f_locals)
 
 
-@contextlib.contextmanager
-def uncaptured() -> Iterator[None]:
-    """Nothing that this thread calls is captured or looked up meanwhile."""
-    before = _C.set_frame_callback(None, None)
-    try:
-        yield
-    finally:
-        _C.set_frame_callback(*before)
+def uncaptured() -> _C.Capturing:
+    """Nothing that this thread calls is captured or looked up in this block."""
+    return _C.Capturing(None, _C.current_backend())

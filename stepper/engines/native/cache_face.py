@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
 
 from stepper.engines.common import portable_code
 from stepper.engines.common.arguments import call, copies, same_random_numbers
@@ -15,7 +14,6 @@ from stepper.engines.native import cache_check, toolkit
 from stepper.engines.native.cache import BOOK, globals_of
 from stepper.engines.native.cache_check import uncaptured
 from stepper.engines.native.choices import CHOICES
-from stepper.engines.native.convert_frame import is_library
 from stepper.engines.native.resumed import Following, ResumedCalls, TellLookup, resume_calls_left
 from stepper.model.cache import (
     CacheCheck,
@@ -26,8 +24,9 @@ from stepper.model.cache import (
     RunResult,
     WitnessSearch,
 )
+from stepper.native.library import is_library
 
-Standing = Callable[[CodeType], dict[str, Any] | None]
+Standing = Callable[[CodeType], dict[str, object] | None]
 
 
 class NativeCache:
@@ -77,7 +76,7 @@ class NativeCache:
         f_globals = globals_of(original)
         copied = copies(self._locals(original, arguments))
 
-        def run() -> Any:
+        def run() -> object:
             return call(found.code, f_globals, copied.f_locals, original)
 
         def stepped() -> str:
@@ -130,7 +129,7 @@ class NativeCache:
         """See `Cache.skip`."""
         return CHOICES.here().skip()
 
-    def _locals(self, code: CodeType, text: str) -> dict[str, Any]:
+    def _locals(self, code: CodeType, text: str) -> dict[str, object]:
         return locals_of_call(code, text, self._standing(code), _is_program)
 
 

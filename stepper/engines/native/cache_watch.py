@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stepper import _C
 from stepper.engines.common.cache_news import CacheNews, place
 from stepper.engines.native.cache import BOOK, KnownEntry
-from stepper.engines.native.convert_frame import RESET, GuardedCode, is_library
 from stepper.model.cache import EntryState
 from stepper.model.trace import EventKind
+from stepper.native.library import is_library
+from stepper.native.runtime.cache_entry import RESET, GuardedCode
 
 if TYPE_CHECKING:
+    from stepper.debuggee.engine import Recorder
     from stepper.debuggee.mirror import LiveTranslation
-    from stepper.debuggee.recorder import Recorder
 
 _NAMED = 5
 """So many of the objects that an entry dies with are named in its event."""
@@ -55,7 +56,7 @@ class CacheWatcher:
     def _interprets(self, frame: FrameType | None) -> bool:
         return self._newest() is not None
 
-    def _heard(self, event: str, found: Any, detail: Any) -> None:
+    def _heard(self, event: str, found: object, detail: object) -> None:
         if not isinstance(found, GuardedCode) or event == "error":
             return
         original = found.original
@@ -88,6 +89,7 @@ class CacheWatcher:
     def _died(self, entry: KnownEntry, source: str) -> None:
         bond = next((each for each in entry.bonds if each.source == source), None)
         what, here = bond.text if bond is not None else source, _place()
+        entry.dead = source
         BOOK.ended(entry, EntryState.INVALID, f"{what} died, {here}")
         text = f"{entry.label}: {what} died, which its guards know as {source}; {here}"
         self._note(EventKind.INVALIDATE, entry, text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stepper.engines.common.choices import (
     NOWHERE,
@@ -20,13 +20,13 @@ from stepper.engines.common.choices import (
     not_tried,
     would_not_match,
 )
-from stepper.engines.common.lookup_words import Difference
 from stepper.engines.native import toolkit
 from stepper.engines.native.cache import BOOK, KnownEntry
-from stepper.engines.native.convert_frame import GuardedCode
 from stepper.engines.native.entry_guards import ask, guard_rows
-from stepper.engines.native.observer import Decision
 from stepper.model.cache import CacheError, Verdict
+from stepper.model.lookup import Difference
+from stepper.native.runtime.cache_entry import GuardedCode
+from stepper.native.watching import Decision
 
 
 class Refused(NamedTuple):
@@ -49,7 +49,12 @@ class Choice(CallChoice):
     skip_text = "this call runs uncaptured; what it calls is looked up and captured as ever"
 
     def __init__(
-        self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any], *, first: bool
+        self,
+        code: CodeType,
+        f_locals: dict[str, object],
+        f_globals: dict[str, object],
+        *,
+        first: bool,
     ) -> None:
         """`first`: the translation has begun already."""
         super().__init__(f_locals)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 from stepper.engines.common.code_listing import code_in_words, instructions
 from stepper.engines.common.code_numbers import NumberedCodes
-from stepper.engines.native.opcodes import listing
-from stepper.engines.native.per_code import PerCode
 from stepper.model.program import Code, Instruction
+from stepper.native.bytecode.opcodes import listing
+from stepper.support.disassembly import disassemble
+from stepper.support.per_object import PerCode
 
 
 class CodeBook(NumberedCodes):
@@ -37,7 +37,7 @@ def described(code: CodeType, number: int) -> Code:
 
 
 def _listed(code: CodeType) -> tuple[Instruction, ...]:
-    listed = list(dis.get_instructions(code))
+    listed = disassemble(code)
     read = listing(code).instructions
     targets = [each.target for each in read]
     handlers = [each.handler for each in read]

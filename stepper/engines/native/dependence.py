@@ -24,14 +24,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from stepper.engines.native.source import ChainedSource, Source
-from stepper.engines.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.model.ranges import Ranges, ranges_of
 from stepper.model.trace import Choice, Dependence, MomentId
+from stepper.native.source import ChainedSource, Source
+from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
 
 if TYPE_CHECKING:
-    from stepper.engines.native.codegen import PyCodegen
-    from stepper.engines.native.guards import Guard
+    from stepper.native.guards.guard import Guard
+    from stepper.native.protocols import Codegen
 
 
 class Dependences:
@@ -85,7 +85,7 @@ class Dependences:
 
         return undo
 
-    def needs(self, codegen: PyCodegen, roots: Iterable[VariableTracker]) -> None:
+    def needs(self, codegen: Codegen, roots: Iterable[VariableTracker]) -> None:
         """See `TranslationObserver.needs`."""
         needed: set[Guard] = set().union(*self._acts)
         pending = [*roots, *codegen.tx.output.side_effects.changed.values()]

@@ -11,46 +11,37 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from stepper._C import Facts
-from stepper.debuggee.faces import (
-    BY_ENGINE,
-    CONSTANT,
-    MAX_ITEMS,
-    NOTHING,
-    ORDINARY,
-    Flavour,
-    Recipe,
-)
+from stepper._C import CONSTANT, MAX_ITEMS, NOTHING, ORDINARY, Facts
+from stepper.debuggee.engine import Describer, Flavour
 from stepper.engines.common.tensors import fake_tensor_meta
-from stepper.engines.common.words import MUTABILITY, callable_name, plain_text
-from stepper.engines.native.variables.base import (
+from stepper.engines.common.words import MUTABILITY
+from stepper.model.ranges import Ranges
+from stepper.model.trace import Block
+from stepper.model.value import Item, Value, ValueId
+from stepper.native.variables.base import (
     NO_GUARDS,
     Guards,
     LazyVariableTracker,
     NullVariable,
     VariableTracker,
 )
-from stepper.engines.native.variables.constant import ConstantVariable
-from stepper.engines.native.variables.dicts import ConstDictVariable
-from stepper.engines.native.variables.functions import CellVariable
-from stepper.engines.native.variables.sym_node import SymNodeVariable
-from stepper.engines.native.variables.tensor import TensorVariable
-from stepper.model.ranges import Ranges
-from stepper.model.trace import Block
-from stepper.model.value import Item, Value, ValueId
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.functions import CellVariable
+from stepper.native.variables.sym_node import SymNodeVariable
+from stepper.native.variables.tensor import TensorVariable
 from stepper.recording.packing import pack
+from stepper.support.words import callable_name, plain_text
 
 
-class NativeDescriber:
-    """See `stepper.debuggee.faces.Describer`."""
-
-    alike: frozenset[type] = frozenset()
+class NativeDescriber(Describer):
+    """See `stepper.debuggee.engine.Describer`. Every tracker is described here, and none of its
+    fields is read in C."""
 
     def __init__(self) -> None:
-        self.realized: dict[int, Any] = {}
         self.newest: Callable[[VariableTracker], VariableTracker] = lambda tracker: tracker
         """What the object of a tracker is now."""
-        self._shown: weakref.WeakKeyDictionary[Any, weakref.WeakSet[Any]]
+        self._shown: weakref.WeakKeyDictionary[object, weakref.WeakSet[object]]
         self._shown = weakref.WeakKeyDictionary()
         self.pending: Callable[[VariableTracker], dict[str, VariableTracker]] = lambda _: {}
         self.ranges: Callable[[Guards], Ranges] = lambda _: ()
@@ -61,12 +52,8 @@ class NativeDescriber:
         """The trackers that have been described as this one's object."""
         return [tracker, *self._shown.get(tracker.mutation_type, ())]
 
-    def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
-        """See the protocol."""
-        return BY_ENGINE, kind.__name__, "", ""
-
     def special(
-        self, tracker: Any, fields: dict[str, Any], number: Callable[[object], ValueId]
+        self, tracker: Any, fields: dict[str, object], number: Callable[[object], ValueId]
     ) -> int | None:
         """See the protocol."""
         if tracker.mutation_type is not None:
@@ -76,7 +63,7 @@ class NativeDescriber:
         value = self._value(tracker, fields, number)
         return self.facts.id_of(pack(value), tuple([item.value for item in value.items]))
 
-    def _value(self, tracker: Any, fields: dict[str, Any], number: Any) -> Value:
+    def _value(self, tracker: Any, fields: dict[str, Any], number: object) -> Value:
         kind = type(tracker)
         items, length = self._items(tracker, fields, number)
         text, type_name, constant = _words(tracker, fields, length)
@@ -104,9 +91,9 @@ class NativeDescriber:
         )
 
     def _items(
-        self, tracker: Any, fields: dict[str, Any], number: Any
+        self, tracker: Any, fields: dict[str, object], number: Any
     ) -> tuple[tuple[Item, ...], int | None]:
-        found: list[tuple[str, Any]] = []
+        found: list[tuple[str, object]] = []
         length = None
         held = fields.get("items")
         if isinstance(tracker, ConstDictVariable):
@@ -129,14 +116,6 @@ class NativeDescriber:
             found += [(f".{name}", item) for name, item in self.pending(tracker).items()]
         return tuple(Item(label, number(item)) for label, item in found[:MAX_ITEMS]), length
 
-    def words(self, fields: dict[str, Any]) -> tuple[str, str]:
-        """See the protocol; not asked, since every tracker is described here."""
-        return "", ""
-
-    def tensor(self, properties: tuple[Any, ...]) -> tuple[str, str, bytes]:
-        """See the protocol; not asked, either."""
-        return "", "", b""
-
     def key_text(self, key: object) -> str:
         """See the protocol."""
         return plain_text(key)
@@ -145,17 +124,9 @@ class NativeDescriber:
         """See the protocol."""
         return MUTABILITY.get(kind.__name__, kind.__name__), False
 
-    def attributes(self, tracker: object) -> dict[str, object] | None:
-        """See the protocol; pending attributes are among the items."""
-        return None
-
     def source_text(self, source: Any) -> str:
         """See the protocol."""
         return str(source.name())
-
-    def take_shown_before(self) -> list[object]:
-        """See the protocol; nothing is ever shown as it was."""
-        return []
 
     def flavour(self, kind: type) -> Flavour:
         """See the protocol."""
@@ -168,12 +139,10 @@ class NativeDescriber:
         index, exit_function = block
         return Block(ip=index, target=None, stack_index=0, context=type(exit_function).__name__)
 
-    def speculation(self, speculation: Any) -> str:
-        """See the protocol; a break takes back one instruction, and needs no checkpoint."""
-        return ""
 
-
-def _words(tracker: Any, fields: dict[str, Any], length: int | None) -> tuple[str, str, str | None]:
+def _words(
+    tracker: Any, fields: dict[str, object], length: int | None
+) -> tuple[str, str, str | None]:
     """A tracker's text, the name of its type, and the text of a constant."""
     kind = type(tracker)
     if kind is NullVariable:

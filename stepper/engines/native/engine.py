@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from stepper import _C
+from stepper.debuggee.engine import Engine, Recorder
 from stepper.debuggee.mirror import names_at
-from stepper.debuggee.threads import thread_name
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.torch_state import torch_state
 from stepper.engines.native.cache import BOOK
@@ -18,73 +20,74 @@ from stepper.engines.native.cache_watch import CacheWatcher
 from stepper.engines.native.changes import PENDING
 from stepper.engines.native.choices import decided
 from stepper.engines.native.code_book import CodeBook
-from stepper.engines.native.convert_frame import is_library
 from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.execution import ExecutionWatcher
-from stepper.engines.native.lookups import LookupWatcher, refusals
-from stepper.engines.native.observer import OBSERVERS, Decision, TranslationObserver
-from stepper.engines.native.per_code import PerCode
+from stepper.engines.native.lookups import LookupWatcher, rejected
 from stepper.engines.native.recording import RecordingObserver
-from stepper.engines.native.resume_execution import info_of
+from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
+from stepper.model.lookup import RejectedEntry
 from stepper.model.trace import EventKind
+from stepper.native.codegen.resume_info import info_of
+from stepper.native.library import is_library
+from stepper.native.watching import NOBODY, WATCHING, Decision, TranslationWatcher, Watcher
+from stepper.support.per_object import PerCode
 
 if TYPE_CHECKING:
-    from stepper.debuggee.mirror import LiveTranslation
-    from stepper.debuggee.recorder import Recorder
-    from stepper.engines.native.convert_frame import Translation
-    from stepper.engines.native.variables.base import Guards
+    from stepper.debuggee.mirror import LiveTranslation, Mark
     from stepper.model.ranges import Ranges
+    from stepper.native.guards.guard import Guard
+    from stepper.native.variables.base import Guards
+    from stepper.native.watching import CapturedFrame
 
 _program_stack = program_stack(is_library)
 
 
-class NativeEngine:
+class NativeEngine(Engine, Watcher):
     """Reports translations and what happens to entries."""
 
-    name = "native"
-
     def __init__(self) -> None:
-        self.recorder: Recorder
         self.codes: CodeBook
         self._describer: NativeDescriber
         self._observers: list[RecordingObserver] = []
-        self._captured: dict[RecordingObserver, Translation] = {}
+        self._captured: dict[RecordingObserver, CapturedFrame] = {}
         self._watcher = CacheWatcher(self._newest_translation)
         self._lookups = LookupWatcher(_program_stack)
         self._executions = ExecutionWatcher(_program_stack, self.break_down)
         self.cache = NativeCache(self._call_of, self._executions.by_hand, self._lookups.by_hand)
-        self.lost = ""
-        """What the program ran out of while a lookup was to be told, until that is told."""
         self._numbers: PerCode[int] = PerCode()
         self._count = itertools.count()
         self._translated: PerCode[int] = PerCode()
         """How often, as far as is known: an entry that has died leaves its number behind."""
         self._installed = False
 
-    def install(self, observer: Any) -> None:
-        """See `Engine.install`. `observer` is the recorder."""
-        self.recorder = observer
-        self.codes = CodeBook(observer.store_code)
+    def change(self, changes: tuple[Change, ...]) -> None:
+        """See `Engine.change`."""
+        PENDING.make(changes)
+
+    def install(self, recorder: Recorder) -> None:
+        """See `Engine.install`."""
+        super().install(recorder)
+        self.codes = CodeBook(recorder.store_code)
         self._installed = True
-        OBSERVERS.engine = self
-        self._watcher.install(observer)
-        self._lookups.install(observer, self.codes, self)
-        self._executions.install(observer, self.codes)
+        WATCHING.watcher = self
+        self._watcher.install(recorder)
+        self._lookups.install(recorder, self.codes, self)
+        self._executions.install(recorder, self.codes)
 
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
         if self._installed:
-            self._installed = False
-            OBSERVERS.engine = None
+            WATCHING.watcher = NOBODY
             self._lookups.uninstall()
             self._executions.uninstall()
             self._watcher.uninstall()
             self._observers.clear()
             self._captured.clear()
+            self._installed = False
 
-    def wishes_changed(self) -> None:
-        """See `Engine.wishes_changed`."""
+    def breakpoints_changed(self) -> None:
+        """See `Engine.breakpoints_changed`."""
         self._lookups.begin_if_wanted()
         self._executions.begin_if_wanted()
 
@@ -102,7 +105,7 @@ class NativeEngine:
             return {}
         return dict(txs[0].output.side_effects.attributes.get(tracker.mutation_type, {}))
 
-    def _newest(self, tracker: Any) -> Any:
+    def _newest(self, tracker: object) -> Any:
         txs = self._observers[-1].txs if self._observers else []
         return txs[0].output.side_effects.latest(tracker) if txs else tracker
 
@@ -113,21 +116,10 @@ class NativeEngine:
         """The trackers that a recording shows as this one's object."""
         return self._describer.shown(tracker)
 
-    def told_late(self) -> frozenset[type]:
-        """Kinds of trackers whose changes are told when they are made already: none."""
-        return frozenset()
-
-    def report_graph(self) -> None:
-        """Nodes are reported when they are made."""
-        self.recorder.steps.graph_changed = False
-
-    def catch_up(self) -> None:
-        """The recorder wants everything from now on."""
-
-    def break_down(self, error: Exception) -> None:
-        """A defect of ours: watch no more."""
-        self.uninstall()
-        self.recorder.broke_down(error)
+    def guard_code(self, guard: Any) -> Sequence[str]:
+        """See `Engine.guard_code`."""
+        checked: Guard = guard
+        return checked.code_list
 
     def namespace(self, frame: int | None) -> dict[str, object]:
         """See `Engine.namespace`."""
@@ -145,13 +137,11 @@ class NativeEngine:
 
     # --- what translations report
 
-    def translation_begins(self, translation: Translation) -> TranslationObserver:
+    def translation_begins(self, translation: CapturedFrame) -> TranslationWatcher:
         """A frame is going to be translated; who is to be told of it."""
         self._watcher.tell()
         code = translation.code
-        if self.lost:
-            lost, self.lost = self.lost, ""
-            self.recorder.note(f"{lost}: some lookups could not be told")
+        self.note_lost("some lookups could not be told")
         number = self._numbers.get(code)
         if number is None:
             number = self._numbers.set(code, next(self._count))
@@ -169,14 +159,12 @@ class NativeEngine:
                 code=self.codes.plain(code),
                 cache_size=entries,
                 python_stack=_program_stack(sys._getframe(1)),
-                thread=thread_name(),
                 resume_of=info_of(code).function,
                 state=torch_state(),
                 nested=bool(self._observers),
             )
-            reason = self._why_recompiled(translation)
-            if reason:
-                self.recorder.recompiled(live, reason)
+            if rejected := self._rejected(translation):
+                self.recorder.recompiled(live, "\n".join(map(str, rejected)), rejected)
         self._executions.pause()
         observer = RecordingObserver(self, live)
         self._observers.append(observer)
@@ -191,6 +179,8 @@ class NativeEngine:
     def translation_ends(self, observer: RecordingObserver) -> None:
         """It is over, and its entry is in the cache if it has one."""
         self._watcher.tell()
+        if observer not in self._observers:
+            return  # what an exception has left ends a second time
         self._observers.remove(observer)
         captured = self._captured.pop(observer)
         if captured.entry is not None:
@@ -198,19 +188,36 @@ class NativeEngine:
             self._executions.entry_made(captured.entry.code, captured.code, compile_id)
         self._executions.go_on()
 
+    def mark(self) -> Callable[[str], None]:
+        """See `Watcher.mark`."""
+        return partial(self._unwind, len(self._observers), self.recorder.mark())
+
+    def _unwind(self, count: int, under_way: Mark, left_by: str) -> None:
+        if not self._installed:
+            return
+        self.recorder.unwind(under_way, f"{left_by or 'an exception'} left it")
+        while len(self._observers) > count:
+            self.recorder.controller.passing = False
+            self._executions.go_on()
+            self._captured.pop(self._observers[-1], None)
+            self._observers.pop()
+
     def _newest_translation(self) -> LiveTranslation | None:
         return self._observers[-1].translation if self._observers else None
 
-    def _call_of(self, code: CodeType) -> dict[str, Any] | None:
+    def _call_of(self, code: CodeType) -> dict[str, object] | None:
         for observer in reversed(self._observers):
             if (translation := self._captured[observer]).code is code:
                 return translation.f_locals
         return None
 
-    def _why_recompiled(self, translation: Translation) -> str:
+    def _rejected(self, translation: CapturedFrame) -> tuple[RejectedEntry, ...]:
         code, namespace = translation.code, translation.function.__globals__
         call = code, translation.f_locals, namespace, translation.backend
-        return "\n".join(refusals(*call)) or BOOK.death(code)
+        if found := tuple(rejected(*call)):
+            return found
+        death = BOOK.death(code)
+        return () if death is None else (death,)
 
     def decided(self, code: CodeType) -> Decision | None:
         """What the user has decided at the miss that was told last."""
@@ -219,8 +226,3 @@ class NativeEngine:
     def cache_limit(self, code: CodeType, text: str) -> None:
         """A code is given up."""
         self.recorder.occurred(EventKind.CACHE_LIMIT, text, None)
-
-
-def create() -> NativeEngine:
-    """The engine, not yet installed."""
-    return NativeEngine()

@@ -8,12 +8,14 @@ more; the others are, beyond the first that fails, where a lookup would end.
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from stepper.engines.common.words import class_name, object_text
-from stepper.engines.native.convert_frame import GuardedCode
-from stepper.engines.native.guards import ADDED, GuardPart
+from stepper.engines.common.tensors import tensor_meta
+from stepper.engines.common.words import object_text
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
+from stepper.model.value import TensorMeta
+from stepper.native.guards.guard import ADDED, Constant, ExpectedTensor, GuardPart
+from stepper.native.runtime.cache_entry import GuardedCode
+from stepper.support.words import class_name
 
 _STEP = re.compile(r"\[[^\]]*\]|\.\w+")
 _RELATIONAL = frozenset({"NO_ALIASING", "DUPLICATE_INPUT"})
@@ -31,15 +33,33 @@ def _row(index: int, part: GuardPart) -> GuardRow:
         part.kind,
         part.name,
         code=part.code,
-        expected=part.expected,
+        expected=expected_text(part),
+        wants=expected_meta(part.expected) if isinstance(part.expected, ExpectedTensor) else None,
         depth=0 if relational else len(_STEP.findall(part.name)),
         relational=relational,
         made=part.kind == ADDED,
     )
 
 
+def expected_text(part: GuardPart) -> str:
+    """What a guard wants, in words; empty where its code says it."""
+    match part.expected:
+        case Constant(value):
+            return f"length {value}" if part.kind == "LIST_LENGTH" else object_text(value)
+        case ExpectedTensor() as wanted:
+            text = f"{wanted.cls} {expected_meta(wanted).brief}"
+            return f"{text}, requires_grad" if wanted.requires_grad else text
+        case words:
+            return words
+
+
+def expected_meta(wanted: ExpectedTensor) -> TensorMeta:
+    """The properties of a tensor that a guard wants; a size or stride that may be any is `?`."""
+    return tensor_meta(*wanted[1:], "")
+
+
 def ask(
-    entry: GuardedCode, f_locals: dict[str, Any], f_globals: dict[str, Any]
+    entry: GuardedCode, f_locals: dict[str, object], f_globals: dict[str, object]
 ) -> tuple[GuardCheck, ...]:
     """What each guard says."""
     failed: list[str] = []
@@ -57,7 +77,8 @@ def ask(
         else:
             verdict = Verdict.PASS if passed else Verdict.FAIL
             actual = "" if passed else _actual(entry, part, f_locals, f_globals)
-            differs = f"{actual} ≠ {part.expected}" if actual and part.expected else ""
+            expected = expected_text(part)
+            differs = f"{actual} ≠ {expected}" if actual and expected else ""
             found.append(GuardCheck(index, verdict, actual, differs))
         if not passed and part.name and part.kind not in _RELATIONAL:
             failed.append(part.name)
@@ -65,7 +86,7 @@ def ask(
 
 
 def _actual(
-    entry: GuardedCode, part: GuardPart, f_locals: dict[str, Any], f_globals: dict[str, Any]
+    entry: GuardedCode, part: GuardPart, f_locals: dict[str, object], f_globals: dict[str, object]
 ) -> str:
     """The value that a guard has looked at, in words: reached as the guard reaches it."""
     if not part.reachable:

@@ -14,9 +14,9 @@ from stepper.debuggee.in_view import Described
 from stepper.engines.common import execution
 from stepper.engines.common.execution import RunGraph
 from stepper.engines.native.cache import BOOK, graphs_of
-from stepper.engines.native.convert_frame import GuardedCode
-from stepper.engines.native.resume_execution import info_of
 from stepper.model.value import Value
+from stepper.native.codegen.resume_info import info_of
+from stepper.native.runtime.cache_entry import GuardedCode
 
 
 class ExecutionWatcher(execution.ExecutionWatcher):

@@ -25,16 +25,19 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stepper.engines.native.exc import NativeError, RestartAnalysis, SkipFrame, unimplemented
-from stepper.engines.native.variables.base import VariableTracker
-from stepper.engines.native.variables.constant import ConstantVariable, wrap_constant
-from stepper.engines.native.variables.functions import CellVariable
 from stepper.model.trace import MomentId
+from stepper.native.exc import RestartAnalysis, unimplemented
+from stepper.native.tracing.plan import AnotherPlan, Plan
+from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.functions import CellVariable
 
 if TYPE_CHECKING:
-    from stepper.engines.native.guards import Guard
+    from stepper.native.guards.guard import Guard
+    from stepper.native.protocols import Translator
 
 GuardName = tuple[str, str]
 """A guard's kind and expression: what is the same in every attempt."""
@@ -104,69 +107,48 @@ class Fork:
         )
 
 
-class ForkAnalysis(NativeError):
-    """Begin again; with the fork, or, None, as the program has it."""
+class Forked(Plan):
+    """The plan of attempts that carry a fork out.
 
-    def __init__(self, fork: Fork | None, reason: str) -> None:
-        super().__init__(reason)
-        self.fork = fork
-        self.msg = reason
-
-
-class Plan:
-    """How the attempts of a translation go.
-
-    fork: None: as the program has it.
+    own: the plan as the program has it, by which the translation goes on behind the fork.
     """
 
-    def __init__(self) -> None:
-        self._own: dict[int, str] = {}
-        self.fork: Fork | None = None
+    def __init__(self, fork: Fork, own: Plan) -> None:
+        super().__init__()
+        self.fork = fork
+        self.own = own
+        self.break_at = fork.break_at
 
-    @property
-    def break_at(self) -> dict[int, str]:
-        """Indices of instructions before which the graph must be broken, and why."""
-        return self._own if self.fork is None else self.fork.break_at
-
-    def after(self, error: Exception) -> str:
-        """An attempt has ended with an exception; why the next begins.
-
-        Raises:
-            SkipFrame: the frame cannot be captured.
-            Exception: the same exception; the translation is over.
-        """
-        if isinstance(error, ForkAnalysis):
-            self.fork = error.fork
-            return error.msg
+    def after(self, error: Exception) -> tuple[Plan, str]:
+        """See `Plan.after`; whatever else ends an attempt sets the fork aside."""
         if isinstance(error, RestartAnalysis) and error.index not in self.break_at:
             self.break_at[error.index] = error.msg
-            self.fork = None if self.fork is None else self.fork.again()
-            return error.msg
-        if self.fork is not None:
-            reason = f"the fork ({self.fork}) is set aside: {type(error).__name__}: {error}"
-            self.fork = None
-            return reason
-        if isinstance(error, RestartAnalysis):
-            raise SkipFrame(error.msg) from None
-        if isinstance(error, RecursionError):
-            raise SkipFrame("too little room on the stack") from None
-        raise error
+            return Forked(self.fork.again(), self.own), error.msg
+        if isinstance(error, AnotherPlan):
+            return super().after(error)
+        return self.own, f"the fork ({self.fork}) is set aside: {type(error).__name__}: {error}"
 
     def settle(self) -> None:
-        """Before anything is made that lasts: what was only to be tried ends here.
-
-        Raises:
-            ForkAnalysis: so it is.
-        """
-        if self.fork is not None and not self.fork.kept:
-            raise ForkAnalysis(None, f"the fork ({self.fork}) is set aside: it was only tried")
+        """See `Plan.settle`."""
+        if not self.fork.kept:
+            reason = f"the fork ({self.fork}) is set aside: it was only tried"
+            raise AnotherPlan(self.own, reason)
 
     def keeps(self, guard: Guard) -> bool:
-        """Whether a guard is to be checked."""
-        if self.fork is None:
-            return True
+        """See `Plan.keeps`."""
         name = guard.kind, guard.name
         return not any(name in each.drop for each in self.fork.interventions)
+
+
+def fork_of(plan: Plan) -> Fork | None:
+    """The fork that attempts of a plan carry out."""
+    return plan.fork if isinstance(plan, Forked) else None
+
+
+def forked(fork: Fork, plan: Plan) -> AnotherPlan:
+    """To be raised in an attempt of a plan: begin again, with the fork."""
+    own = plan.own if isinstance(plan, Forked) else plan
+    return AnotherPlan(Forked(fork, own), f"forked: {fork}")
 
 
 @dataclass
@@ -196,7 +178,8 @@ class Past:
 
     def begin(self, plan: Plan) -> None:
         """An attempt begins."""
-        made = () if plan.fork is None else plan.fork.interventions
+        fork = fork_of(plan)
+        made = () if fork is None else fork.interventions
         self._attempts.append(_Past(dict(plan.break_at), made))
         self.step_begun = self._attempts[-1].moments.append
         """Called at each instruction with the newest moment."""
@@ -236,7 +219,7 @@ class Past:
         )
 
 
-def give_value(tx: Any, slot: str, expression: str, names: dict[str, object]) -> None:
+def give_value(tx: Translator, slot: str, expression: str, names: dict[str, object]) -> None:
     """Give a slot of a frame another value.
 
     Args:
@@ -267,7 +250,7 @@ def give_value(tx: Any, slot: str, expression: str, names: dict[str, object]) ->
         tx.symbolic_locals = {**known, slot: tracker}
 
 
-def _cells(tx: Any) -> tuple[str, ...]:
+def _cells(tx: Translator) -> tuple[str, ...]:
     code = tx.f_code
     return (*code.co_cellvars, *code.co_freevars)
 

@@ -1,22 +1,17 @@
-"""What a lookup shows of one guard of a native entry: expected, actual, and in what they differ."""
+"""What one guard of a native entry wants and what it found, as data."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stepper.debuggee.in_view import Described
-from stepper.engines.common.lookup_words import (
-    Difference,
-    actual_tensor,
-    note,
-    tensor_differences,
-    tensor_told,
-    time_text,
-    verdict_told,
-)
-from stepper.engines.common.words import class_name, object_text
-from stepper.engines.native.guards import GuardPart
-from stepper.model.cache import Verdict
+from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
+from stepper.engines.common.words import object_text
+from stepper.engines.native.entry_guards import expected_meta, expected_text
+from stepper.model.cache import GuardRow, Verdict
+from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, datum
+from stepper.model.lookup import Check, CheckedGuard, Difference
+from stepper.native.guards.guard import Constant, ExpectedTensor, GuardPart
+from stepper.support.words import class_name
 
 _IDENTITY = frozenset(
     {
@@ -30,7 +25,7 @@ class Said(NamedTuple):
     """What a guard has said in a lookup."""
 
     passed: bool
-    nanoseconds: int
+    nanoseconds: int | None
     value: Any = None
     reached: bool = False
     """Whether `value` is what it has looked at."""
@@ -38,74 +33,71 @@ class Said(NamedTuple):
     """What it raised, in words."""
 
 
-def told(part: GuardPart, said: Said) -> dict[str, Described]:
-    """The locals of the moment before a guard is asked."""
+def checked_guard(row: GuardRow, part: GuardPart) -> CheckedGuard:
+    """A guard of an entry."""
+    return CheckedGuard(row.kind, row.source, row.code, _expected(part))
+
+
+def checked(place: int, part: GuardPart, said: Said) -> Check:
+    """What came of asking a guard; `place`: its own among the rows of its entry."""
     verdict = Verdict.PASS if said.passed else Verdict.FAIL
-    found = {"expected": _expected(part), "actual": _actual(part, said)}
-    why = "" if said.passed else _why(part, said)
-    found |= verdict_told(verdict, [] if said.passed else differences(part, said), why)
-    found["time"] = note("time", time_text(said.nanoseconds))
-    return found
+    why = "" if said.passed else said.why or _unmet(part)
+    found = () if said.passed else differences(part, said)
+    return Check(place, verdict, 0, said.nanoseconds, _actual(part, said), found, why)
 
 
-def in_words(part: GuardPart, said: Said) -> str:
-    """In what a value is not as its guard wants it."""
-    return ", ".join(map(str, differences(part, said))) or _why(part, said)
+def _unmet(part: GuardPart) -> str:
+    if part.kind in ("CLASS_ATTRIBUTES", "ORIGINAL_FUNCTION"):
+        return f"something of {part.name} was replaced"
+    return str(part)
 
 
-def expected_text(part: GuardPart) -> str:
-    """What the guard wants."""
-    if part.kind == "GLOBAL_STATE":
-        return "the state in which it was compiled"
-    return part.expected or str(part)
-
-
-def differences(part: GuardPart, said: Said) -> list[Difference]:
+def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
     """In what the value is not as the guard wants it; empty when that is not known."""
     if not said.reached:
-        return []
-    value, expected = said.value, part.expected
-    if part.tensor is not None:
-        return tensor_differences(part.tensor_class, part.tensor, value)
+        return ()
+    value, expected = said.value, _expected(part)
+    if isinstance(expected, Tensor):
+        return tensor_differences(expected, value)
     if part.kind == "TYPE_MATCH":
-        return [Difference("type", expected, class_name(type(value)))]
+        return (Difference("type", expected, Words(class_name(type(value)))),)
     if part.kind == "LIST_LENGTH":
-        length = expected.removeprefix(_LENGTH)
-        return [Difference("length", length, str(len(value)))]
-    if part.kind in _VALUE and expected:
-        return [Difference("value", expected, object_text(value))]
+        return (Difference("length", expected, len(value)),)
+    if part.kind in _VALUE and isinstance(part.expected, Constant):
+        return (Difference("value", expected, datum(value, object_text)),)
     if part.kind in _IDENTITY and not any(f", {id(value)})" in code for code in part.code):
         text = object_text(value)
-        other = f"another {text.strip('<>')}" if text == expected or text[0] == "<" else text
-        return [Difference("object", expected, other)]
+        another = text == expected_text(part) or text[0] == "<"
+        other = f"another {text.strip('<>')}" if another else text
+        return (Difference("object", expected, Words(other)),)
     if part.kind == "DICT_KEYS":
-        return [Difference("keys", expected, object_text(list(value)))]
-    return []
+        return (Difference("keys", expected, datum(list(value), object_text)),)
+    return ()
 
 
-_LENGTH = "length "
+def _expected(part: GuardPart) -> Datum:
+    if part.kind == "GLOBAL_STATE":
+        return Words("the state in which it was compiled")
+    match part.expected:
+        case Constant(value):
+            return datum(value, object_text)
+        case ExpectedTensor() as wanted:
+            return Tensor(wanted.cls, expected_meta(wanted))
+        case words:
+            return Words(words or str(part))
 
 
-def _why(part: GuardPart, said: Said) -> str:
-    return said.why or str(part)
-
-
-def _expected(part: GuardPart) -> Described:
-    if part.tensor is not None:
-        return tensor_told("expected", part.tensor_class, part.tensor, part.expected)
-    return note("expected", expected_text(part))
-
-
-def _actual(part: GuardPart, said: Said) -> Described:
+def _actual(part: GuardPart, said: Said) -> Datum:
     if not said.reached:
-        return note("actual", said.why or ("not looked at" if part.name else "the present state"))
-    tensor = actual_tensor(said.value)
+        return UNKNOWN
+    value = said.value
+    tensor = actual_tensor(value)
     if tensor is not None:
         return tensor
     if part.kind == "TYPE_MATCH":
-        return note("actual", class_name(type(said.value)))
+        return Words(class_name(type(value)))
     if part.kind == "LIST_LENGTH":
-        return note("actual", f"{_LENGTH}{len(said.value)}")
+        return len(value)
     if part.kind == "DICT_KEYS":
-        return note("actual", object_text(list(said.value)))
-    return note("actual", object_text(said.value))
+        return datum(list(value), object_text)
+    return datum(value, object_text) if part.kind in _VALUE else Words(object_text(value))

@@ -19,43 +19,39 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from stepper import _C
-from stepper.debuggee.recorder import Recorder
-from stepper.debuggee.threads import thread_name
+from stepper.debuggee.engine import Recorder
 from stepper.engines.common.lookup_walk import (
-    BACKEND,
     ENDS,
     ENTRY,
-    INVALID,
-    Asked,
-    Failed,
+    EntryTrial,
     Row,
-    TriedEntry,
     died,
     rows,
     tell_lookup,
 )
 from stepper.engines.common.lookup_words import (
-    also_told,
-    backend_told,
-    checks_text,
-    entry_told,
+    backend_check,
+    notes,
     time_text,
 )
 from stepper.engines.common.rebuildable import describe_whole
-from stepper.engines.native import config
-from stepper.engines.native.backends import backend_name
 from stepper.engines.native.cache import BOOK
 from stepper.engines.native.cache_watch import DIED
 from stepper.engines.native.choices import CHOICES, Choice, Refused
 from stepper.engines.native.code_book import CodeBook
-from stepper.engines.native.convert_frame import GuardedCode, why_given_up
 from stepper.engines.native.entry_guards import ask, guard_rows
-from stepper.engines.native.guard_words import Said, differences, expected_text, in_words, told
-from stepper.engines.native.guards import GuardPart
-from stepper.engines.native.resume_execution import info_of
-from stepper.model.cache import GuardRow, Verdict
+from stepper.engines.native.guard_words import Said, checked, checked_guard
+from stepper.model.cache import Verdict
+from stepper.model.datum import Words
+from stepper.model.lookup import BACKEND, INVALID, Check, CheckedGuard, RejectedEntry
 from stepper.model.program import Code, PythonFrame
-from stepper.model.trace import BY_HAND, EventKind, Outcome, Phase
+from stepper.model.trace import EventKind, Outcome, Phase
+from stepper.native import config
+from stepper.native.codegen.resume_info import info_of
+from stepper.native.guards.guard import GuardPart
+from stepper.native.runtime.backends import backend_name
+from stepper.native.runtime.cache_entry import GuardedCode
+from stepper.native.trace_rules import why_given_up
 
 _EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
 
@@ -64,9 +60,9 @@ class _Call(NamedTuple):
     """A call that looks up; to be dropped with the lookup."""
 
     code: CodeType
-    f_locals: dict[str, Any]
-    f_globals: dict[str, Any]
-    backend: Any
+    f_locals: dict[str, object]
+    f_globals: dict[str, object]
+    backend: object
     """None: any."""
     found: GuardedCode | None
     choice: Choice | None
@@ -84,7 +80,7 @@ class LookupWatcher:
         self._program_stack = program_stack
         self._recorder: Recorder
         self._codes: CodeBook
-        self._listener: Callable[..., Any]
+        self._listener: Callable[..., object]
 
     def install(self, recorder: Recorder, codes: CodeBook, watcher: Any) -> None:
         """Listen, if somebody wants to hear. `watcher`: whom `_C.Hook` tells of trouble."""
@@ -95,7 +91,7 @@ class LookupWatcher:
 
     def begin_if_wanted(self) -> None:
         """Listen, if that is wanted now, and else no more."""
-        wanted = self.wanted or EventKind.MISS in self._recorder.judge.wanted
+        wanted = self.wanted or EventKind.MISS in self._recorder.controller.wanted
         _C.set_lookup_listener(self._listener if wanted else None)
 
     def uninstall(self) -> None:
@@ -103,7 +99,11 @@ class LookupWatcher:
         _C.set_lookup_listener(None)
 
     def nothing_there(
-        self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any], backend: Any
+        self,
+        code: CodeType,
+        f_locals: dict[str, object],
+        f_globals: dict[str, object],
+        backend: object,
     ) -> None:
         """A call is going to be captured whose code has no entries. Blocks while the program stands
         still."""
@@ -117,16 +117,16 @@ class LookupWatcher:
         """Whether lookups are to be told, those that hit too."""
         recorder = self._recorder
         return Phase.LOOKUP in recorder.walks.asked or any(
-            map(recorder.judge.wanted.__contains__, _EVENTS)
+            map(recorder.controller.wanted.__contains__, _EVENTS)
         )
 
     def _heard(
         self,
         code: CodeType,
-        tried: tuple[Any, ...],
-        f_locals: dict[str, Any],
-        f_globals: dict[str, Any],
-        backend: Any,
+        tried: tuple[object, ...],
+        f_locals: dict[str, object],
+        f_globals: dict[str, object],
+        backend: object,
         found: Any,
         may_capture: bool,
     ) -> None:
@@ -144,8 +144,8 @@ class LookupWatcher:
     def by_hand(
         self,
         code: CodeType,
-        f_locals: dict[str, Any],
-        f_globals: dict[str, Any],
+        f_locals: dict[str, object],
+        f_globals: dict[str, object],
         winner: GuardedCode | None,
     ) -> None:
         """Tell a lookup that was made by hand, in which that entry has won."""
@@ -160,6 +160,16 @@ class LookupWatcher:
         self._tell(call, entries, "" if winner is not None else _BY_HAND_ALONE)
 
     def _tell(self, call: _Call, entries: Sequence[GuardedCode], unserved: str = "") -> None:
+        caller = self._program_stack(sys._getframe(1))
+        self._recorder.whole(self._tell_walk, call, entries, unserved, caller)
+
+    def _tell_walk(
+        self,
+        call: _Call,
+        entries: Sequence[GuardedCode],
+        unserved: str,
+        python_stack: tuple[PythonFrame, ...],
+    ) -> None:
         labels = [_label(call.code, each) for each in entries]
         found: list[Row] = [(ENTRY, label, None) for label in labels]
         code = call.code
@@ -167,20 +177,21 @@ class LookupWatcher:
         walk = self._recorder.begin_walk(
             Phase.LOOKUP,
             listed,
-            name=f"{code.co_qualname}{BY_HAND}" if call.by_hand else code.co_qualname,
-            thread=thread_name(),
-            python_stack=self._program_stack(sys._getframe(1)),
+            name=code.co_qualname,
+            python_stack=python_stack,
             resume_of=info_of(code).function,
             compile_id="" if call.found is None else _label(code, call.found),
+            by_hand=call.by_hand,
             names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
         )
         arguments = {f"L[{name!r}]": describe_whole(value) for name, value in call.f_locals.items()}
         tries = self._tries(call, entries, labels)
         try:
-            gone = BOOK.death(code)
+            death = BOOK.death(code)
+            gone = "" if death is None else str(death)
             tell_lookup(
                 walk, listed, code.co_qualname, arguments, tries,
-                unserved=unserved, gone=gone, by_hand=call.by_hand,
+                unserved=unserved, gone=gone,
             )  # fmt: skip
         finally:
             if walk.record.outcome is Outcome.RUNNING:
@@ -190,62 +201,63 @@ class LookupWatcher:
 
     def _tries(
         self, call: _Call, entries: Sequence[GuardedCode], labels: list[str]
-    ) -> Iterator[TriedEntry]:
+    ) -> Iterator[EntryTrial]:
         for entry, label in zip(entries, labels, strict=True):
             yield self._try(call, entry, label)
 
-    def _try(self, call: _Call, entry: GuardedCode, label: str) -> TriedEntry:
-        listed = guard_rows(entry)
+    def _try(self, call: _Call, entry: GuardedCode, label: str) -> EntryTrial:
         if entry.reason is not None:
-            dead = str(entry.reason).removesuffix(DIED)
-            why = died(dead)
-            code = self._rows(call.code, label, [(INVALID, why, None)])
-            told_there = entry_told({"entry": label, "verdict": f"no match: {label}: {why}"})
-            asked = Asked(0, entry_told({"verdict": "FAIL"}), Failed(INVALID, dead, why))
-            return TriedEntry(label, code, told_there, (asked,), 0, why)
+            return self._dead(call, str(entry.reason).removesuffix(DIED), label)
+        listed = guard_rows(entry)
+        parts = [part for part, _ in entry.manager.parts]
         report = entry.explain(call.f_locals, call.f_globals, call.backend)
         names = backend_name(entry.backend), backend_name(call.backend or entry.backend)
-        verdict = Verdict.PASS if report.backend_matched else Verdict.FAIL
-        refused = None if report.backend_matched else Failed(BACKEND, "", _OTHER_BACKEND)
-        asked_rows = [Asked(0, backend_told(*names, verdict), refused)]
-        reason = "" if entry is call.found else _UNKNOWN
-        spent = 0
-        reports = report.guards if report.backend_matched else ()
-        if call.choice is not None and not report.backend_matched:
-            call.choice.refused(Refused(entry, None, "", (), _OTHER_BACKEND))
+        guards = (
+            CheckedGuard(BACKEND, "", (), Words(names[0])),
+            *map(checked_guard, listed, parts),
+        )
+        matched = report.backend_matched
+        checks = [backend_check(*names, Verdict.PASS if matched else Verdict.FAIL)]
+        reason = "" if entry is call.found else _UNKNOWN if matched else _OTHER_BACKEND
+        reports = report.guards if matched else ()
+        refused = Refused(entry, None, "", (), _OTHER_BACKEND) if not matched else None
         for index, found in enumerate(reports):
             part, said = found.guard, _said(entry, found, call)
-            spent += said.nanoseconds
-            failed = None
+            check = checked(1 + index, part, said)
+            checks.append(check)
             if not said.passed:
-                failed = Failed(part.kind, listed[index].source, in_words(part, said))
-                reason = _refusal(part, said)
-                if call.choice is not None:
-                    differs = differences(part, said)
-                    call.choice.refused(Refused(entry, index, part.name, differs, reason))
-            asked_rows.append(Asked(1 + index, told(part, said), failed))
-        if not report.backend_matched:
-            reason = _OTHER_BACKEND
-        heading = {
-            "entry": label,
-            "guards": f"{len(reports)} of {len(listed)} run" if reports else "",
-            "time": time_text(spent) if reports else "",
-            "verdict": f"no match: {label}: {reason}" if reason else "match",
-        }
-        told_there = entry_told(heading)
-        if call.found is None and (also := _also(entry, call, len(reports))):
-            told_there["also fail"] = also_told(also)
-        found_rows: list[Row] = [(BACKEND, names[0], None)]
-        found_rows += [
-            (row.kind, checks_text(row, expected_text(part)), None)
-            for row, (part, _) in zip(listed, entry.manager.parts, strict=True)
-        ]
-        code = self._rows(call.code, label, found_rows)
-        return TriedEntry(label, code, told_there, tuple(asked_rows), len(reports), reason)
+                reason = _refusal(guards[1 + index], check)
+                refused = Refused(entry, index, part.name, check.differences, reason)
+        if call.choice is not None and refused is not None:
+            call.choice.refused(refused)
+        ran = {}
+        if reports:
+            spent = sum(check.nanoseconds or 0 for check in checks)
+            ran = {"guards": f"{len(reports)} of {len(listed)} run", "time": time_text(spent)}
+        verdict = f"no match: {label}: {reason}" if reason else "match"
+        return EntryTrial(
+            label,
+            self._rows(call.code, label, guards),
+            guards,
+            notes(entry=label, **ran, verdict=verdict),
+            checks,
+            len(reports),
+            _behind(entry, call, len(reports)) if call.found is None else (),
+            reason,
+        )
 
-    def _rows(self, code: CodeType, label: str, found: list[Row]) -> Code:
+    def _dead(self, call: _Call, dead: str, label: str) -> EntryTrial:
+        why = died(dead)
+        guards = (CheckedGuard(INVALID, dead, (why,)),)
+        told = notes(entry=label, verdict=f"no match: {label}: {why}")
+        check = Check(0, Verdict.FAIL, why=why)
+        code = self._rows(call.code, label, guards)
+        return EntryTrial(label, code, guards, told, (check,), 0, reason=why)
+
+    def _rows(self, code: CodeType, label: str, guards: Sequence[CheckedGuard]) -> Code:
         name = f"guards of {label}"
-        return self._codes.lookup(code, name, name, rows(found))
+        found = rows((guard.kind, guard.text, None) for guard in guards)
+        return self._codes.lookup(code, name, name, found)
 
 
 _BY_HAND_ALONE = "stepped by hand, so nothing is captured and it runs as it is"
@@ -253,9 +265,9 @@ _OTHER_BACKEND = "another backend"
 _UNKNOWN = "its check failed, and none of its guards alone does"
 
 
-def refusals(
-    code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any], backend: Any
-) -> Iterator[str]:
+def rejected(
+    code: CodeType, f_locals: dict[str, object], f_globals: dict[str, object], backend: object
+) -> Iterator[RejectedEntry]:
     """Why each entry of a code does not serve a call, in the order in which they are tried."""
     call = _Call(code, f_locals, f_globals, backend, None, None)
     for entry in _C.code_cache(code).entries:
@@ -263,14 +275,16 @@ def refusals(
         report = entry.explain(f_locals, f_globals, backend)
         failing = next((each for each in report.guards if not each.passed), None)
         if not report.backend_matched:
-            yield f"{_label(code, entry)}: {_OTHER_BACKEND}"
+            yield RejectedEntry(_label(code, entry), BACKEND, why=_OTHER_BACKEND)
         elif failing is not None:
-            said = _said(entry, failing, call)
-            yield f"{_label(code, entry)}: {_refusal(failing.guard, said)}"
+            part = failing.guard
+            check = checked(0, part, _said(entry, failing, call))
+            why = "" if check.differences else check.why or "; ".join(part.code)
+            yield RejectedEntry(_label(code, entry), part.kind, part.name, check.differences, why)
 
 
-def _refusal(part: GuardPart, said: Said) -> str:
-    return f"{part.kind} {part.name}".rstrip() + f": {in_words(part, said)}"
+def _refusal(guard: CheckedGuard, check: Check) -> str:
+    return f"{guard.kind} {guard.source}".rstrip() + f": {check.failure(guard)}"
 
 
 def _said(entry: GuardedCode, report: Any, call: _Call) -> Said:
@@ -287,16 +301,15 @@ def _with_value(entry: GuardedCode, part: GuardPart, said: Said, call: _Call) ->
     return said._replace(value=value, reached=True)
 
 
-def _also(entry: GuardedCode, call: _Call, asked: int) -> tuple[tuple[GuardRow, str], ...]:
+def _behind(entry: GuardedCode, call: _Call, asked: int) -> tuple[Check, ...]:
     """The guards that would have failed, too, behind the one that did."""
     found = []
-    for row, check in zip(
-        guard_rows(entry), ask(entry, call.f_locals, call.f_globals), strict=True
-    ):
-        if row.index >= asked and check.verdict is Verdict.FAIL:
-            part, _ = entry.manager.parts[row.index]
-            said = _with_value(entry, part, Said(False, 0), call)
-            found.append((row, in_words(part, said)))
+    for said in ask(entry, call.f_locals, call.f_globals):
+        if said.guard >= asked and said.verdict is Verdict.FAIL:
+            part, _ = entry.manager.parts[said.guard]
+            found.append(
+                checked(1 + said.guard, part, _with_value(entry, part, Said(False, None), call))
+            )
     return tuple(found)
 
 

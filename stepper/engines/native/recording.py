@@ -17,41 +17,43 @@ import torch.fx
 from stepper.debuggee.evaluator import SECONDS, bounded, describe_exception
 from stepper.debuggee.program_names import ProgramNames, program_frame
 from stepper.engines.common.tensors import fake_tensor_meta
-from stepper.engines.common.words import callable_name, plain_text
 from stepper.engines.native.dependence import Dependences
 from stepper.engines.native.fork import (
-    ForkAnalysis,
     GuardName,
     Intervention,
     Past,
-    Plan,
     asked_break,
+    fork_of,
+    forked,
     give_value,
 )
-from stepper.engines.native.observer import TranslationObserver
-from stepper.engines.native.opcodes import Instruction
 from stepper.model import trace
 from stepper.model.control import ForkTranslation
 from stepper.model.program import PythonFrame
 from stepper.model.trace import Outcome
+from stepper.native.bytecode.opcodes import Instruction
+from stepper.native.exc import HintedReason
+from stepper.native.watching import TranslationWatcher
+from stepper.support.words import callable_name, plain_text
 
 if TYPE_CHECKING:
     from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
-    from stepper.engines.native.codegen import PyCodegen
-    from stepper.engines.native.convert_frame import GuardedCode
     from stepper.engines.native.engine import NativeEngine
-    from stepper.engines.native.guards import Guard
-    from stepper.engines.native.variables.base import Guards, VariableTracker
     from stepper.model.ranges import Ranges
+    from stepper.native.guards.guard import Guard
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.runtime.cache_entry import GuardedCode
+    from stepper.native.tracing.plan import Plan
+    from stepper.native.variables.base import Guards, VariableTracker
 
-_TOLD = tuple(name for name in vars(TranslationObserver) if not name.startswith("_"))
+_TOLD = tuple(name for name in vars(TranslationWatcher) if not name.startswith("_"))
 _STEP = 1024.0
 """Between the ranks of two nodes."""
 _INPUTS = -(2.0**40)
 """The rank of the first input: inputs come before all others, in the order in which they came."""
 
 
-class RecordingObserver(TranslationObserver):
+class RecordingObserver(TranslationWatcher):
     """Tells of one translation."""
 
     follows = True
@@ -80,17 +82,18 @@ class RecordingObserver(TranslationObserver):
         self._past.begin(plan)
         self._plan = plan
         # What is repeated has been seen.
-        self._recorder.judge.passing = plan.fork is not None and not plan.fork.arrived
+        fork = fork_of(plan)
+        self._recorder.controller.passing = fork is not None and not fork.arrived
         self._attempt = self._recorder.begin_attempt(self.translation)
         self._guards.clear()
         self._nodes.clear()
         self._dependences.restart()
 
     def restarts(self, reason: str) -> None:
-        self._recorder.settle()
-        self._recorder.restarts(self._attempt, reason)
+        self._recorder.flush_pending()
+        self._recorder.restarts(self._attempt, str(reason))
 
-    def enter(self, tx: Any) -> None:
+    def enter(self, tx: Translator) -> None:
         parent = self._frames[-1] if self._frames else None
         frame = self._recorder.enter(self._attempt, tx, self._engine.codes.traced, parent)
         self._frames.append(frame)
@@ -99,28 +102,28 @@ class RecordingObserver(TranslationObserver):
         if parent is None:
             tx.output.side_effects.on_change = self._change
 
-    def leave(self, tx: Any) -> None:
+    def leave(self, tx: Translator) -> None:
         steps = self._past.steps
         if not tx.current_instruction.opname.startswith("RETURN") and self._left[0] != steps:
             self._left = steps, _user_stack(tx)
         frame = self._frames.pop()
         self.txs.pop()
-        self._recorder.settle()
+        self._recorder.flush_pending()
         self._recorder.leave(frame)
         self._recorder.steps.top = self._frames[-1] if self._frames else None
 
-    def step(self, tx: Any) -> None:
+    def step(self, tx: Translator) -> None:
         recorder, past = self._recorder, self._past
         breaks = past.next_due == past.steps and self._intervene(tx)
-        hook = recorder.step if recorder.everything else recorder.glance
-        hook(tx, 0)
+        hook = recorder.step if recorder.everything else recorder.note_position
+        hook(tx)
         past.step_begun(recorder.moment)
         if past.wanted is not None:
             self.checkpoint()
         if breaks:
             raise asked_break()
 
-    def _intervene(self, tx: Any) -> bool:
+    def _intervene(self, tx: Translator) -> bool:
         """Do what is to be done at a fork before the instruction; whether the graph is broken."""
         due, last = self._past.take()
         text = str(due)
@@ -133,7 +136,7 @@ class RecordingObserver(TranslationObserver):
         for guard in tx.output.guards.values():
             if not self._plan.keeps(guard):
                 self.guard_withdrawn(guard)
-        judge = self._recorder.judge
+        judge = self._recorder.controller
         if last and judge.passing:
             judge.passing = False
             judge.request_stop("fork", text)
@@ -142,7 +145,7 @@ class RecordingObserver(TranslationObserver):
     def checkpoint(self) -> None:
         fork, self._past.wanted = self._past.wanted, None
         if fork is not None:
-            raise ForkAnalysis(fork, f"forked: {fork}")
+            raise forked(fork, self._plan)
 
     def fork(self, request: ForkTranslation) -> str:
         """See `Engine.fork`."""
@@ -226,40 +229,43 @@ class RecordingObserver(TranslationObserver):
     def chosen(self, guards: Guards) -> Callable[[], object] | None:
         return self._dependences.chosen(guards, self._recorder.moment)
 
-    def needs(self, codegen: PyCodegen, roots: Iterable[VariableTracker]) -> None:
+    def needs(self, codegen: Codegen, roots: Iterable[VariableTracker]) -> None:
         self._dependences.needs(codegen, roots)
 
-    def _change(self, owner: Any, what: str, value: Any) -> None:
+    def _change(self, owner: Any, what: str, value: object) -> None:
         for shown in self._engine.shown(owner):
-            self._recorder.touched(shown)
+            self._recorder.about_to_mutate(shown)
         if what == "next":
             return
         name = owner.source.name() if owner.source is not None else type(owner).__name__
         kind = "mutation" if value is None else "attribute"
-        text = f"{name}.{what}(…)" if value is None else f"{name}.{what} = …"
-        self._recorder.side_effect(self._attempt, kind, owner, text, value)
+        changed = (name, f".{what}(…)") if value is None else (f"{name}.{what}", " = …")
+        self._recorder.side_effect(self._attempt, kind, owner, *changed, value)
 
-    def graph_break(self, tx: Any, inst: Instruction, reason: str) -> None:
-        self._recorder.settle()
+    def graph_break(self, tx: Translator, inst: Instruction, reason: str) -> None:
+        self._recorder.flush_pending()
+        hints = (reason.hint,) if isinstance(reason, HintedReason) else ()
         steps, stack = self._left
         if steps != self._past.steps:  # nothing was inlined there
             stack = _user_stack(tx)
         self._recorder.graph_break(
             self._attempt,
-            trace.GraphBreak(id=0, attempt=0, moment=0, reason=reason, user_stack=stack),
+            trace.GraphBreak(
+                id=0, attempt=0, moment=0, reason=str(reason), hints=hints, user_stack=stack
+            ),
         )
         self.checkpoint()
 
-    def compiled(self, tx: Any, entry: GuardedCode) -> None:
-        self._recorder.settle()
+    def compiled(self, tx: Translator, entry: GuardedCode) -> None:
+        self._recorder.flush_pending()
         self._end(Outcome.COMPILED, "", self._engine.codes.plain(entry.code))
 
     def skipped(self, reason: str) -> None:
-        self._recorder.settle()
-        self._end(Outcome.SKIPPED, reason, None)
+        self._recorder.flush_pending()
+        self._end(Outcome.SKIPPED, str(reason), None)
 
     def _end(self, outcome: Outcome, reason: str, code: Any) -> None:
-        self._recorder.judge.passing = False
+        self._recorder.controller.passing = False
         self._engine.translation_ends(self)
         self._recorder.end_translation(
             self.translation,
@@ -270,7 +276,7 @@ class RecordingObserver(TranslationObserver):
         )
 
 
-def _argument(argument: Any) -> str:
+def _argument(argument: object) -> str:
     if isinstance(argument, torch.fx.Node):
         return argument.name
     if isinstance(argument, list | tuple):
@@ -281,7 +287,7 @@ def _argument(argument: Any) -> str:
     return plain_text(argument)
 
 
-def _user_stack(tx: Any) -> tuple[PythonFrame, ...]:
+def _user_stack(tx: Translator | None) -> tuple[PythonFrame, ...]:
     """Where a translator and its callers are in the program, outermost first."""
     found: list[PythonFrame] = []
     while tx is not None:

@@ -13,17 +13,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
-from typing import Any, cast
+from typing import cast
 
 from stepper import _C
 from stepper.engines.common import arguments
 from stepper.engines.native import cache_check
 from stepper.engines.native.cache import BOOK
-from stepper.engines.native.convert_frame import GuardedCode
 from stepper.model.cache import CacheError
+from stepper.native.runtime.cache_entry import GuardedCode
 
-Following = Callable[[CodeType, CodeType, str, Callable[[], Any]], Any]
-TellLookup = Callable[[CodeType, dict[str, Any], dict[str, Any], GuardedCode | None], None]
+Following = Callable[[CodeType, CodeType, str, Callable[[], object]], object]
+TellLookup = Callable[[CodeType, dict[str, object], dict[str, object], GuardedCode | None], None]
 """Told the code, the call's locals, its globals, and the entry that wins."""
 
 
@@ -47,13 +47,13 @@ class ResumedCalls:
         """Which functions ran as they are, and why; empty: none did."""
         return "".join(f"; {name} ran uncaptured: {why}" for name, why in self._uncaptured.items())
 
-    def finish(self, result: Any) -> Any:
+    def finish(self, result: object) -> object:
         """What the result of transformed code comes to."""
         while type(result) is _C.ResumeCall:
             result = self._go_on(result)
         return result
 
-    def _go_on(self, call: _C.ResumeCall) -> Any:
+    def _go_on(self, call: _C.ResumeCall) -> object:
         function, args = cast(FunctionType, call.function), call.args  # to mypy it is a method
         code = function.__code__
         try:

@@ -25,10 +25,10 @@ from stepper.engines.common.edits import (
     unique,
 )
 from stepper.engines.native.cache import BOOK, KnownEntry
-from stepper.engines.native.convert_frame import GuardedCode
 from stepper.engines.native.entry_guards import guard_rows
-from stepper.engines.native.guards import CheckFunctionManager, CopiedGuards
 from stepper.model.cache import CacheError, EntryState, Origin
+from stepper.native.guards.check_function import CheckFunctionManager, CopiedGuards
+from stepper.native.runtime.cache_entry import GuardedCode
 
 _copies = itertools.count(1)
 

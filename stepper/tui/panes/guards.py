@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from stepper.client.names import brief_source, clip_middle
-from stepper.client.text import guard_line, one_line, short_name
+from stepper.client.text import guard_line, one_line, place_text, short_name
 from stepper.model.trace import Guard, Phase
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
@@ -71,7 +71,7 @@ class GuardsPane(ListingPane):
         new = self.snapshot.is_new(guard.moment)
         assert self._places is not None
         made = self._places.instruction(guard.moment, guard.attempt)
-        place = guard.user_line or self._places.line(guard.moment, guard.attempt)
+        place = place_text(guard.user_line) or self._places.line(guard.moment, guard.attempt)
         spans: tuple[Span, ...] = (
             ("+ ", "new") if new else ("  ", ""),
             (f"{guard.kind:<{self._kind}} ", "type new" if new else "type"),
@@ -97,7 +97,8 @@ class GuardsPane(ListingPane):
             "what it checks is known when the translation has ended"
         ]
         lines.append(
-            f"caused by {made or 'no instruction'}, moment {guard.moment}  {guard.user_line}"
+            f"caused by {made or 'no instruction'}, moment {guard.moment}"
+            f"  {place_text(guard.user_line)}".rstrip()
         )
         return lines
 
@@ -115,4 +116,6 @@ def _source(guard: Guard) -> str:
 
 
 def _searched(guard: Guard) -> str:
-    return f"{guard.kind} {guard.source} {' '.join(guard.code)} {guard.user_line}".lower()
+    return (
+        f"{guard.kind} {guard.source} {' '.join(guard.code)} {place_text(guard.user_line)}".lower()
+    )

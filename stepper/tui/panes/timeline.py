@@ -23,8 +23,9 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from stepper.client.text import attempt_name, printable, short_name
+from stepper.client.text import attempt_name, function_name, short_name
 from stepper.client.timeline_model import LOOKUP_MARKS, MARKS, Run, Timeline, Window
+from stepper.model.printing import printable
 from stepper.model.trace import EventKind, MomentId, Phase
 from stepper.recording.reader import Recording
 from stepper.tui.palette import Span
@@ -256,7 +257,7 @@ class TimelineView(Themed, can_focus=True):
         known = self._recording.attempt(attempt)
         translation = self._recording.translation(known.translation)
         name = attempt_name(known, translation).replace("attempt ", "#")
-        return f"{name} {short_name(translation.name)}"
+        return f"{name} {function_name(translation)}"
 
     def _attempt_role(self, attempt: int) -> str:
         assert self._recording is not None

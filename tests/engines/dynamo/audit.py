@@ -18,7 +18,7 @@ import msgspec
 
 from stepper.debuggee.mirror import FrameMirror
 from stepper.debuggee.recorder import Recorder
-from stepper.engines.dynamo.describe import Describer
+from stepper.engines.dynamo.describe import DynamoDescriber
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Guard, Moment, Node, State
 from stepper.model.value import Value
@@ -58,7 +58,7 @@ class Auditor(Recorder):
         self.truths: dict[int, Truth] = {}
         self._calls: dict[int, tuple[list[Any], dict[str, Any]]] = {}
         self._bodies: dict[int, Value] = {}
-        self._fresh = Describer()
+        self._fresh = DynamoDescriber()
 
     def step(self, *arguments: Any) -> None:
         """Record the moment, then look at everything."""

@@ -91,7 +91,7 @@ def record(
     program, path = folder / "program.py", folder / "program.stepper"
     program.write_text(source)
     command = [sys.executable, "-m", "stepper", "record", *options, "-o", str(path), str(program)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120), path
+    return subprocess.run(command, capture_output=True, text=True, timeout=600), path
 
 
 @pytest.fixture(scope="module")

@@ -123,7 +123,7 @@ def test_a_guard_is_of_its_moment_whenever_it_is_told(tmp_path: Path) -> None:
     torch.compile(outer, backend="eager")(ones)  # a first time imports, and guards that
     late = record(tmp_path / "late.stepper", lambda: torch.compile(outer, backend="eager")(ones))
     torch._dynamo.reset()
-    with watching(tmp_path / "at-once.stepper", judge=Asks()) as watched:
+    with watching(tmp_path / "at-once.stepper", controller=Asks()) as watched:
         torch.compile(outer, backend="eager")(ones)
     assert guards(late) == guards(watched.recording())
 

@@ -266,7 +266,9 @@ def _exhausted(recorder: Recorder, name: str, nth: int, error: type[Exception]) 
 
 
 @pytest.mark.parametrize("error", [RecursionError, MemoryError])
-@pytest.mark.parametrize("name", ["enter", "leave", "node", "guard", "settle", "begin_attempt"])
+@pytest.mark.parametrize(
+    "name", ["enter", "leave", "node", "guard", "flush_pending", "begin_attempt"]
+)
 def test_the_watching_outlives_the_limits_of_the_program(
     tmp_path: Path, name: str, error: type[Exception]
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from stepper.debuggee.controller import Controller
-from stepper.debuggee.engine import Subject
+from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.recorder import Recorder
 from stepper.model.program import Code
 from stepper.model.trace import EventKind, Outcome, State
@@ -88,7 +88,7 @@ def _told(state: State, recording: Recording) -> object:
 
 def _first_stop(path: Path, stopper: Stopper) -> tuple[Recording, int]:
     torch._dynamo.reset()
-    with watching(path, judge=stopper, detail="stops") as watched:
+    with watching(path, controller=stopper, detail="stops") as watched:
         stopper.recorder = watched.recorder
         _run()
     (stop,) = stopper.stops

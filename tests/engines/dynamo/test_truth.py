@@ -44,7 +44,6 @@ def test_programs_are_shown_as_they_were(part: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", sorted(HEAVY))
 def test_models_are_shown_as_they_were(name: str, tmp_path: Path) -> None:
     found = _lies_about_program(name, tmp_path, Sampler)
@@ -87,7 +86,7 @@ def test_the_auditor_notices_a_change_that_nobody_told(tmp_path: Path) -> None:
 
     torch._dynamo.reset()
     with watching(tmp_path / "deaf.stepper", recorder_class=Auditor) as watched:
-        watched.recorder.touched = lambda tracker: None  # type: ignore[method-assign]
+        watched.recorder.about_to_mutate = lambda tracker: None
         torch.compile(grow, backend="eager")(torch.ones(2))
     assert isinstance(watched.recorder, Auditor)
     found = list(lies(watched.recording(), watched.recorder.truths))

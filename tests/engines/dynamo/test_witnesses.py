@@ -161,18 +161,18 @@ def test_why_guard_runs_the_program_again_for_it(folder: Path) -> None:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 
     assert run("record", "-o", "r.stepper", "program.py").returncode == 0
-    told = run("why-guard", "r.stepper", "*_MATCH:mode", "--experiment")
+    told = run("why-guard", "r.stepper", "*_MATCH:mode", "--experiment", "--yes")
     assert told.returncode == 0, told.stderr
     assert "by experiment:\n  CONSTANT_MATCH L['mode'] of 0/0 f\n" in told.stdout
     assert "EQUALS_MATCH L['mode'] is needed: without it" in told.stdout
-    told = run("why-guard", "r.stepper", "GRAD_MODE", "--experiment")
+    told = run("why-guard", "r.stepper", "GRAD_MODE", "--experiment", "--yes")
     assert "GLOBAL_STATE is needed" in told.stdout
     (folder / "program.py").touch()
-    told = run("why-guard", "r.stepper", "GRAD_MODE", "--experiment")
+    told = run("why-guard", "r.stepper", "GRAD_MODE", "--experiment", "--yes")
     assert told.returncode == 2
     assert "program.py has changed since" in told.stderr

@@ -14,8 +14,8 @@ import torch
 
 from stepper.debuggee.controller import Controller
 from stepper.debuggee.recorder import Recorder
-from stepper.engines.dynamo import create
 from stepper.engines.dynamo.engine import DynamoEngine
+from stepper.engines.dynamo.registration import ENGINE
 from stepper.model.trace import EventKind, SessionFacts
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
@@ -41,14 +41,14 @@ class Watched:
 def watching(
     path: Path,
     *,
-    judge: Controller | None = None,
+    controller: Controller | None = None,
     detail: str = "all",
     recorder_class: Callable[..., Recorder] = Recorder,
 ) -> Iterator[Watched]:
     """Watch what is compiled in the block."""
-    writer = Writer(str(path), SessionFacts(detail=detail))
-    engine = create()
-    controller = judge or Controller(None)  # nobody to stop for
+    writer = Writer(str(path), SessionFacts(detail=detail, capabilities=ENGINE.capabilities))
+    engine = DynamoEngine()
+    controller = controller or Controller(None)  # nobody to stop for
     recorder = recorder_class(writer, controller, engine, detail=detail)
     controller.attach(engine, recorder)
     engine.install(recorder)

@@ -67,7 +67,7 @@ class Account:
         calls = ("call_function", "call_method", "call_module")
         self.graphs.append(sum(node.op in calls for node in graph.nodes))
 
-    def note_break(self, line: int | None) -> None:
+    def note_break(self, line: int) -> None:
         """A graph was broken here."""
         if str(line) not in self.breaks:
             self.breaks.append(str(line))
@@ -152,26 +152,31 @@ def eager(model: Any = None, **options: Any) -> Any:
 def native_account() -> Iterator[tuple[Compiler, Account]]:
     """The native engine's compiler, and what it captures meanwhile."""
     from stepper import native
-    from stepper.engines.native.observer import OBSERVERS, Explanation
+    from stepper.native.explanation import Explanation
+    from stepper.native.library import is_library
+    from stepper.native.watching import WATCHING
 
     def compiler(model: Any = None, **options: Any) -> Any:
         kept = {key: value for key, value in options.items() if key in ("fullgraph", "dynamic")}
+        if is_library(sys._getframe(1).f_code.co_filename):
+            kept.pop("fullgraph", None)  # torch.cond asks Dynamo for one graph of its own code
         return native.compile(model, backend=lambda gm, inputs: gm.forward, **kept)
 
     account = Account()
-    before, OBSERVERS.explanation = OBSERVERS.explanation, Explanation()
+    before, WATCHING.explanation = WATCHING.explanation, Explanation()
     try:
         yield compiler, account
-        for _, gm in OBSERVERS.explanation.graphs:
+        for _, gm in WATCHING.explanation.graphs:
             account.note_graph(gm.graph)
-        for _, line, why in OBSERVERS.explanation.breaks:
-            account.note_break(line)
+        for _, line, why in WATCHING.explanation.breaks:
+            if line is not None:
+                account.note_break(line)
             account.note_reason(plain(why))
-        for name, why in OBSERVERS.explanation.skips:
-            if not OBSERVERS.explanation.breaks:
+        for name, why in WATCHING.explanation.skips:
+            if not WATCHING.explanation.breaks:
                 account.note_reason(plain(f"{name}: {why}"))
     finally:
-        OBSERVERS.explanation = before
+        WATCHING.explanation = before
         native.reset()
 
 

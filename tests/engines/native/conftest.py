@@ -8,8 +8,9 @@ from types import CodeType
 import pytest
 
 from stepper import _C
-from stepper.engines.native import config
-from stepper.engines.native.convert_frame import register_bytecode_hook, reset
+from stepper.native import config
+from stepper.native.runtime.convert_frame import reset
+from stepper.native.runtime.translation import register_bytecode_hook
 from tests.engines.native.sound_code import prove
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from stepper import native
-from stepper.engines.native.observer import OBSERVERS, Explanation
+from stepper.native.explanation import Explanation
+from stepper.native.watching import WATCHING
 
 
 def run_graph(gm: Any, example_inputs: list[Any]) -> Any:
@@ -79,8 +80,8 @@ def check(
     expected_args = copy.deepcopy(args)
     expected = outcome(function, expected_args, namespace)
     captured = native.optimize(run_graph)(function)
-    before = OBSERVERS.explanation
-    explanation = OBSERVERS.explanation = Explanation()
+    before = WATCHING.explanation
+    explanation = WATCHING.explanation = Explanation()
     try:
         for time in range(times):
             got = outcome(captured, copy.deepcopy(args), namespace)
@@ -89,5 +90,5 @@ def check(
                     f"{key} differs at call {time}: {value!r} became {got[key]!r}\n{explanation}"
                 )
     finally:
-        OBSERVERS.explanation = before
+        WATCHING.explanation = before
     return explanation

@@ -15,7 +15,7 @@ import transformers
 from torch import nn
 
 from stepper import native
-from stepper.engines.native.observer import Explanation
+from stepper.native.explanation import Explanation
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "native.md"
 BEGIN, END = "<!-- models -->\n", "<!-- end of models -->\n"

@@ -17,9 +17,9 @@ import dis
 from types import CodeType
 from typing import NamedTuple
 
-from stepper.engines.native.bytecode_analysis import ALWAYS_JUMPS, END, argument_count
-from stepper.engines.native.opcodes import PYTHON, Instruction, handler_of, listing
-from stepper.engines.native.resume_execution import info_of
+from stepper.native.bytecode.bytecode_analysis import ALWAYS_JUMPS, END, argument_count
+from stepper.native.bytecode.opcodes import PYTHON, Instruction, handler_of, listing
+from stepper.native.codegen.resume_info import info_of
 
 CHECKS_LOADS = PYTHON < (3, 12)
 """Whether LOAD_FAST raises an error where the variable is not set."""

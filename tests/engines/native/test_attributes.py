@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from stepper import native
-from stepper.engines.native.observer import Explanation
+from stepper.native.explanation import Explanation
 from tests.engines.native.harness import check, run_graph
 
 pytestmark = pytest.mark.evaluator_out
@@ -37,14 +37,14 @@ class Counter(nn.Module):
 
 def both(make: Any, *args: Any, calls: int = 3) -> Explanation:
     """Calls of an object captured and of another not captured do the same; what was captured."""
-    from stepper.engines.native.observer import OBSERVERS
+    from stepper.native.watching import WATCHING
 
     torch.manual_seed(0)
     plain = make()
     torch.manual_seed(0)
     one = make()
     captured = native.optimize(run_graph)(one)
-    explanation = OBSERVERS.explanation = Explanation()
+    explanation = WATCHING.explanation = Explanation()
     try:
         for _ in range(calls):
             assert torch.allclose(plain(*args), captured(*args)), str(explanation)
@@ -52,7 +52,7 @@ def both(make: Any, *args: Any, calls: int = 3) -> Explanation:
                 if isinstance(value, int | torch.Tensor):
                     assert torch.equal(torch.as_tensor(value), torch.as_tensor(vars(one)[name]))
     finally:
-        OBSERVERS.explanation = None
+        WATCHING.explanation = None
     if isinstance(plain, nn.Module):
         for (name, a), (_, b) in zip(plain.named_buffers(), one.named_buffers(), strict=True):
             assert torch.allclose(a, b), name

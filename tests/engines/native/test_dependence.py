@@ -204,7 +204,7 @@ def test_what_is_for_nothing_is_listed_with_what_that_means(
 ) -> None:
     recording = recorded(of_values, torch.ones(2), torch.ones(2), 5)
     lines = [line.text for line in idle_lines(recording)]
-    assert lines[0] == "0/0 of_values: 9 guards: 2 of the output, 5 about no value, 2 for nothing"
+    assert lines[0] == "0/0 of_values: 10 guards: 2 of the output, 6 about no value, 2 for nothing"
     assert lines[1].startswith("  TENSOR_MATCH L['unused']")
     assert "an operator may still refuse" in lines[-1]
     assert "no entry 7/7" in next(iter(idle_lines(recording, "7/7"))).text
@@ -220,7 +220,7 @@ async def test_the_screen_says_on_what_a_value_a_node_and_the_output_depend(
         assert "on which guards mul_1 depends" in text(app)
         assert "mul_1 depends on 2 guards" in text(app)
         await pilot.press("v", "v", "v")
-        assert "2 of the output, 5 about no value, 2 for nothing" in text(app)
+        assert "2 of the output, 6 about no value, 2 for nothing" in text(app)
 
 
 def test_runs_of_numbers_hold_what_they_were_made_of() -> None:

@@ -360,3 +360,93 @@ def test_variables_have_the_programs_order(monkeypatch: pytest.MonkeyPatch) -> N
         "blach",
         "bluc",
     ]
+
+
+def gives_up(x: torch.Tensor, make: Any) -> Any:
+    token = make()
+    found = weakref.ref(token)
+    y = x + 1
+    print(end="")
+    token.__reduce_ex__(2)
+    return y, found
+
+
+def gives_up_with_a_closure(x: torch.Tensor, make: Any) -> Any:
+    token = make()
+    found = weakref.ref(token)
+    y = x + 1
+    print(end="")
+
+    def inner() -> Any:
+        yield token
+
+    for _ in inner():
+        pass
+    return y, found
+
+
+@pytest.mark.parametrize("function", [gives_up, gives_up_with_a_closure])
+def test_what_a_resume_function_that_is_given_up_had_dies_with_it(function: Any) -> None:
+    captured = native.optimize(run_graph)(function)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            assert captured(torch.ones(2), Token)[1]() is None
+    finally:
+        gc.enable()
+
+
+def names_of_the_caller(*args: Any) -> list[str]:
+    return sorted(sys._getframe(1).f_locals)
+
+
+def calls_in_a_tuple(x: torch.Tensor) -> Any:
+    return (x + 1, [x * 2], names_of_the_caller(x))
+
+
+def calls_in_an_operand(x: torch.Tensor) -> Any:
+    return (x + 1) * 2 + len(names_of_the_caller()), x.sum() * len(names_of_the_caller(1, 2))
+
+
+def calls_as_an_argument(x: torch.Tensor) -> Any:
+    return max(1, *[len(names_of_the_caller(x + 1))], *names_of_the_caller()[:0]), x + 2
+
+
+def calls_in_a_condition(x: torch.Tensor) -> Any:
+    return x + (1 if x.sum() > len(names_of_the_caller(x)) else 2), names_of_the_caller()
+
+
+def calls_in_a_loop(x: torch.Tensor) -> Any:
+    for each in iter([1, 2, 3]):
+        x = x * each + len(names_of_the_caller(each))
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        calls_in_a_tuple,
+        calls_in_an_operand,
+        calls_as_an_argument,
+        calls_in_a_condition,
+        calls_in_a_loop,
+    ],
+)
+def test_a_callee_sees_no_variable_of_ours_in_its_callers_frame(function: Any) -> None:
+    seen: list[str] = []
+    captured = native.optimize(run_graph)(function)
+    own = set(function.__code__.co_varnames)
+    with pytest.MonkeyPatch.context() as patch:
+        look = names_of_the_caller
+
+        def looks(*args: Any) -> list[str]:
+            found = sorted(sys._getframe(1).f_locals)
+            seen.extend(found)
+            return [name for name in found if name not in own]
+
+        patch.setitem(globals(), "names_of_the_caller", looks)
+        results = [captured(torch.ones(2)) for _ in range(2)]
+        assert set(seen) <= own
+        assert str(results[0]) == str(results[1]) == str(function(torch.ones(2)))
+    assert names_of_the_caller is look

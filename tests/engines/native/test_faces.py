@@ -101,7 +101,7 @@ def test_graph_break_allow_and_disallow() -> None:
     finally:
         native.allow_in_graph(torch.cos)
         native.disallow_in_graph(torch.cos)
-        from stepper.engines.native.variables import torch as torch_functions
+        from stepper.native.variables import torch as torch_functions
 
         torch_functions._disallowed.discard(torch.cos)
 
@@ -134,7 +134,7 @@ def test_a_defect_of_the_translator_is_reported_and_harmless(
 ) -> None:
     monkeypatch.setattr(native.config, "raise_internal_errors", False)
     monkeypatch.setattr(
-        "stepper.engines.native.symbolic_convert.InstructionTranslator.BINARY_OP",
+        "stepper.native.tracing.symbolic_convert.InstructionTranslator.BINARY_OP",
         lambda self, inst: 1 // 0,
     )
 

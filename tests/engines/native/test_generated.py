@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 
-from stepper.engines.native.convert_frame import reset
+from stepper.native.runtime.convert_frame import reset
 from tests.engines.native.generated import arguments, compiled, sources
 from tests.engines.native.harness import check
 

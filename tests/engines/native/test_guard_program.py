@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from stepper import _C, native
-from stepper.engines.native.guard_program import check_of
-from stepper.engines.native.guards import SCOPE
+from stepper.native.guards.guard_program import check_of
+from stepper.native.guards.scope import SCOPE
 
 
 class Plain:

@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from stepper import _C, native
-from stepper.engines.native import config
-from stepper.engines.native.convert_frame import GuardedCode
+from stepper.native import config
+from stepper.native.runtime.cache_entry import GuardedCode
 from tests.engines.native.harness import run_graph
 
 pytestmark = pytest.mark.evaluator_out

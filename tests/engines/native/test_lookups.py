@@ -156,13 +156,13 @@ def test_what_would_have_failed_too_is_told_and_so_why_it_was_captured_again(
     assert again.lookup is not None
     [tried] = again.tried
     told = {
-        (failure.source, each.what, each.expected, each.actual, failure.behind)
+        (failure.source, str(each.aspect), each.expected, each.actual, failure.behind)
         for failure in tried.failures
         for each in failure.differences
     }
     assert {facts[:4] for facts in told} == {
-        ("L['x']", "size[0]", "2", "3"),
-        ("L['times']", "value", "2", "5"),
+        ("L['x']", "size[0]", 2, 3),
+        ("L['times']", "value", 2, 5),
     }
     assert [facts[4] for facts in told].count(True) == 1
     assert all(failure.origin is not None for failure in tried.failures)

@@ -6,6 +6,8 @@ be noticed. Changes of all kinds to what no function looks at must not be.
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -237,3 +239,18 @@ def test_another_variable_of_the_closure_captures_nothing_anew() -> None:
     function.turn("other_amount", 9)
     call(world, function)
     assert count(function) == 1
+
+
+def test_a_backend_lives_no_longer_than_what_was_captured_for_it() -> None:
+    class Backend:
+        def __call__(self, gm: Any, example_inputs: list[Any]) -> Any:
+            return gm.forward
+
+    backend = Backend()
+    captured = native.optimize(backend)(lambda x: x + 1)
+    captured(torch.ones(3))
+    alive = weakref.ref(backend)
+    del backend, captured
+    native.reset()
+    gc.collect()
+    assert alive() is None

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from bytecode import Bytecode, TryBegin
 
-from stepper.engines.native.bytecode_transformation import write_code
+from stepper.native.bytecode.bytecode_transformation import write_code
 from tests.engines.native.sound_code import CHECKS_LOADS, promises_broken
 
 

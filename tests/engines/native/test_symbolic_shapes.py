@@ -10,7 +10,7 @@ import torch
 from torch._dynamo.decorators import mark_dynamic, mark_static, maybe_mark_dynamic
 
 from stepper import _C, native
-from stepper.engines.native import config
+from stepper.native import config
 from tests.engines.native import models
 
 pytestmark = pytest.mark.evaluator_out

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from stepper import _C, native
-from stepper.engines.native import convert_frame
 from stepper.model.trace import Outcome
+from stepper.native.runtime import convert_frame
 from tests.engines.native.harness import run_graph
 from tests.engines.native.watch import record
 
@@ -100,11 +100,11 @@ def test_a_forked_process_does_not_wait_for_a_thread_that_is_not_there() -> None
     def hold() -> None:
         with convert_frame.compile_lock:
             held.set()
-            done.wait(30)
+            done.wait(600)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    held.wait(30)
+    held.wait(600)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
         child = os.fork()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stepper.debuggee.controller import Controller
 from stepper.debuggee.recorder import Recorder
-from stepper.engines.native import create
+from stepper.engines.native.registration import ENGINE
 from stepper.model.trace import EventKind, Phase, SessionFacts
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
@@ -15,8 +15,9 @@ from stepper.recording.writer import Writer
 
 def record(path: Path, run: Callable[[], object], *asked: Phase) -> Recording:
     """The recording of a run, in which nothing of ours went wrong."""
-    writer = Writer(str(path), SessionFacts(detail="all", engine="native"))
-    engine = create()
+    facts = SessionFacts(engine="native", capabilities=ENGINE.capabilities)
+    writer = Writer(str(path), facts)
+    engine = ENGINE.create()
     controller = Controller(None)
     recorder = Recorder(writer, controller, engine)
     recorder.walks.asked = frozenset(asked)

@@ -1,9 +1,0 @@
-/* How much of the thread's C stack is left. */
-
-#ifndef STEPPER_C_STACK_H
-#define STEPPER_C_STACK_H
-
-/* Whether there is room for another evaluation and what it may call. */
-int has_c_stack(void);
-
-#endif

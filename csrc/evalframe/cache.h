@@ -1,0 +1,85 @@
+/* The cache: what was captured of a code object, and which of it holds for a call.
+
+     CacheEntry   one capture: a check, the code to run when it passes, for which backend
+     CodeCache    the entries of one code object, the one that was used last first
+
+   cache_entry.c says what ends an entry, code_cache.c how one is found, lookup_report.c how to ask
+   about all of them, guard by guard. */
+
+#ifndef STEPPER_CACHE_H
+#define STEPPER_CACHE_H
+
+#include "module.h"
+
+typedef struct CodeCache CodeCache;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *weak_references;
+    CodeCache *cache;    /* in whose entries it is; NULL: in none; borrowed */
+    PyObject *original;  /* a weak reference to the code for which it was captured */
+    PyCodeObject *code;  /* what runs */
+    PyObject *check;     /* check(locals, globals): whether it may */
+    PyObject *guards;    /* a tuple of (guard, check), the parts of that check */
+    PyObject *backend;   /* NULL: any */
+    PyObject *lifelines; /* a list of Lifeline: each ends the entry when its object dies */
+    PyObject *reason;    /* why it is not valid any more; NULL: it is */
+    unsigned long long hits, misses, errors;
+} CacheEntry;
+
+struct CodeCache {
+    PyObject_HEAD
+    PyCodeObject *code; /* borrowed; NULL: it is gone */
+    PyObject *entries;  /* a list */
+    Py_ssize_t limit;   /* how many entries there may be; negative: any number */
+    unsigned long long hits, misses;
+};
+
+extern PyTypeObject CacheEntry_Type;
+extern PyTypeObject CodeCache_Type;
+
+#define is_entry(object) PyObject_TypeCheck(object, &CacheEntry_Type)
+
+/* Whether the entry was captured for this code. */
+int cache_entry_is_for(CacheEntry *entry, PyCodeObject *code);
+
+/* Ends the entry and takes it out of its cache. */
+void cache_entry_invalidate(CacheEntry *entry, PyObject *reason);
+
+/* Whether the entry's backend is this one (NULL: none is asked for). -1: an exception is set. */
+int cache_entry_has_backend(CacheEntry *entry, PyObject *backend);
+
+/* The cache of a code that is in this state, made when there is none. Borrowed. */
+struct CodeState;
+CodeCache *code_cache_make(struct CodeState *state);
+
+/* The code goes: so do its entries. */
+void code_cache_orphan(CodeCache *cache);
+
+void code_cache_unlink(CodeCache *cache, CacheEntry *entry);
+
+/* The first entry that holds for these locals and globals, counted and moved to the front; a new
+   reference. NULL: none does, or an exception is set that no guard may swallow. */
+CacheEntry *code_cache_lookup(CodeCache *cache, PyObject *locals, PyObject *globals,
+                              PyObject *backend);
+
+/* The methods explain() of a cache and of an entry. */
+PyObject *lookup_report_cache(CodeCache *cache, PyObject *args, PyObject *kwargs);
+PyObject *lookup_report_entry(CacheEntry *entry, PyObject *args, PyObject *kwargs);
+
+/* The entries in the order in which a lookup is going to try them, for lookup_report_tell(). NULL: nobody
+   listens, or an exception is set. */
+PyObject *lookup_report_begins(CodeCache *cache);
+
+/* Tells the lookup listener how a lookup has ended: with this entry, or with none (NULL), and then
+   whether something may be captured. -1: it raised, and the exception is set. */
+int lookup_report_tell(PyObject *tried, PyCodeObject *code, PyObject *locals, PyObject *globals,
+                       PyObject *backend, CacheEntry *found, int may_capture);
+
+/* Tells the listener, if there is one. */
+void code_cache_notify(const char *event, CacheEntry *entry, PyObject *detail);
+
+/* Runs check(locals, globals). 1: passed, 0: not, -1: it raised, and the exception is set. */
+int code_cache_check_guard(PyObject *check, PyObject *locals, PyObject *globals);
+
+#endif

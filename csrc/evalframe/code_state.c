@@ -1,0 +1,114 @@
+/* One container for each code object that somebody asked something about.
+
+   It hangs on the code itself, in the place that CPython gives to evaluators, so that finding it
+   costs a few nanoseconds a call and it goes when the code goes. CPython frees the old value when
+   another is set, so the container is set once and changed after that. Copies of a code object
+   that are made with replace() start without one. */
+
+#include "evalframe/code_state.h"
+
+#include "evalframe/cache.h"
+#include "evalframe/stack_depth.h"
+#include "support/compat.h"
+
+static Py_ssize_t extra_index = -1;
+static CodeState *first;
+
+static void
+free_state(void *extra)
+{
+    CodeState *state = extra;
+    if (state == NULL) {
+        return;
+    }
+    if (state->previous != NULL) {
+        state->previous->next = state->next;
+    }
+    else {
+        first = state->next;
+    }
+    if (state->next != NULL) {
+        state->next->previous = state->previous;
+    }
+    PyMem_Free(state->depths);
+    Py_XDECREF(state->watched);
+    if (state->cache != NULL) {
+        code_cache_orphan(state->cache);
+        Py_DECREF(state->cache);
+    }
+    PyMem_Free(state);
+}
+
+int
+code_state_init(void)
+{
+    if (extra_index >= 0) {
+        return 0;
+    }
+    extra_index = code_extra_index(free_state);
+    if (extra_index < 0) {
+        PyErr_SetString(PyExc_ImportError,
+                        "CPython has no room for the state of another evaluator");
+        return -1;
+    }
+    return 0;
+}
+
+CodeState *
+code_state(PyCodeObject *code)
+{
+    void *extra = NULL;
+    /* It fails only for what is not code. */
+    (void)code_get_extra((PyObject *)code, extra_index, &extra);
+    return extra;
+}
+
+CodeState *
+code_state_make(PyCodeObject *code)
+{
+    CodeState *state = code_state(code);
+    if (state != NULL) {
+        return state;
+    }
+    state = PyMem_Calloc(1, sizeof *state);
+    if (state == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    if (code_set_extra((PyObject *)code, extra_index, state) < 0) {
+        PyMem_Free(state);
+        if (!PyErr_Occurred()) {
+            PyErr_NoMemory();
+        }
+        return NULL;
+    }
+    state->code = code;
+    state->next = first;
+    if (first != NULL) {
+        first->previous = state;
+    }
+    first = state;
+    return state;
+}
+
+int
+code_state_depth(PyCodeObject *code, Py_ssize_t unit)
+{
+    CodeState *state = code_state_make(code);
+    if (state == NULL) {
+        return -2;
+    }
+    if (state->depths == NULL) {
+        state->depths = stack_depth_table(code, &state->units);
+        if (state->depths == NULL) {
+            return -2;
+        }
+    }
+    return unit >= 0 && unit < state->units ? state->depths[unit] : DEPTH_UNKNOWN;
+}
+
+CodeState *
+code_state_first(void)
+{
+    return first;
+}

@@ -1,0 +1,314 @@
+/* What a frame holds: its value stack and its locals, as the objects themselves.
+
+   Reading the stack of a frame is easy and knowing where it ends is not. While a frame runs,
+   CPython keeps the end in a register, and the slots above it hold what is left of values that
+   were freed. So the stack is read only where its end is certain:
+
+   - where CPython itself has written it down: frames suspended at a call of another Python
+     function, generators that are suspended, traced frames of 3.11, frames in line events, frames
+     that have returned;
+   - at an instruction boundary, where the depth follows from the bytecode (stack_depth.c). Python
+     code cannot tell that it runs at a boundary and not in the middle of an instruction, whose
+     operands may be half gone (a destructor that runs during POP_TOP sees the value that is
+     being freed). Hence AtInstruction: a callback that is wrapped in it knows, because it is
+     called by the interpreter itself, which frame stands at a boundary for as long as it runs.
+
+   There a value can be exchanged for another, too: what is called instead of a function, say.
+   Everywhere else the answer is None: not known. Values come back with references of their own, so
+   whatever they do afterwards, they do it alive; and none of their own code runs here. */
+
+#include "evalframe/code_state.h"
+#include "evalframe/stack_depth.h"
+#include "support/compat.h"
+
+static PyObject *null_object; /* stands for an empty slot */
+
+/* The frame of this thread that stands at an instruction boundary, if any. */
+static _Thread_local Frame *frame_at_boundary;
+
+/* --- NULL --- */
+
+static PyObject *
+null_repr(PyObject *Py_UNUSED(self))
+{
+    return PyUnicode_FromString("NULL");
+}
+
+static int
+null_bool(PyObject *Py_UNUSED(self))
+{
+    return 0;
+}
+
+static PyNumberMethods null_as_number = {.nb_bool = null_bool};
+
+static PyTypeObject Null_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.Null",
+    .tp_doc = "The type of NULL, which stands for an empty slot of a value stack.",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_repr = null_repr,
+    .tp_as_number = &null_as_number,
+};
+
+/* --- the stack --- */
+
+/* DEPTH_UNKNOWN, or -2: an exception is set. */
+static int
+depth_of(Frame *frame)
+{
+    PyCodeObject *code = frame_code(frame);
+    if (frame->stacktop >= 0) {
+        /* Less than that in frames that were cleared. */
+        int depth = frame->stacktop - code->co_nlocalsplus;
+        return depth < 0 ? 0 : depth;
+    }
+    if (frame != frame_at_boundary) {
+        return DEPTH_UNKNOWN;
+    }
+    return code_state_depth(code, frame_unit(frame));
+}
+
+static PyObject *
+value_stack(PyObject *Py_UNUSED(module), PyObject *frame_object)
+{
+    if (!PyFrame_Check(frame_object)) {
+        return PyErr_Format(PyExc_TypeError, "value_stack() wants a frame, not %s",
+                            Py_TYPE(frame_object)->tp_name);
+    }
+    Frame *frame = ((PyFrameObject *)frame_object)->f_frame;
+    int depth = depth_of(frame);
+    if (depth == -2) {
+        return NULL;
+    }
+    if (depth == DEPTH_UNKNOWN) {
+        Py_RETURN_NONE;
+    }
+    /* Making the list may collect garbage and so run anything, but not change this frame's stack:
+       the frame waits, below us or in its generator. A frame that something else resumes and
+       suspends meanwhile would, so its depth is asked again. */
+    PyObject *values = PyList_New(depth);
+    if (values == NULL) {
+        return NULL;
+    }
+    frame = ((PyFrameObject *)frame_object)->f_frame;
+    if (depth_of(frame) != depth) {
+        Py_DECREF(values);
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
+    PyObject **slots = frame->localsplus + frame_code(frame)->co_nlocalsplus;
+    for (int i = 0; i < depth; i++) {
+        PyObject *value = slots[i] == NULL ? null_object : slots[i];
+        PyList_SET_ITEM(values, i, Py_NewRef(value));
+    }
+    return values;
+}
+
+/* Memory is safe whatever is put there: a slot below the end of a stack owns what it holds. */
+static PyObject *
+put_on_stack(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *frame_object, *value;
+    Py_ssize_t index;
+    if (!PyArg_ParseTuple(args, "O!nO:put_on_stack", &PyFrame_Type, &frame_object, &index,
+                          &value)) {
+        return NULL;
+    }
+    Frame *frame = ((PyFrameObject *)frame_object)->f_frame;
+    int depth = depth_of(frame);
+    if (depth == -2) {
+        return NULL;
+    }
+    PyObject **slots = frame->localsplus + frame_code(frame)->co_nlocalsplus;
+    if (index < 0 || index >= depth || slots[index] == NULL || value == null_object) {
+        PyErr_SetString(PyExc_ValueError, "no value is known to be in that slot");
+        return NULL;
+    }
+    PyObject *before = slots[index];
+    slots[index] = Py_NewRef(value);
+    return before; /* what was there dies with the caller's reference at the earliest */
+}
+
+/* --- the locals --- */
+
+static PyObject *
+frame_locals(PyObject *Py_UNUSED(module), PyObject *frame_object)
+{
+    if (!PyFrame_Check(frame_object)) {
+        return PyErr_Format(PyExc_TypeError, "frame_locals() wants a frame, not %s",
+                            Py_TYPE(frame_object)->tp_name);
+    }
+    PyObject *locals = PyDict_New();
+    if (locals == NULL) {
+        return NULL;
+    }
+    for (int i = 0;; i++) {
+        /* Filling the dictionary may run code of others (garbage collection), which may clear the
+           frame or move it, so nothing about it is kept from one turn to the next. */
+        Frame *frame = ((PyFrameObject *)frame_object)->f_frame;
+        PyCodeObject *code = frame_code(frame);
+        int cleared = frame->stacktop >= 0 && frame->stacktop < code->co_nlocalsplus;
+        if (cleared || i >= code->co_nlocalsplus) {
+            return locals;
+        }
+        PyObject *value = frame->localsplus[i];
+        _PyLocals_Kind kind = _PyLocals_GetKind(code->co_localspluskinds, i);
+        if (value != NULL && kind & (CO_FAST_CELL | CO_FAST_FREE) && PyCell_Check(value)) {
+            value = PyCell_GET(value);
+        }
+        if (value == NULL) {
+            continue;
+        }
+        Py_INCREF(value);
+        int failed = PyDict_SetItem(locals, PyTuple_GET_ITEM(code->co_localsplusnames, i), value);
+        Py_DECREF(value);
+        if (failed < 0) {
+            Py_DECREF(locals);
+            return NULL;
+        }
+    }
+}
+
+/* --- the instruction boundary --- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *callback;
+} AtInstruction;
+
+/* Whether the interpreter itself calls back for an instruction of the frame that runs now: with
+   (code, offset) from sys.monitoring, with (frame, event, argument) from sys.settrace. */
+static int
+is_at_boundary(PyThreadState *tstate, PyObject *const *args, Py_ssize_t nargs)
+{
+    Frame *frame = current_frame(tstate);
+    if (frame == NULL || !in_instruction_event(tstate)) {
+        return 0;
+    }
+    if (nargs == 2) {
+        return args[0] == (PyObject *)frame_code(frame) && PyLong_CheckExact(args[1])
+               && PyLong_AsLong(args[1]) == 2 * (long)frame_unit(frame);
+    }
+    return nargs == 3 && args[0] == (PyObject *)frame->frame_obj;
+}
+
+static PyObject *
+at_instruction_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    AtInstruction *self = (AtInstruction *)object;
+    PyThreadState *tstate = PyThreadState_Get();
+    if (is_at_boundary(tstate, args, PyVectorcall_NARGS(nargsf))) {
+        frame_at_boundary = current_frame(tstate);
+    }
+    PyObject *callback = Py_NewRef(self->callback);
+    PyObject *result = PyObject_Vectorcall(callback, args, nargsf, names);
+    Py_DECREF(callback);
+    /* Not what it was before: no event comes inside another, and coroutines that switch stacks in
+       the callback would put a frame back that is gone. */
+    frame_at_boundary = NULL;
+    return result;
+}
+
+static PyObject *
+at_instruction_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"callback", NULL};
+    PyObject *callback;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:AtInstruction", names, &callback)) {
+        return NULL;
+    }
+    if (!PyCallable_Check(callback)) {
+        return PyErr_Format(PyExc_TypeError, "AtInstruction() wants something to call, not %s",
+                            Py_TYPE(callback)->tp_name);
+    }
+    AtInstruction *self = (AtInstruction *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->vectorcall = at_instruction_call;
+        self->callback = Py_NewRef(callback);
+    }
+    return (PyObject *)self;
+}
+
+static int
+at_instruction_traverse(AtInstruction *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->callback);
+    return 0;
+}
+
+static int
+at_instruction_clear(AtInstruction *self)
+{
+    /* Never NULL: whoever still reaches this during a collection may call it. */
+    Py_SETREF(self->callback, Py_NewRef(Py_None));
+    return 0;
+}
+
+static void
+at_instruction_dealloc(AtInstruction *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_DECREF(self->callback);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject AtInstruction_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.AtInstruction",
+    .tp_doc = "A callback for instruction events, in which value_stack() knows the frame's stack.",
+    .tp_basicsize = sizeof(AtInstruction),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = at_instruction_new,
+    .tp_dealloc = (destructor)at_instruction_dealloc,
+    .tp_traverse = (traverseproc)at_instruction_traverse,
+    .tp_clear = (inquiry)at_instruction_clear,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(AtInstruction, vectorcall),
+};
+
+/* --- the module --- */
+
+static PyObject *
+stack_depth(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyCodeObject *code;
+    Py_ssize_t offset;
+    if (!PyArg_ParseTuple(args, "O!n:stack_depth", &PyCode_Type, &code, &offset)) {
+        return NULL;
+    }
+    int depth = offset % 2 == 0 ? code_state_depth(code, offset / 2) : DEPTH_UNKNOWN;
+    if (depth == -2) {
+        return NULL;
+    }
+    if (depth == DEPTH_UNKNOWN) {
+        Py_RETURN_NONE;
+    }
+    return PyLong_FromLong(depth);
+}
+
+static PyMethodDef functions[] = {
+    {"value_stack", value_stack, METH_O, PyDoc_STR("The values on a frame's stack, or None.")},
+    {"put_on_stack", put_on_stack, METH_VARARGS, PyDoc_STR("Exchange a value on the stack.")},
+    {"frame_locals", frame_locals, METH_O, PyDoc_STR("What the fast locals of a frame hold.")},
+    {"stack_depth", stack_depth, METH_VARARGS, PyDoc_STR("The depth before an instruction.")},
+    {NULL},
+};
+
+int
+value_stack_exec(PyObject *module)
+{
+    if (code_state_init() < 0 || PyType_Ready(&Null_Type) < 0
+        || PyModule_AddType(module, &AtInstruction_Type) < 0) {
+        return -1;
+    }
+    if (null_object == NULL) {
+        null_object = PyObject_New(PyObject, &Null_Type);
+    }
+    if (null_object == NULL || PyModule_AddObjectRef(module, "NULL", null_object) < 0
+        || PyModule_AddObjectRef(module, "Null", (PyObject *)&Null_Type) < 0) {
+        return -1;
+    }
+    return PyModule_AddFunctions(module, functions);
+}

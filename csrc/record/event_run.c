@@ -1,0 +1,290 @@
+/* Events that wait to be written, packed as they come (see Events in stepper/recording/schema.py).
+
+   A compile has ten thousand of them, told from the midst of it; so one is a call of one function
+   and leaves no object. They are written when somebody commits, and at latest by the first event
+   after a time of quiet.
+
+   Some are told late, just before a commit (see guard_marks.c). They wait apart, and are put in
+   their places, by moment, when all are written. */
+
+#include "module.h"
+
+#include "record/steps.h"
+#include "support/grow.h"
+#include "support/pack.h"
+
+#include <time.h>
+
+enum { COLUMNS = 5 }; /* moments, kinds, texts, refs, frames */
+
+typedef struct {
+    long long moment;
+    size_t ends[COLUMNS]; /* of this event in each column */
+} Event;
+
+typedef struct {
+    Event *events;
+    Py_ssize_t count, room;
+    Buffer columns[COLUMNS];
+} Queue;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *flush;
+    double quiet, taken_at; /* seconds */
+    long long first;        /* number of the first event that waits */
+    Queue inorder, late;
+    Buffer body;
+} EventRun;
+
+static double
+seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int
+pack_number(Buffer *out, PyObject *number, long long *value)
+{
+    *value = 0;
+    if (number == Py_None) {
+        return pack_nil(out);
+    }
+    *value = PyLong_AsLongLong(number);
+    if (*value < 0) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_ValueError, "moments and ids are not negative");
+        }
+        return -1;
+    }
+    return pack_uint(out, (uint64_t)*value);
+}
+
+static int
+pack_event(Queue *queue, PyObject *const *args, Py_ssize_t count)
+{
+    long long moment, unused;
+    Buffer *columns = queue->columns;
+    if (grow_array(&queue->events, &queue->room, queue->count + 1, sizeof(Event)) < 0
+        || pack_number(&columns[0], args[0], &moment) < 0 || pack_text(&columns[1], args[1]) < 0
+        || pack_text(&columns[2], args[2]) < 0
+        || pack_number(&columns[3], count > 3 ? args[3] : Py_None, &unused) < 0
+        || pack_number(&columns[4], count > 4 ? args[4] : Py_None, &unused) < 0) {
+        return -1;
+    }
+    Event *event = &queue->events[queue->count++];
+    event->moment = moment;
+    for (int i = 0; i < COLUMNS; i++) {
+        event->ends[i] = columns[i].size;
+    }
+    return 0;
+}
+
+/* Add an event to a queue; -1 with an exception. */
+static int
+put(Queue *queue, PyObject *const *args, Py_ssize_t count)
+{
+    if (count < 3 || count > COLUMNS || !PyUnicode_Check(args[1]) || !PyUnicode_Check(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "an event is moment, kind, text, ref=None, frame=None");
+        return -1;
+    }
+    if (pack_event(queue, args, count) < 0) {
+        for (int i = 0; i < COLUMNS; i++) {
+            queue->columns[i].size = queue->count == 0 ? 0
+                                                       : queue->events[queue->count - 1].ends[i];
+        }
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *
+run_add(EventRun *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (put(&self->inorder, args, count) < 0) {
+        return NULL;
+    }
+    if (self->flush != NULL && seconds_now() - self->taken_at > self->quiet) {
+        return PyObject_CallNoArgs(self->flush);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+run_add_late(EventRun *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (put(&self->late, args, count) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* What happened at the newest moment. */
+static PyObject *
+run_add_at(EventRun *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 4 || !PyObject_TypeCheck(args[0], &Steps_Type)) {
+        PyErr_SetString(PyExc_TypeError, "add_at(steps, kind, text, ref)");
+        return NULL;
+    }
+    Steps *steps = (Steps *)args[0];
+    Mirror *frame = steps->current == Py_None ? NULL : (Mirror *)steps->current;
+    PyObject *moment = PyLong_FromLongLong(steps->moment), *answer = NULL;
+    PyObject *id = frame == NULL ? Py_NewRef(Py_None) : PyLong_FromLongLong(frame->id);
+    if (moment != NULL && id != NULL) {
+        answer = run_add(self, (PyObject *[]){moment, args[1], args[2], args[3], id}, COLUMNS);
+    }
+    Py_XDECREF(moment);
+    Py_XDECREF(id);
+    return answer;
+}
+
+static void
+empty(Queue *queue)
+{
+    queue->count = 0;
+    for (int i = 0; i < COLUMNS; i++) {
+        queue->columns[i].size = 0;
+    }
+}
+
+static void
+forget(EventRun *self)
+{
+    self->first += self->inorder.count + self->late.count;
+    empty(&self->inorder);
+    empty(&self->late);
+    self->taken_at = seconds_now();
+}
+
+/* A column of some events, one after the other. */
+static int
+pack_part(Buffer *out, const Queue *queue, int column, Py_ssize_t from, Py_ssize_t to)
+{
+    size_t start = from == 0 ? 0 : queue->events[from - 1].ends[column];
+    size_t end = to == 0 ? 0 : queue->events[to - 1].ends[column];
+    return start == end ? 0 : pack_raw(out, queue->columns[column].data + start, end - start);
+}
+
+/* A column of all events: those that were late stand behind what happened at their moment. */
+static int
+pack_column(EventRun *self, int column)
+{
+    const Queue *inorder = &self->inorder, *late = &self->late;
+    Py_ssize_t told = 0, next = 0;
+    for (Py_ssize_t i = 0; i < inorder->count && next < late->count; i++) {
+        Py_ssize_t behind = next;
+        while (behind < late->count && late->events[behind].moment < inorder->events[i].moment) {
+            behind++;
+        }
+        if (behind > next) {
+            if (pack_part(&self->body, inorder, column, told, i) < 0
+                || pack_part(&self->body, late, column, next, behind) < 0) {
+                return -1;
+            }
+            told = i;
+            next = behind;
+        }
+    }
+    return pack_part(&self->body, inorder, column, told, inorder->count) < 0
+                   || pack_part(&self->body, late, column, next, late->count) < 0
+               ? -1
+               : 0;
+}
+
+static PyObject *
+run_take(EventRun *self, PyObject *Py_UNUSED(ignored))
+{
+    Py_ssize_t count = self->inorder.count + self->late.count;
+    if (count == 0) {
+        forget(self);
+        Py_RETURN_NONE;
+    }
+    Buffer *out = &self->body;
+    out->size = 0;
+    int done = pack_array(out, COLUMNS);
+    for (int i = 0; done == 0 && i < COLUMNS; i++) {
+        done = pack_array(out, (size_t)count) < 0 ? -1 : pack_column(self, i);
+    }
+    PyObject *taken = done < 0 ? NULL
+                               : Py_BuildValue("Lny#", self->first, count, (const char *)out->data,
+                                               (Py_ssize_t)out->size);
+    if (taken != NULL) {
+        forget(self);
+    }
+    return taken;
+}
+
+static int
+run_init(EventRun *self, PyObject *args, PyObject *kwargs)
+{
+    static char *parameters[] = {"flush", "quiet", NULL};
+    PyObject *flush;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Od:EventRun", parameters, &flush,
+                                     &self->quiet)) {
+        return -1;
+    }
+    Py_XSETREF(self->flush, Py_NewRef(flush));
+    forget(self);
+    self->first = 1;
+    return 0;
+}
+
+static int
+run_traverse(EventRun *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->flush);
+    return 0;
+}
+
+static int
+run_clear(EventRun *self)
+{
+    Py_CLEAR(self->flush);
+    return 0;
+}
+
+static void
+run_dealloc(EventRun *self)
+{
+    PyObject_GC_UnTrack(self);
+    run_clear(self);
+    for (int i = 0; i < COLUMNS; i++) {
+        buffer_free(&self->inorder.columns[i]);
+        buffer_free(&self->late.columns[i]);
+    }
+    PyMem_Free(self->inorder.events);
+    PyMem_Free(self->late.events);
+    buffer_free(&self->body);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMethodDef methods[] = {
+    {"add", (PyCFunction)(void (*)(void))run_add, METH_FASTCALL, NULL},
+    {"add_at", (PyCFunction)(void (*)(void))run_add_at, METH_FASTCALL, NULL},
+    {"add_late", (PyCFunction)(void (*)(void))run_add_late, METH_FASTCALL, NULL},
+    {"take", (PyCFunction)run_take, METH_NOARGS, NULL},
+    {NULL},
+};
+
+static PyTypeObject EventRun_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.EventRun",
+    .tp_doc = PyDoc_STR("Events that wait to be written."),
+    .tp_basicsize = sizeof(EventRun),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)run_init,
+    .tp_dealloc = (destructor)run_dealloc,
+    .tp_traverse = (traverseproc)run_traverse,
+    .tp_clear = (inquiry)run_clear,
+    .tp_methods = methods,
+};
+
+int
+event_run_exec(PyObject *module)
+{
+    return PyModule_AddType(module, &EventRun_Type);
+}

@@ -1,0 +1,169 @@
+/* Symbolic frames, as the compiler enters and leaves them.
+
+   A compile inlines thousands of calls, and of almost all there is one thing to be done: put a
+   mirror on top of the others, and take it off again. That is done here, and nothing else, so it
+   costs next to nothing while only breakpoints are armed. Everything unusual is the engine's: the
+   first frame of an attempt, and one whose caller, or callee, was never seen to begin or end. */
+
+#include "record/frames.h"
+
+#include "record/steps.h"
+
+int
+frames_visit(Frames *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->make_code);
+    Py_VISIT(self->entered);
+    Py_VISIT(self->left);
+    Py_VISIT(self->on_enter);
+    Py_VISIT(self->on_leave);
+    Py_VISIT(self->attempt);
+    Py_VISIT(self->output);
+    return 0;
+}
+
+void
+frames_clear(Frames *self)
+{
+    Py_CLEAR(self->interpreters);
+    Py_CLEAR(self->make_code);
+    Py_CLEAR(self->entered);
+    Py_CLEAR(self->left);
+    Py_CLEAR(self->on_enter);
+    Py_CLEAR(self->on_leave);
+    Py_CLEAR(self->attempt);
+    Py_CLEAR(self->output);
+}
+
+PyObject *
+frames_hear(Steps *self, PyObject *args)
+{
+    PyObject *given[6];
+    if (!PyArg_ParseTuple(args, "UOOOOO:hear_frames", &given[0], &given[1], &given[2], &given[3],
+                          &given[4], &given[5])) {
+        return NULL;
+    }
+    Frames *frames = &self->frames_made;
+    PyObject **places[] = {&frames->interpreters, &frames->make_code, &frames->entered,
+                           &frames->left,         &frames->on_enter,  &frames->on_leave};
+    for (int i = 0; i < 6; i++) {
+        Py_XSETREF(*places[i], Py_NewRef(given[i]));
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *
+frames_follow(Steps *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "follow(attempt, output)");
+        return NULL;
+    }
+    PyObject **places[] = {&self->frames_made.attempt, &self->frames_made.output};
+    for (int i = 0; i < 2; i++) {
+        PyObject *old = *places[i];
+        *places[i] = args[0] == Py_None ? NULL : Py_NewRef(args[i]);
+        Py_XDECREF(old);
+    }
+    Py_RETURN_NONE;
+}
+
+/* The frame whose translator is the innermost that is at work for `output`, if it is the top one
+   (borrowed). NULL, also without an exception: it is not, or nothing is followed. */
+static Mirror *
+top_of(Steps *self, PyObject *output)
+{
+    Frames *frames = &self->frames_made;
+    Mirror *top = (Mirror *)self->top;
+    if (frames->attempt == NULL || top == NULL || (PyObject *)top == Py_None) {
+        return NULL;
+    }
+    PyObject *list = PyObject_GetAttr(output, frames->interpreters);
+    if (list == NULL) {
+        return NULL;
+    }
+    Py_ssize_t size = PyList_Check(list) ? PyList_GET_SIZE(list) : 0;
+    int same = size > 0 && PyList_GET_ITEM(list, size - 1) == top->key;
+    Py_DECREF(list);
+    return same ? top : NULL;
+}
+
+static PyObject *
+done_by(PyObject *function, PyObject *const *args, size_t count)
+{
+    return function == NULL ? Py_NewRef(Py_None) : PyObject_Vectorcall(function, args, count, NULL);
+}
+
+PyObject *
+frames_entered(Steps *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "frame_entered(output, tx)");
+        return NULL;
+    }
+    Frames *frames = &self->frames_made;
+    Mirror *caller = frames->output == args[0] ? top_of(self, args[0]) : NULL;
+    if (caller == NULL) {
+        return PyErr_Occurred() ? NULL : done_by(frames->on_enter, args, 2);
+    }
+    Mirror *frame = mirror_within(caller, ++frames->newest, args[1], frames->make_code,
+                                  frames->attempt, self->moment);
+    if (frame == NULL) {
+        return NULL;
+    }
+    if (self->frame_rows.on) {
+        if (frame_rows_begin(self, frame) < 0) {
+            Py_DECREF(frame);
+            return NULL;
+        }
+    }
+    else if (frames->told) {
+        PyObject *entered = Py_NewRef(frames->entered);
+        PyObject *answer = PyObject_CallOneArg(entered, (PyObject *)frame);
+        Py_DECREF(entered);
+        if (answer == NULL) {
+            Py_DECREF(frame);
+            return NULL;
+        }
+        Py_DECREF(answer);
+    }
+    Py_XSETREF(self->top, (PyObject *)frame);
+    if (node_marks_changed(self)) {
+        self->nodes_changed = 1;
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *
+frames_left(Steps *self, PyObject *output)
+{
+    Frames *frames = &self->frames_made;
+    Mirror *frame = top_of(self, output);
+    if (frame == NULL && (PyErr_Occurred() || frames->attempt == NULL)) {
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
+    if (frame == NULL || frame->parent == NULL || node_marks_changed(self)) {
+        return done_by(frames->on_leave, &output, 1);
+    }
+    Py_INCREF(frame);
+    PyObject *answer = NULL;
+    if (frame->written && self->frame_rows.on) {
+        if (frame_rows_end(self, frame) < 0) {
+            Py_DECREF(frame);
+            return NULL;
+        }
+    }
+    else if (frame->written) {
+        PyObject *left = Py_NewRef(frames->left);
+        answer = PyObject_CallOneArg(left, (PyObject *)frame);
+        Py_DECREF(left);
+        if (answer == NULL) {
+            Py_DECREF(frame);
+            return NULL;
+        }
+    }
+    Py_XDECREF(answer);
+    Py_XSETREF(self->top, Py_NewRef(frame->parent));
+    Py_DECREF(frame);
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,167 @@
+/* Which nodes of an FX graph came and went since they were reported.
+
+   torch.fx takes a node out of its graph's table and puts it back to set any attribute of it, so a
+   compile has several times as many comings and goings as nodes. All that is to be done for one is
+   to note the node; what came of it is looked at with the next step (see
+   stepper/engines/dynamo/nodes.py, whose GraphWatcher has this as its base). */
+
+#include "record/node_marks.h"
+
+#include "record/steps.h"
+#include "support/names.h"
+
+#include <structmember.h>
+
+static void
+mark_changed(Steps *steps, NodeMarks *self)
+{
+    self->changed = steps->nodes_changed = 1;
+}
+
+static NodeMarks *
+marks_of(Steps *steps)
+{
+    return steps->graph != NULL && steps->graph != Py_None ? (NodeMarks *)steps->graph : NULL;
+}
+
+int
+node_marks_changed(Steps *steps)
+{
+    NodeMarks *self = marks_of(steps);
+    return self != NULL && self->changed;
+}
+
+int
+node_marks_report(Steps *steps)
+{
+    NodeMarks *self = marks_of(steps);
+    if (self == NULL || !self->changed) {
+        return 0;
+    }
+    Py_INCREF(self);
+    PyObject *answer = PyObject_CallMethodNoArgs((PyObject *)self, ID(sync));
+    Py_DECREF(self);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
+}
+
+int
+node_marks_is_ours(NodeMarks *self, PyObject *node)
+{
+    PyObject *graph = PyObject_GetAttr(node, ID(graph));
+    PyObject *id = graph == NULL ? NULL : PyLong_FromVoidPtr(graph);
+    int ours = id == NULL ? -1 : PyDict_Contains(self->graphs, id);
+    Py_XDECREF(id);
+    if (ours == 0) {
+        PyObject *answer = PyObject_CallMethodOneArg((PyObject *)self, ID(is_ours), graph);
+        ours = answer == NULL ? -1 : PyObject_IsTrue(answer);
+        Py_XDECREF(answer);
+    }
+    Py_XDECREF(graph);
+    return ours;
+}
+
+PyObject *
+node_marks_inserted(Steps *steps, PyObject *node)
+{
+    NodeMarks *self = marks_of(steps);
+    int ours = self == NULL ? 0 : node_marks_is_ours(self, node);
+    if (ours < 0 || (ours && PyDict_SetItem(self->inserted, node, Py_None) < 0)) {
+        return NULL;
+    }
+    if (ours) {
+        mark_changed(steps, self);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *
+node_marks_removed(Steps *steps, PyObject *node)
+{
+    NodeMarks *self = marks_of(steps);
+    int fresh = self == NULL ? 0 : PyDict_Contains(self->inserted, node);
+    int known = self == NULL || fresh ? 0 : PyDict_Contains(self->known, node);
+    if (fresh < 0 || known < 0 || (fresh && PyDict_DelItem(self->inserted, node) < 0)
+        || (known && PyList_Append(self->removed, node) < 0)) {
+        return NULL;
+    }
+    if (known) {
+        mark_changed(steps, self);
+    }
+    Py_RETURN_NONE;
+}
+
+int
+node_marks_begin(NodeMarks *self)
+{
+    if (self->graphs != NULL) {
+        PyErr_SetString(PyExc_TypeError, "they are made once"); /* and may be looked through */
+        return -1;
+    }
+    PyObject **places[] = {&self->graphs, &self->known, &self->inserted};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if ((*places[i] = PyDict_New()) == NULL) {
+            return -1;
+        }
+    }
+    self->removed = PyList_New(0);
+    return self->removed == NULL ? -1 : 0;
+}
+
+static int
+marks_init(NodeMarks *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {NULL};
+    return PyArg_ParseTupleAndKeywords(args, kwargs, "", names) ? node_marks_begin(self) : -1;
+}
+
+int
+node_marks_traverse(NodeMarks *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->graphs);
+    Py_VISIT(self->known);
+    Py_VISIT(self->inserted);
+    Py_VISIT(self->removed);
+    return 0;
+}
+
+int
+node_marks_clear(NodeMarks *self)
+{
+    Py_CLEAR(self->graphs);
+    Py_CLEAR(self->known);
+    Py_CLEAR(self->inserted);
+    Py_CLEAR(self->removed);
+    return 0;
+}
+
+static void
+marks_dealloc(NodeMarks *self)
+{
+    PyObject_GC_UnTrack(self);
+    node_marks_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef members[] = {
+    {"graphs", T_OBJECT, offsetof(NodeMarks, graphs), READONLY, NULL},
+    {"known", T_OBJECT, offsetof(NodeMarks, known), READONLY, NULL},
+    {"inserted", T_OBJECT, offsetof(NodeMarks, inserted), READONLY, NULL},
+    {"removed", T_OBJECT, offsetof(NodeMarks, removed), READONLY, NULL},
+    {"changed", T_BOOL, offsetof(NodeMarks, changed), 0, NULL},
+    {NULL},
+};
+
+PyTypeObject NodeMarks_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.NodeMarks",
+    .tp_doc = PyDoc_STR("Which nodes of an FX graph came and went since they were reported."),
+    .tp_basicsize = sizeof(NodeMarks),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)marks_init,
+    .tp_dealloc = (destructor)marks_dealloc,
+    .tp_traverse = (traverseproc)node_marks_traverse,
+    .tp_clear = (inquiry)node_marks_clear,
+    .tp_members = members,
+};

@@ -1,0 +1,90 @@
+/* What the files of the hot path share; the idea is in steps.c. */
+
+#ifndef STEPPER_STEPS_H
+#define STEPPER_STEPS_H
+
+#include "record/frame_rows.h"
+#include "record/frames.h"
+#include "record/guard_marks.h"
+#include "record/mirror.h"
+#include "record/node_marks.h"
+#include "record/trackers.h"
+
+enum {
+    BATCH = 64,                 /* steps that are noted before they are told */
+    KEYFRAME_EVERY = 400,       /* moments: a state is rebuilt from at most so many deltas */
+    MOMENTS_PER_COMMIT = 16384, /* that are told before they are written */
+    MOST_NOTES = 32768, /* when telling fails again and again, for want of memory or stack */
+};
+
+typedef struct {
+    Mirror *frame;
+    Py_ssize_t ip;
+    Py_ssize_t keep, popped, pushed; /* of the stack: how many stayed, went, came */
+    Py_ssize_t locals;               /* how many changed */
+    Py_ssize_t pushed_at, locals_at; /* where they are in `refs`; locals as name, tracker or NULL */
+    PyObject *blocks;                /* a copy of the block stack when it changed, or NULL */
+    PyObject *speculation;           /* when it changed, or NULL */
+} Note;
+
+typedef struct Steps {
+    PyObject_HEAD
+    Trackers trackers;
+    PyObject *judge;
+    PyObject *on_graph, *on_alert, *on_adopt, *on_error; /* see __init__ in stepper/_C.pyi */
+    PyObject *pack_blocks, *speculation_text, *write_keyframe, *flush;
+    PyObject *top, *current;                    /* Mirror, None or NULL */
+    char graph_changed, nodes_changed, telling; /* the second: nothing but nodes, most often */
+    unsigned long teller;                       /* the thread that tells now */
+    long long moment, told, keyframe_due;
+
+    Note *notes;
+    Py_ssize_t notes_size, notes_room, notes_told;
+    PyObject **refs;
+    Py_ssize_t refs_size, refs_room;
+    uint32_t *numbers; /* of what a note brings, while it is told */
+    Py_ssize_t numbers_room;
+
+    Buffer frames, ips, deltas, scratch;
+    long long run_first;
+    size_t run_size;
+
+    Frames frames_made;
+    FrameRows frame_rows;
+    GuardMarks guards;
+    PyObject *graph; /* the NodeMarks of the translation at work, None or NULL */
+} Steps;
+
+extern PyTypeObject Steps_Type;
+
+/* What a translator has, as new references. */
+typedef struct {
+    PyObject *stack, *locals, *blocks, *speculation;
+    Py_ssize_t ip;
+} Look;
+
+/* notes.c. */
+/* What a translator has; -1 with an exception. */
+int notes_look_stack(PyObject *tx, Look *look);
+int notes_look_rest(PyObject *tx, Look *look);
+void notes_look_free(Look *look);
+/* A copy of the block stack when it is not the one that was noted last (a new reference), else
+   NULL; -1 with an exception. */
+int notes_changed_blocks(Mirror *frame, PyObject *blocks, PyObject **copy);
+/* Note a step; `blocks` is the copy, or NULL. Runs no Python and frees nothing. */
+int notes_add(Steps *self, Mirror *frame, const Look *look, PyObject *blocks);
+/* Bring a mirror's stack, or its locals, up to date; what falls stands in `refs`. */
+int notes_stack(Steps *self, Mirror *frame, PyObject *stack, Note *note);
+int notes_locals(Steps *self, Mirror *frame, PyObject *live, Note *note);
+/* Let go of what stands in `refs`, or of all notes. */
+void notes_release_refs(Steps *self);
+void notes_release(Steps *self);
+
+/* tell.c: turn all notes into moments. */
+int moments_tell(Steps *self);
+/* The whole state of a frame and its callers as the next moment. */
+int moments_tell_whole(Steps *self, Mirror *frame);
+/* Add a moment with its delta (none when empty) to the run. */
+int moments_add(Steps *self, long long frame, Py_ssize_t ip, const Buffer *delta);
+
+#endif

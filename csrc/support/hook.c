@@ -1,0 +1,165 @@
+/* A hook with a net under it: a defect of ours ends the watching and not the program.
+
+   A compile calls some ten thousand hooks, most of which find that nothing is to be done. So the
+   net is here: it takes the turn, calls the hook, and gives the turn back. What the hook raises
+   reaches nobody. At the program's own limits, of recursion or memory, nothing is called: there may
+   be no room for it; the watcher's `lost` is set, and it tells when there is. Anything else is a
+   defect, which the watcher gets as an exception. Only what is no Exception, like the
+   KeyboardInterrupt of a user who ends the program at a stop, goes on.
+
+   Where a hook was put may live longer than the session: torch keeps the code of its own functions
+   as it was in their tracebacks. So a hook can be released, and leads to nothing from then on. */
+
+#include "module.h"
+
+#include "support/api.h"
+#include "support/names.h"
+#include "support/turn.h"
+
+#include <stddef.h>
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *function, *watcher;
+    Turn *turn; /* NULL: it takes none */
+} Hook;
+
+static PyObject *
+answer_error(PyObject *watcher)
+{
+    PyObject *lost = PyErr_ExceptionMatches(PyExc_RecursionError) ? ID(at_recursion_limit)
+                     : PyErr_ExceptionMatches(PyExc_MemoryError)  ? ID(out_of_memory)
+                                                                  : NULL;
+    if (lost != NULL) {
+        PyErr_Clear();
+        return PyObject_SetAttr(watcher, ID(lost), lost) < 0 ? NULL : Py_NewRef(Py_None);
+    }
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+        return NULL;
+    }
+    PyObject *error = error_take();
+    PyObject *answer = PyObject_CallMethodOneArg(watcher, ID(break_down), error);
+    Py_XDECREF(error);
+    return answer;
+}
+
+static PyObject *
+hook_call(PyObject *hook, PyObject *const *args, size_t flags, PyObject *names)
+{
+    Hook *self = (Hook *)hook;
+    if (self->function == NULL) {
+        Py_RETURN_NONE;
+    }
+    /* It can be removed and released while it is at work. */
+    PyObject *function = Py_NewRef(self->function), *watcher = Py_NewRef(self->watcher);
+    Turn *turn = (Turn *)Py_XNewRef(self->turn);
+    PyObject *answer = NULL;
+    Py_ssize_t depth = turn == NULL ? 0 : turn_depth(turn);
+    if (turn == NULL) {
+        answer = PyObject_Vectorcall(function, args, flags, names);
+    }
+    else if (turn_take(turn) == 0) {
+        answer = PyObject_Vectorcall(function, args, flags, names);
+        if (turn_depth(turn) > depth) {
+            turn_unwind(turn, depth); /* also what an interrupt has kept it from giving back */
+        }
+        else if (answer != NULL && turn_give(turn) < 0) {
+            Py_CLEAR(answer);
+        }
+    }
+    if (answer == NULL) {
+        answer = answer_error(watcher);
+    }
+    Py_DECREF(function);
+    Py_DECREF(watcher);
+    Py_XDECREF(turn);
+    Py_XDECREF(answer);
+    return answer == NULL ? NULL : Py_NewRef(Py_None);
+}
+
+static int
+hook_init(Hook *self, PyObject *args, PyObject *kwargs)
+{
+    static char *parameters[] = {"function", "turn", "watcher", NULL};
+    PyObject *function, *turn, *watcher;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO:Hook", parameters, &function, &turn,
+                                     &watcher)) {
+        return -1;
+    }
+    if (turn != Py_None && !Py_IS_TYPE(turn, &Turn_Type)) {
+        PyErr_SetString(PyExc_TypeError, "a Turn or None is wanted");
+        return -1;
+    }
+    if (self->function != NULL) {
+        PyErr_SetString(PyExc_TypeError, "a Hook is made once");
+        return -1;
+    }
+    self->turn = turn == Py_None ? NULL : (Turn *)Py_NewRef(turn);
+    self->function = Py_NewRef(function);
+    self->watcher = Py_NewRef(watcher);
+    self->vectorcall = hook_call;
+    return 0;
+}
+
+static int
+hook_traverse(Hook *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->function);
+    Py_VISIT(self->watcher);
+    Py_VISIT(self->turn);
+    return 0;
+}
+
+static int
+hook_clear(Hook *self)
+{
+    Py_CLEAR(self->function);
+    Py_CLEAR(self->watcher);
+    Py_CLEAR(self->turn);
+    return 0;
+}
+
+static void
+hook_dealloc(Hook *self)
+{
+    PyObject_GC_UnTrack(self);
+    hook_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyObject *
+hook_release(Hook *self, PyObject *Py_UNUSED(ignored))
+{
+    hook_clear(self);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"release", (PyCFunction)hook_release, METH_NOARGS, PyDoc_STR("Do nothing from now on.")},
+    {NULL},
+};
+
+static PyTypeObject Hook_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.Hook",
+    .tp_doc = PyDoc_STR("A hook with a net under it."),
+    .tp_basicsize = sizeof(Hook),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)hook_init,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Hook, vectorcall),
+    .tp_dealloc = (destructor)hook_dealloc,
+    .tp_traverse = (traverseproc)hook_traverse,
+    .tp_clear = (inquiry)hook_clear,
+    .tp_methods = methods,
+};
+
+int
+hook_exec(PyObject *module)
+{
+    return PyModule_AddType(module, &Turn_Type) < 0 || PyModule_AddType(module, &Telling_Type) < 0
+               ? -1
+               : PyModule_AddType(module, &Hook_Type);
+}

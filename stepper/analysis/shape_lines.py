@@ -1,0 +1,273 @@
+"""Why sizes are what they are, in words: for the command line, the console, the screen and reports.
+
+Every sentence is a recorded step with its line, or says that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepper.analysis.guard_uses import entries
+from stepper.analysis.guarded import asked
+from stepper.analysis.line import Line
+from stepper.analysis.shapes import Size, Symbol, size_of, sizes
+from stepper.analysis.sources import path_of, spelled
+from stepper.client.text import (
+    instruction_text,
+    line_text,
+    plural,
+    python_frame_line,
+    short_name,
+    source_line,
+)
+from stepper.model.datum import text_of
+from stepper.model.program import PythonFrame, UserLine
+from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
+from stepper.model.trace import Outcome, Phase, Translation
+from stepper.recording.reader import Recording
+
+_MOST_CONDITIONS = 8
+_ASKING = 2
+"""Torch's own frames that are shown of who asked."""
+
+_WHY = {
+    Why.DYNAMIC: "dynamic=True (assume_static_by_default is off)",
+    Why.AUTOMATIC: "it had another value before (automatic dynamic shapes)",
+    Why.OPERATOR: "an operator's result depends on data",
+    Why.MARKED: "it was marked by mark_dynamic",
+    Why.MARKED_MAYBE: "it was marked by maybe_mark_dynamic",
+    Why.MARKED_UNBACKED: "it was marked by mark_unbacked",
+}
+
+
+def shape_lines(recording: Recording, expression: str = "", function: str = "") -> Iterator[Line]:
+    """Why a size is fixed or free, in each translation.
+
+    Args:
+        recording: what is asked.
+        expression: a size or number as a person writes it, e.g. `x.shape[0]`, or a symbol; empty:
+            every one that was fixed, or was to be a symbol.
+        function: only in functions with this in their name; empty: in all.
+    """
+    if not recording.facts.capabilities.shape_steps:
+        yield Line(
+            "not recorded: the engine that made this recording does not tell what becomes known "
+            "about sizes"
+        )
+        return
+    items = [
+        item
+        for item in recording.translations()
+        if item.phase is Phase.TRANSLATE and function.lower() in item.name.lower()
+    ]
+    lines = _of(recording, items, expression) if expression else _overview(recording, items)
+    none = True
+    for line in lines:
+        none = False
+        yield line
+    if none:
+        yield Line(_nothing(recording, expression, function))
+
+
+def _nothing(recording: Recording, expression: str, function: str) -> str:
+    where = f" of a function with {function!r} in its name" if function else ""
+    if expression:
+        return (
+            f"nothing is recorded about {expression!r} in a translation{where}: give a tensor's "
+            "size (x.shape[0], self.w.size(1)), a number that is an input, or a symbol (s77)"
+        )
+    partly = ", as far as that was recorded (--detail stops)"
+    return f"no size{where} was a symbol{partly * (recording.facts.detail == 'stops')}"
+
+
+def _overview(recording: Recording, items: list[Translation]) -> Iterator[Line]:
+    """First what was fixed, then how many sizes are free."""
+    for item in items:
+        found = list(sizes(recording, item))
+        fixed = [size for size in found if size.value]
+        free = len(found) - len(fixed)
+        for size in fixed:
+            yield from _size(recording, size)
+        if free:
+            names = ", ".join(spelled(size.source) for size in found if not size.value)
+            yield Line(
+                f"{_name(item)}: {plural(free, 'size')} free: {names}", item.first_moment, "dim"
+            )
+        yield from _undecided(recording, item)
+
+
+def _of(recording: Recording, items: list[Translation], expression: str) -> Iterator[Line]:
+    path = path_of(expression)
+    is_name = path is not None and not path.steps
+    for item in items:
+        found = None if path is None else size_of(recording, item, path)
+        if found is None and is_name:
+            found = size_of(recording, item, expression)
+        if found is not None:
+            yield from _size(recording, found)
+    if path is None or not path.steps:
+        return
+    told = {item.id for item in items if size_of(recording, item, path) is not None}
+    chosen = {item.id for item in items} & {item.id for item in entries(recording)}
+    for each in asked(recording, expression) or ():
+        if each.through and each.translation.id in chosen - told:
+            wants = ", ".join(map(text_of, each.wants))
+            guard = each.through[0]
+            yield Line(
+                f"{_name(each.translation)}: {expression} never was a symbol: {guard.kind} requires"
+                f" {wants}",
+                guard.moment,
+                "title",
+            )
+
+
+def _size(recording: Recording, size: Size) -> Iterator[Line]:
+    item, symbol, name = size.translation, size.symbol, spelled(size.source)
+    if size.zero_one is not None:
+        step = size.zero_one
+        yield Line(
+            f"{_name(item)}: {name} is {step.expression}: a size of 0 or 1 becomes a number "
+            "(0/1 specialization)",
+            step.moment,
+            "title",
+        )
+        yield from _place("  first used", recording, step)
+        yield Line(
+            "  torch's remedy: torch._dynamo.decorators.mark_unbacked(tensor, dim)", role="dim"
+        )
+        return
+    assert symbol is not None
+    yield Line(f"{_name(item)}: {_headline(name, symbol)}", symbol.born.moment, "title")
+    yield from _born(recording, size, symbol)
+    if size.fixed_by:
+        for step in size.fixed_by:
+            yield from step_lines(recording, step, asking=_ASKING)
+        return
+    shown = [each for each in symbol.conditions if each.kind is not ShapeStepKind.UNDECIDED]
+    for step in shown[:_MOST_CONDITIONS]:
+        yield from step_lines(recording, step, asking=_ASKING)
+    if len(shown) > _MOST_CONDITIONS:
+        yield Line(
+            f"  … {plural(len(shown) - _MOST_CONDITIONS, 'more condition')}: symbols {symbol.name}",
+            role="dim",
+        )
+
+
+def _headline(name: str, symbol: Symbol) -> str:
+    if symbol.fixed:
+        return f"{name} is {symbol.value}: it was the symbol {symbol.name}, and was fixed"
+    if symbol.value:
+        return f"{name} is {symbol.value}: its symbol {symbol.name} was replaced"
+    if symbol.unbacked:
+        return f"{name} has no value while it is compiled: the symbol {symbol.name}{_range(symbol)}"
+    return f"{name} is free: the symbol {symbol.name}{_range(symbol)}"
+
+
+def _range(symbol: Symbol) -> str:
+    low = "" if symbol.low in ("", "-int_oo", "-oo") else symbol.low
+    high = "" if symbol.high in ("", "int_oo", "oo") else symbol.high
+    if low and high:
+        return f", {low} to {high}"
+    if low:
+        return f", {low} or more"
+    return f", at most {high}" if high else ""
+
+
+def _born(recording: Recording, size: Size, symbol: Symbol) -> Iterator[Line]:
+    born = symbol.born
+    before = _before(recording, size) if born.why is Why.AUTOMATIC else None
+    why = _WHY.get(born.why, "")
+    if born.why is Why.AUTOMATIC and before is None:
+        why = "Dynamo made it one; by which of its rules is not recorded"
+    if why:
+        yield from _place(f"  a symbol because {why},", recording, born)
+    if before is not None:
+        yield before
+    others = [spelled(each) for each in symbol.sources if each != size.source]
+    if others:
+        yield Line(
+            f"  the same symbol as {', '.join(others)}: they had the same value, {born.hint} "
+            "(duck shaping)",
+            born.moment,
+        )
+
+
+def _before(recording: Recording, size: Size) -> Line | None:
+    """The newest earlier entry of the same code that requires a number there, with that."""
+    known = {each.translation.id: each for each in asked(recording, size.source) or ()}
+    for item in reversed(entries(recording)):
+        found = known.get(item.id)
+        earlier = item.code == size.translation.code and item.id < size.translation.id
+        if earlier and found is not None and found.wants and not found.free:
+            wants = ", ".join(map(text_of, found.wants))
+            return Line(f"    {item.compile_id} requires {wants}", item.first_moment, "dim")
+    return None
+
+
+def step_lines(recording: Recording, step: ShapeStep, *, asking: int = 0) -> Iterator[Line]:
+    """One step: what it requires, where the program asked, for which node; and so many of torch's
+    own frames that asked."""
+    match step.kind:
+        case ShapeStepKind.REPLACED:
+            yield Line(f"  so {step.text}  ({step.reason})", step.moment, "dim")
+            return
+        case ShapeStepKind.SHARED:
+            same = f"{spelled(step.source)} takes the symbol {step.symbol}"
+            what = f"  {same}: it has the same value, {step.hint} (duck shaping),"
+        case ShapeStepKind.ASSERTION:
+            what = f"  asserts {step.expression} when the graph runs,"
+        case ShapeStepKind.ASSUMED:
+            what = f"  assumes {step.expression},"
+        case _:
+            what = f"  requires {step.expression},"
+    yield from _place(what, recording, step)
+    if step.node:
+        yield Line(f"    for the node {step.node} = {step.target}", step.moment, "dim")
+    for frame in step.asked_by[:asking]:
+        yield Line(f"    in torch: {python_frame_line(frame)}", step.moment, "dim")
+
+
+def _place(what: str, recording: Recording, step: ShapeStep) -> Iterator[Line]:
+    """What happened, with the program's line and the instruction, or with the later stage."""
+    cwd = recording.facts.cwd
+    first = recording.attempt(step.attempt).first_moment
+    at = ""
+    if first <= step.moment <= recording.newest:
+        moment = recording.moment(step.moment)
+        code = recording.code(recording.frame(moment.frame).code)
+        row = code.instructions[moment.ip]
+        place = step.user_stack[-1] if step.user_stack else None
+        if step.stage is Stage.TRACING and place is None:
+            place = PythonFrame(code.filename, row.line or 0, code.name)
+        if place is not None:
+            here = (place.filename, place.line) == (code.filename, row.line)
+            line = UserLine(place, source_line(code, place.line) if here else "")
+            at = f" at {line_text(line, cwd)}"
+        if step.stage is Stage.TRACING:
+            at = f" by {instruction_text(row)}{at}"
+    stage = "" if step.stage is Stage.TRACING else f" by {step.stage}"
+    yield Line(f"{what}{stage}{at}", step.moment)
+    for frame in reversed(step.user_stack[:-1]):
+        yield Line(f"    called from {python_frame_line(frame, cwd)}", step.moment, "dim")
+
+
+def _undecided(recording: Recording, item: Translation) -> Iterator[Line]:
+    """Decisions that depend on data: where they were asked for, and where their symbols come
+    from."""
+    if item.outcome is Outcome.COMPILED:
+        return
+    attempts = recording.attempts(item.id)
+    steps = recording.shape_steps(None, attempt=attempts[-1].id) if attempts else []
+    born = {step.symbol: step for step in steps if step.kind is ShapeStepKind.UNBACKED}
+    for step in steps:
+        if step.kind is ShapeStepKind.UNDECIDED:
+            text = f"{_name(item)}: {step.expression} depends on data"
+            yield Line(text, step.moment, "title")
+            yield from _place("  asked for", recording, step)
+            for name in step.symbols:
+                if name in born:
+                    yield from _place(f"  {name} comes from", recording, born[name])
+
+
+def _name(item: Translation) -> str:
+    return f"{item.compile_id or '-'} {short_name(item.name)}"

@@ -1,0 +1,227 @@
+"""What is known of sizes: the recorded steps, put together symbol by symbol.
+
+A step says what became known at one instruction. A symbol's state at a moment is what its steps
+before that moment have left: free, fixed to a number, equal to an expression of other symbols.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from stepper.analysis.sources import Path, path_of
+from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
+from stepper.model.trace import MomentId, Translation
+from stepper.recording.reader import Recording
+
+_BORN = frozenset({ShapeStepKind.SYMBOL, ShapeStepKind.UNBACKED})
+_CONDITIONS = frozenset(
+    {ShapeStepKind.GUARD, ShapeStepKind.ASSERTION, ShapeStepKind.ASSUMED, ShapeStepKind.UNDECIDED}
+)
+_NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
+
+
+class Symbol(msgspec.Struct):
+    """A symbol, as far as it is known at a moment."""
+
+    name: str
+    born: ShapeStep
+    sources: list[str] = []
+    """What it stands for; more than one: they had the same value (duck shaping)."""
+    shared: list[ShapeStep] = []
+    """How the others came to be the same symbol."""
+    low: str = ""
+    high: str = ""
+    value: str = ""
+    """What it was replaced by: a number or an expression; empty: it stands for itself."""
+    replaced: list[ShapeStep] = []
+    """The replacements, in order."""
+    conditions: list[ShapeStep] = []
+    """What it was asked for, in order: conditions of the entry, assertions, what was assumed."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is a number."""
+        return is_number(self.value)
+
+    @property
+    def unbacked(self) -> bool:
+        """Whether it came to be without a value."""
+        return self.born.kind is ShapeStepKind.UNBACKED
+
+    @property
+    def state(self) -> str:
+        """In a word or two: `dynamic`, `fixed to 5`, `equal to s15`, `unbacked`."""
+        if self.value:
+            return f"{'fixed to' if self.fixed else 'equal to'} {self.value}"
+        return "unbacked" if self.unbacked else "dynamic"
+
+
+def is_number(text: str) -> bool:
+    """Whether an expression is a number and has no symbol."""
+    return _NUMBER.match(text) is not None
+
+
+def symbols_at(
+    recording: Recording, attempt: int, moment: MomentId | None = None
+) -> dict[str, Symbol]:
+    """The symbols of an attempt by name, in the order of their birth; None: at its end."""
+    return _put_together(
+        step
+        for step in recording.shape_steps(None, attempt=attempt)
+        if moment is None or step.moment < moment
+    )
+
+
+def _put_together(steps: Iterable[ShapeStep]) -> dict[str, Symbol]:
+    found: dict[str, Symbol] = {}
+    for step in steps:
+        symbol = found.get(step.symbol)
+        if step.kind in _BORN:
+            found[step.symbol] = Symbol(step.symbol, step, low=step.low, high=step.high)
+            found[step.symbol].sources += [step.source] if step.source else []
+        elif step.kind in _CONDITIONS:
+            for name in step.symbols:
+                if name in found:
+                    found[name].conditions.append(step)
+        elif symbol is None:
+            continue
+        elif step.kind is ShapeStepKind.SHARED:
+            symbol.sources.append(step.source)
+            symbol.shared.append(step)
+        elif step.kind is ShapeStepKind.RANGE:
+            symbol.low, symbol.high = step.low, step.high
+        elif step.kind is ShapeStepKind.REPLACED:
+            symbol.value = step.expression
+            symbol.replaced.append(step)
+    return found
+
+
+class Size(msgspec.Struct, frozen=True):
+    """What is known of one size or number in one translation, at its end."""
+
+    translation: Translation
+    source: str
+    symbol: Symbol | None
+    """None: it never was one."""
+    zero_one: ShapeStep | None = None
+    """That it is a number because it was 0 or 1."""
+    fixed_by: tuple[ShapeStep, ...] = ()
+    """The chain that made it a number, in order: conditions and replacements."""
+
+    @property
+    def why(self) -> Why:
+        """Why it was to be a symbol."""
+        step = self.zero_one if self.symbol is None else self.symbol.born
+        return Why.UNKNOWN if step is None else step.why
+
+    @property
+    def value(self) -> str:
+        """The number that it is fixed to; empty: it is free, or equal to another."""
+        if self.zero_one is not None:
+            return self.zero_one.expression
+        return self.symbol.value if self.symbol is not None and self.symbol.fixed else ""
+
+
+def sizes(recording: Recording, item: Translation) -> Iterator[Size]:
+    """The sizes and numbers of a translation that were symbols, or were to be."""
+    attempts = recording.attempts(item.id)
+    if not attempts:
+        return
+    steps = recording.shape_steps(None, attempt=attempts[-1].id)
+    symbols = _put_together(steps)
+    for symbol in symbols.values():
+        chain = tuple(_chain(symbol, symbols))
+        for source in symbol.sources or [symbol.name]:
+            yield Size(item, source, symbol, fixed_by=chain)
+    for step in steps:
+        if step.kind is ShapeStepKind.ZERO_ONE:
+            yield Size(item, step.source, None, step)
+
+
+def _chain(symbol: Symbol, symbols: dict[str, Symbol]) -> Iterator[ShapeStep]:
+    """The steps by which a symbol became what it is: for each replacement the condition that was
+    being decided at that moment, then what it was replaced by, and so on."""
+    seen: set[int] = set()
+    waiting = [symbol]
+    names = {symbol.name}
+    found: list[ShapeStep] = []
+    while waiting:
+        current = waiting.pop()
+        for replaced in current.replaced:
+            causes = [
+                each
+                for each in current.conditions
+                if each.moment == replaced.moment and each.id < replaced.id
+            ]
+            for step in (*causes[-1:], replaced):
+                if step.id not in seen:
+                    seen.add(step.id)
+                    found.append(step)
+                for name in step.symbols:
+                    if name in symbols and name not in names and symbols[name].replaced:
+                        names.add(name)
+                        waiting.append(symbols[name])
+    yield from sorted(found, key=lambda step: step.id)
+
+
+def size_of(recording: Recording, item: Translation, asked: Path | str) -> Size | None:
+    """What is known of an expression, or of a symbol by its name; None: nothing was recorded."""
+    for size in sizes(recording, item):
+        if isinstance(asked, str):
+            if size.symbol is not None and size.symbol.name == asked:
+                return size
+        elif (path := path_of(size.source)) is not None and same(path, asked):
+            return size
+    return None
+
+
+def fixing(recording: Recording, item: Translation, source: str, dim: int) -> Size | None:
+    """What made a tensor's size a number that had been a symbol; None: it had not, or it is free.
+
+    Args:
+        recording: what is asked.
+        item: the translation.
+        source: the tensor, as Dynamo or a person writes it.
+        dim: which size.
+    """
+    path = path_of(f"{source}.size()[{dim}]")
+    found = None if path is None else size_of(recording, item, path)
+    return found if found is not None and found.symbol is not None and found.value else None
+
+
+def cause_of(size: Size) -> ShapeStep | None:
+    """The condition that fixed a size: of several, the last that the program asked for."""
+    asked = [step for step in size.fixed_by if step.kind in _CONDITIONS]
+    return asked[-1] if asked else None
+
+
+def conditions_on(
+    recording: Recording, item: Translation, expression_sources: Iterable[str]
+) -> list[ShapeStep]:
+    """The conditions of a translation about exactly these values together, in order."""
+    symbols: dict[str, Symbol] = {}
+    sources = list(expression_sources)
+    for source in sources:
+        path = path_of(source)
+        size = None if path is None else size_of(recording, item, path)
+        if size is None or size.symbol is None:
+            return []
+        symbols[size.symbol.name] = size.symbol
+    if len(symbols) == 1 and len(sources) > 1:
+        # They are one symbol: that they are equal is required because they were.
+        return [step for symbol in symbols.values() for step in symbol.shared]
+    found = {
+        step.id: step
+        for symbol in symbols.values()
+        for step in symbol.conditions
+        if step.kind is ShapeStepKind.GUARD and set(step.symbols) == symbols.keys()
+    }
+    return [found[id] for id in sorted(found)]
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two expressions are about the same value."""
+    return one.leads_to(other) and other.leads_to(one)

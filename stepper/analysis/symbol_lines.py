@@ -1,0 +1,50 @@
+"""The symbols of an attempt at a moment, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepper.analysis.line import Line
+from stepper.analysis.shapes import Symbol, symbols_at
+from stepper.analysis.sources import spelled
+from stepper.model.shapes import ShapeStep
+from stepper.model.trace import MomentId
+from stepper.recording.reader import Recording
+
+
+def symbol_lines(
+    recording: Recording, attempt: int, moment: MomentId, name: str = ""
+) -> Iterator[Line]:
+    """A line for each symbol; with `name`, all that became known about that one before the
+    moment."""
+    found = symbols_at(recording, attempt, moment)
+    if not found:
+        yield Line("no size is a symbol here")
+    elif not name:
+        for symbol in found.values():
+            yield Line(_line(symbol), symbol.born.moment)
+    elif name in found:
+        yield Line(_line(found[name]), found[name].born.moment, "title")
+        for step in recording.shape_steps(moment, attempt=attempt):
+            if name == step.symbol or name in step.symbols:
+                yield Line(f"  {_step(step)}", step.moment)
+    else:
+        yield Line(f"no symbol is called {name!r} here. There are: {', '.join(found)}")
+
+
+def _line(symbol: Symbol) -> str:
+    low, high = symbol.low or "?", symbol.high or "?"
+    asked = f"  asked {len(symbol.conditions)}×" if symbol.conditions else ""
+    return f"{symbol.name}  {symbol.state}  [{low}, {high}]  {stands_for(symbol)}{asked}"
+
+
+def stands_for(symbol: Symbol) -> str:
+    """Which sizes or numbers a symbol is, and their value now."""
+    sources = ", ".join(map(spelled, symbol.sources)) or "what an operator gives"
+    return f"{sources} (now {symbol.born.hint})" if symbol.born.hint else sources
+
+
+def _step(step: ShapeStep) -> str:
+    """One step, with the last of the program's lines that the compiler blames."""
+    where = f"  {step.user_stack[-1]}" if step.user_stack else ""
+    return f"{step.kind}  {step.text}{where}"

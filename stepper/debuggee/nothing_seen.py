@@ -1,0 +1,39 @@
+"""Why a recording has no moments, as far as the program's own process can tell."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from stepper.model.capabilities import Capabilities
+
+_VERSIONS = "stepper.engines.dynamo.versions"
+"""There as soon as Dynamo is, see `stepper.uncompiled`."""
+
+
+def why_nothing(engine: str, of: Capabilities) -> str:
+    """In words, at the program's end."""
+    versions = sys.modules.get(_VERSIONS)
+    frames = 0 if versions is None else versions.frames_looked_at()
+    asked = f"Dynamo was asked to compile {frames} frame{'s' * (frames != 1)}"
+    others = of.compile != "torch.compile"
+    if others and frames:
+        why = (
+            f"{asked}: what `torch.compile` makes is recorded without `--engine {engine}`, which "
+            f"records what `{of.compile}` makes"
+        )
+    elif others:
+        why = f"no function was called that `{of.compile}` had made"
+    elif frames:
+        why = f"{asked}, and skipped {'them' if frames > 1 else 'it'}"
+    else:
+        why = "no function was called that `torch.compile` had made, or it was not to be compiled"
+    if _had_children():
+        why += "; the program ran other processes, and each needs a `stepper record` of its own"
+    return why
+
+
+def _had_children() -> bool:
+    """Whether another process, of those that this one has started, has ended."""
+    times = os.times()
+    return times.children_user + times.children_system > 0

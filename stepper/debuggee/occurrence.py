@@ -1,0 +1,55 @@
+"""What happens besides instructions, as far as a breakpoint can stop at it."""
+
+from __future__ import annotations
+
+from stepper.model.breakpoint import BreakpointKind
+from stepper.model.trace import EventKind
+
+
+class Subject:
+    """What an occurrence is about: the fields that a breakpoint's globs look at, each empty when it
+    does not apply."""
+
+    __slots__ = ("kind", "name", "source", "target")
+
+    def __init__(
+        self, *, kind: str = "", source: str = "", target: str = "", name: str = ""
+    ) -> None:
+        self.kind = kind
+        """A guard's kind."""
+        self.source = source
+        """The guarded expression, or what a symbol stands for."""
+        self.target = target
+        """A node's target."""
+        self.name = name
+        """A node's name, a symbol or an expression of symbols, or the name of the function that is
+        inlined or skipped."""
+
+
+NO_SUBJECT = Subject()
+"""The subject of an occurrence that is about itself."""
+
+BREAKPOINT_OF_EVENT: dict[EventKind, BreakpointKind] = {
+    EventKind.GRAPH_BREAK: BreakpointKind.GRAPH_BREAK,
+    EventKind.SKIP: BreakpointKind.SKIP,
+    EventKind.GUARD: BreakpointKind.GUARD,
+    EventKind.NODE: BreakpointKind.NODE,
+    EventKind.SYMBOL: BreakpointKind.SYMBOL,
+    EventKind.SHAPE_GUARD: BreakpointKind.SHAPE_GUARD,
+    EventKind.SPECIALIZE: BreakpointKind.SPECIALIZE,
+    EventKind.DATA_DEPENDENT: BreakpointKind.DATA_DEPENDENT,
+    EventKind.INLINE: BreakpointKind.INLINE,
+    EventKind.RESTART: BreakpointKind.RESTART,
+    EventKind.RECOMPILE: BreakpointKind.RECOMPILE,
+    EventKind.CACHE_LIMIT: BreakpointKind.CACHE_LIMIT,
+    EventKind.EXCEPTION: BreakpointKind.EXCEPTION,
+    EventKind.LOOKUP: BreakpointKind.LOOKUP,
+    EventKind.GUARD_FAIL: BreakpointKind.GUARD_FAIL,
+    EventKind.HIT: BreakpointKind.HIT,
+    EventKind.MISS: BreakpointKind.MISS,
+    EventKind.ENTRY: BreakpointKind.ENTRY,
+    EventKind.INVALIDATE: BreakpointKind.INVALIDATE,
+    EventKind.EVICT: BreakpointKind.EVICT,
+    EventKind.EXECUTE: BreakpointKind.EXECUTE,
+}
+"""Which breakpoint stops at which occurrence; events of other kinds never stop."""

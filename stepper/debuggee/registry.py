@@ -1,0 +1,83 @@
+"""Which engines there are, and where each is found.
+
+An engine is registered under a name, as an `EngineType`: ours in the table below, others by the
+package that brings them, as entry points of a group:
+
+    [project.entry-points."stepper.engines"]
+    toy = "toy_engine:ENGINE"
+
+One that is not registered is asked for as `module:NAME`.
+
+A recording says which engine made it, and anybody can have written it. So what stands there is
+never more than a choice between the engines that are registered here: no `module:NAME` is imported
+because of a recording.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from stepper.debuggee.engine import EngineType
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
+_OURS = {
+    "dynamo": "stepper.engines.dynamo.registration:ENGINE",
+    "native": "stepper.engines.native.registration:ENGINE",
+}
+_GROUP = "stepper.engines"
+
+
+class EngineError(Exception):
+    """There is no such engine; the message says what there is."""
+
+
+def names() -> list[str]:
+    """Those of the engines that are registered."""
+    return [*_OURS, *(name for name in _installed().names if name not in _OURS)]
+
+
+def is_registered(name: str) -> bool:
+    """Whether an engine is registered under a name; nothing of it is imported."""
+    return name in _OURS or name in _installed().names
+
+
+def find(asked: str) -> EngineType:
+    """The engine of a name, or at `module:NAME`.
+
+    Raises:
+        EngineError: there is none.
+    """
+    if asked in _OURS:
+        place = _OURS[asked]
+    elif asked in _installed().names:
+        place = _installed()[asked].value
+    elif ":" in asked:
+        place = asked
+    else:
+        raise EngineError(no_engine(asked))
+    module, _, attribute = place.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise EngineError(f"the engine {asked} cannot be imported: {error}") from error
+    if not isinstance(found, EngineType):
+        raise EngineError(f"{place} is no engine: it has to be an EngineType")
+    return found
+
+
+def no_engine(asked: str) -> str:
+    """That an engine is not registered, for a person."""
+    return (
+        f"there is no engine called {asked!r}. There are: {', '.join(names())}; one that is not "
+        "registered is asked for as module:NAME"
+    )
+
+
+def _installed() -> EntryPoints:
+    # Only for who asks for an engine that is not ours: it looks at all that is installed.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=_GROUP)

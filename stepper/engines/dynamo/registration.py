@@ -1,0 +1,28 @@
+"""What the dynamo engine is registered as. Nothing of its compiler is imported."""
+
+from __future__ import annotations
+
+from stepper.debuggee.engine import Engine, EngineType
+from stepper.model.capabilities import Capabilities
+
+
+def create() -> Engine:
+    """The engine, not yet installed."""
+    from stepper.engines.dynamo.engine import DynamoEngine  # `versions` is wanted without it
+
+    return DynamoEngine()
+
+
+ENGINE = EngineType(
+    compiler="torch._dynamo",
+    capabilities=Capabilities(
+        compile="torch.compile",
+        decorators="torch.compiler",
+        recompile_limit="torch._dynamo.config.recompile_limit",
+        dynamo_config=True,
+        symbols=True,
+        shape_steps=True,
+        output_nodes=True,
+    ),
+    create=create,
+)

@@ -1,0 +1,26 @@
+"""What the native engine is registered as. Nothing of its compiler is imported."""
+
+from __future__ import annotations
+
+from stepper.debuggee.engine import Engine, EngineType
+from stepper.model.capabilities import Capabilities
+
+
+def create() -> Engine:
+    """The engine, not yet installed."""
+    from stepper.engines.native.engine import NativeEngine
+
+    return NativeEngine()
+
+
+ENGINE = EngineType(
+    compiler="stepper.native.runtime.eval_frame",
+    capabilities=Capabilities(
+        compile="stepper.compile",
+        decorators="stepper.native",
+        recompile_limit="stepper.native.config.cache_size_limit",
+        symbols=True,
+        carries_guards=True,
+    ),
+    create=create,
+)

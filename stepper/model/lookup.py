@@ -1,0 +1,150 @@
+"""What a lookup found: the entries that it tried, the checks of their guards, and what differed.
+
+An entry's guards are listed once, as its *guard program*, in the order in which they are checked.
+A lookup then says of each one that it ran what it said: a `Check`, which names its guard by the
+place in that program. Everything here is data; what a person reads is worded from it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from stepper.model.cache import Verdict
+from stepper.model.datum import UNKNOWN, Datum, text_of
+from stepper.model.moment import MomentId
+from stepper.model.program import UserLine
+
+BACKEND = "BACKEND"
+"""The kind of the row that compares an entry's backend with the call's."""
+INVALID = "INVALID"
+"""The kind of the only row of an entry of which an object has died."""
+
+_VERDICTS = {Verdict.PASS: "pass", Verdict.FAIL: "FAIL"}
+
+
+class Aspect(NamedTuple):
+    """What of a value is meant."""
+
+    what: str
+    """`size`, `dtype`, `value`, `type` …; empty when it is not known."""
+    at: int | None = None
+    """Which size or stride, by the number of the dimension; None for anything else."""
+
+    def __str__(self) -> str:
+        return self.what if self.at is None else f"{self.what}[{self.at}]"
+
+
+class Difference(msgspec.Struct, frozen=True, array_like=True):
+    """One thing in which a value is not as its guard wants it."""
+
+    what: str
+    """As in `Aspect`, and so is `at`."""
+    expected: Datum = UNKNOWN
+    actual: Datum = UNKNOWN
+    at: int | None = None
+
+    @property
+    def aspect(self) -> Aspect:
+        """In what it differs."""
+        return Aspect(self.what, self.at)
+
+    def __str__(self) -> str:
+        return f"{self.aspect} {text_of(self.expected)} ≠ {text_of(self.actual)}"
+
+
+class CheckedGuard(msgspec.Struct, frozen=True, array_like=True):
+    """One row of an entry's guard program: what is checked there, whatever the call."""
+
+    kind: str
+    """Name of the leaf guard, e.g. `TENSOR_MATCH`; or `BACKEND` or `INVALID`, of rows that are
+    about the entry as a whole."""
+    source: str
+    """The expression that it looks at; empty for global state, or when it looks at several."""
+    code: tuple[str, ...] = ()
+    """What it checks, as the compiler words it, uncut."""
+    expected: Datum = UNKNOWN
+    """What the value must be, where that can be said."""
+    user_line: UserLine | None = None
+    """The line that made the compiler depend on it."""
+    hint: str = ""
+    """The compiler's advice about it."""
+
+    @property
+    def text(self) -> str:
+        """What is checked, in one line: the expression and what it must be."""
+        if self.kind == BACKEND:
+            return text_of(self.expected)
+        if self.source and self.expected != UNKNOWN:
+            return f"{self.source}  {text_of(self.expected)}"
+        return "; ".join(self.code) or self.source
+
+
+class Check(msgspec.Struct, frozen=True, array_like=True):
+    """One guard, asked in a lookup."""
+
+    place: int
+    """Which guard: its place in the entry's guard program."""
+    verdict: Verdict
+    moment: MomentId = 0
+    """Before it was asked; 0 for one that stands behind a guard that failed, so that the compiler
+    did not ask it."""
+    nanoseconds: int | None = None
+    """How long it takes, as asked once more from Python; None when it was not."""
+    actual: Datum = UNKNOWN
+    """What was there, where it was looked at."""
+    differences: tuple[Difference, ...] = ()
+    """In what a value that fails is not as wanted; empty where that is not known."""
+    why: str = ""
+    """Why it fails or cannot be asked, where no difference says so."""
+
+    def failure(self, guard: CheckedGuard) -> str:
+        """Why it fails, in words; `guard`: its own."""
+        return ", ".join(map(str, self.differences)) or self.why or "; ".join(guard.code)
+
+
+class TriedEntry(msgspec.Struct, frozen=True, array_like=True):
+    """An entry that a lookup has tried, with all that was asked."""
+
+    moment: MomentId
+    """Before it was tried."""
+    attempt: int
+    """Id of the lookup's only attempt."""
+    entry: str
+    """Its compile id, or `precompiled`."""
+    code: int
+    """Id of the code whose instructions, and whose guard program, are its rows."""
+    matches: bool
+    checks: tuple[Check, ...] = ()
+    """What was asked, in order."""
+    behind: tuple[Check, ...] = ()
+    """In a miss, what would have failed besides, behind the guard that did."""
+
+
+class RejectedEntry(msgspec.Struct, frozen=True, array_like=True):
+    """An entry that did not serve a call, and the first guard of it that failed."""
+
+    entry: str
+    """Its compile id."""
+    kind: str
+    """The guard's; `INVALID` when an object has died that the entry depends on."""
+    source: str = ""
+    """The guard's; of `INVALID`, how the guards reached what has died."""
+    differences: tuple[Difference, ...] = ()
+    why: str = ""
+    """Why it failed, where no difference says so."""
+
+    @property
+    def failure(self) -> str:
+        """Why, in words."""
+        return ", ".join(map(str, self.differences)) or self.why
+
+    def __str__(self) -> str:
+        guard = "" if self.kind in (BACKEND, INVALID) else f"{self.kind} {self.source}".rstrip()
+        return ": ".join(filter(None, (self.entry, guard, self.failure)))
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """A verdict as it is shown: a failure must catch the eye."""
+    return _VERDICTS.get(verdict, str(verdict))

@@ -1,0 +1,5 @@
+"""The number of a moment; see `stepper.model.trace`."""
+
+from __future__ import annotations
+
+MomentId = int

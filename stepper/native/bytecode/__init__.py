@@ -1,0 +1,1 @@
+"""Instructions of CPython: reading them, asking about them, putting code together."""

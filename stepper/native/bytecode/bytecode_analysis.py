@@ -1,0 +1,65 @@
+"""Which local variables are still needed at an instruction."""
+
+from __future__ import annotations
+
+import inspect
+from types import CodeType
+
+from stepper.native.bytecode.opcodes import Instruction, listing
+
+END = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
+"""Instructions that no other follows."""
+ALWAYS_JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
+"""Instructions that only that at their target follows."""
+
+
+def _uses(inst: Instruction) -> tuple[set[str], set[str]]:
+    """The locals that an instruction reads, and those that it sets without reading them."""
+    match inst.opname:
+        case "LOAD_FAST" | "LOAD_FAST_CHECK" | "DELETE_FAST" | "LOAD_FAST_AND_CLEAR":
+            return {inst.argval}, set()
+        case "STORE_FAST":
+            return set(), {inst.argval}
+        case "LOAD_FAST_LOAD_FAST":
+            return set(inst.argval), set()
+        case "STORE_FAST_STORE_FAST":
+            return set(), set(inst.argval)
+        case "STORE_FAST_LOAD_FAST":
+            stored, loaded = inst.argval
+            return {loaded} - {stored}, {stored}
+    return set(), set()
+
+
+def live_locals(code: CodeType, index: int) -> set[str]:
+    """The locals that may be read before they are set, from this instruction on."""
+    instructions = listing(code).instructions
+    live: list[set[str]] = [set() for _ in instructions]
+    changed = True
+    while changed:
+        changed = False
+        for at in range(len(instructions) - 1, -1, -1):
+            inst = instructions[at]
+            after: set[str] = set()
+            if inst.opname not in END and inst.opname not in ALWAYS_JUMPS:
+                after |= live[at + 1] if at + 1 < len(live) else set()
+            for target in (inst.target, inst.handler):
+                if target is not None:
+                    after |= live[target]
+            read, stored = _uses(inst)
+            # What a handler needs may be needed from before the variable was set.
+            kept = live[inst.handler] if inst.handler is not None else set()
+            new = (after - stored) | read | kept
+            if new != live[at]:
+                live[at] = new
+                changed = True
+    return live[index]
+
+
+def argument_count(code: CodeType) -> int:
+    """How many variables a call sets, `*` and `**` parameters included: the first ones."""
+    return (
+        code.co_argcount
+        + code.co_kwonlyargcount
+        + bool(code.co_flags & inspect.CO_VARARGS)
+        + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    )

@@ -1,0 +1,201 @@
+"""Writes instructions that do what is pending, as `side_effects` has it.
+
+All values are read before the first change is done: what a later change would read may be what an
+earlier one has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bytecode.instr import CellVar, FreeVar
+
+from stepper.native.codegen.pycodegen import PyCodegen
+from stepper.native.source import LocalSource
+from stepper.native.variables.base import (
+    VariableTracker,
+)
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.context_var import ContextVariable
+from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.functions import CellVariable
+from stepper.native.variables.generators import LocalGeneratorObjectVariable
+from stepper.native.variables.lists import ListVariable
+from stepper.native.variables.namespace import NamespaceVariable
+from stepper.native.variables.object_sets import ObjectSetVariable
+from stepper.native.variables.sets import SetVariable
+from stepper.native.variables.user_defined import UserDefinedObjectVariable
+
+
+def keep_sources(codegen: PyCodegen, roots: Sequence[VariableTracker]) -> None:
+    """Read every value that a pending change could reach, before the first change."""
+    pending = [codegen.newest(root) for root in roots]
+    seen: set[int] = set()
+    while pending:
+        tracker = pending.pop()
+        if id(tracker) in seen:
+            continue
+        seen.add(id(tracker))
+        source = tracker.source
+        if source is None or isinstance(tracker, CellVariable):
+            pending += codegen.parts_of(tracker)
+        elif not source.stable and not isinstance(tracker, ConstantVariable):
+            name = source.name()
+            if name not in codegen.kept:
+                source.reconstruct(codegen)
+                kept = codegen.temporary()
+                codegen.store(kept)
+                codegen.kept[name] = kept
+
+
+def changed_values(codegen: PyCodegen) -> list[VariableTracker]:
+    """All values that pending changes need."""
+    effects = codegen.tx.output.side_effects
+    values: list[VariableTracker] = []
+    for key, owner in effects.changed.items():
+        if not isinstance(owner, NamespaceVariable | CellVariable):
+            values.append(owner)
+        newest = effects.newest.get(key)
+        if newest is not None:
+            values += newest.parts()
+        values += effects.attributes.get(key, {}).values()
+    return values
+
+
+def write_changes(codegen: PyCodegen) -> None:
+    """Do what is pending."""
+    effects = codegen.tx.output.side_effects
+    planned: list[tuple[VariableTracker, str, str]] = []
+    for key, owner in effects.changed.items():
+        newest = effects.newest.get(key)
+        if newest is not None:
+            _plan_container(codegen, owner, newest, planned)
+        for name, value in effects.attributes.get(key, {}).items():
+            codegen(value)
+            kept = codegen.temporary()
+            codegen.store(kept)
+            planned.append((owner, name, kept))
+    codegen.fill_cells()
+    for owner, name, kept in planned:
+        codegen.emit("LOAD_FAST", kept)
+        _write_change(codegen, owner, name)
+
+
+def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[Any]) -> None:
+    if isinstance(newest, ListVariable):
+        newest.reconstruct(codegen)
+        name = "[:]"
+    elif isinstance(newest, SetVariable | ObjectSetVariable):
+        codegen(owner)
+        name = "steps"
+    elif isinstance(newest, ConstDictVariable):
+        old = list(owner.items)
+        in_order = list(newest.items)[: len(old)] == old
+        entries = {
+            key: value
+            for key, value in newest.items.items()
+            if not in_order or owner.items.get(key) is not value
+        }
+        for key, value in entries.items():
+            codegen.load_const(key)
+            codegen(value)
+        codegen.build("BUILD_MAP", len(entries))
+        name = "update" if in_order else "clear"
+    else:
+        raise newest.refuse("a change")
+    kept = codegen.temporary()
+    codegen.store(kept)
+    planned.append((owner, name, kept))
+
+
+def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
+    """Do one change; the value is on the stack."""
+    if isinstance(owner, CellVariable):
+        if isinstance(owner.source, LocalSource):
+            codegen.emit("STORE_DEREF", FreeVar(owner.local_name))
+        else:
+            codegen.load_cell(owner)
+            codegen.emit("STORE_ATTR", "cell_contents")
+    elif isinstance(owner, NamespaceVariable):
+        if owner.namespace is codegen.tx.f_globals:
+            codegen.emit("STORE_GLOBAL", name)
+        else:
+            codegen.load_const(owner.namespace)
+            codegen.load_const(name)
+            codegen.emit("STORE_SUBSCR")
+    elif isinstance(owner, SetVariable | ObjectSetVariable):
+        newest: Any = codegen.newest(owner)
+        newest.write_steps(codegen, newest.steps)
+        codegen.pop_top()
+    elif isinstance(owner, ListVariable):
+        codegen(owner)
+        codegen.load_const(None)
+        codegen.load_const(None)
+        codegen.build("BUILD_SLICE", 2)
+        codegen.emit("STORE_SUBSCR")
+    elif isinstance(owner, ConstDictVariable):
+        kept = codegen.temporary()
+        codegen.store(kept)
+        for method in ("clear", "update") if name == "clear" else ("update",):
+            codegen(owner)
+            codegen.load_method(method)
+            if method == "update":
+                codegen.emit("LOAD_FAST", kept)
+            codegen.call_method(method == "update")
+            codegen.pop_top()
+    elif isinstance(owner, ContextVariable):
+        raise owner.refuse("a change that lasts")
+    elif isinstance(owner, UserDefinedObjectVariable) and owner.has_setattr():
+        # Its own method has been interpreted: what is pending is what that stored.
+        kept = codegen.temporary()
+        codegen.store(kept)
+        codegen.load_callable(owner.generic_setattr_method)
+        codegen(owner)
+        codegen.load_const(name)
+        codegen.emit("LOAD_FAST", kept)
+        codegen.call(3)
+        codegen.pop_top()
+    else:
+        codegen(owner)
+        codegen.emit("STORE_ATTR", name)
+
+
+def write_own_cells(codegen: PyCodegen, names: Iterable[str]) -> None:
+    """Put into the frame's own cells what they hold now."""
+    written: list[str] = []
+    for name in names:
+        cell = codegen.tx.symbolic_locals.get(name)
+        if not isinstance(cell, CellVariable) or cell.source is not None:
+            continue
+        contents = codegen.cell_contents(cell)
+        if contents is not None and contents.source != LocalSource(name, free=True):
+            codegen(contents)
+            written.append(name)
+    for name in reversed(written):
+        codegen.emit("STORE_DEREF", CellVar(name))
+
+
+def prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
+    """Make ready to push the roots and to do what is pending."""
+    for value in codegen.tx.output.side_effects.newest.values():
+        if isinstance(value, LocalGeneratorObjectVariable) and value.would_run_when_closed:
+            raise value.refuse("closing")
+    changed = changed_values(codegen)
+    codegen.count_uses([*roots, *changed])
+    watcher = codegen.tx.output.translation.watcher
+    if watcher.follows:
+        watcher.needs(codegen, [*roots, *changed])
+    if codegen.tx.output.side_effects.pending or codegen.tx.f_code.co_cellvars:
+        keep_sources(codegen, [*roots, *changed])
+
+
+def settle_cells(codegen: PyCodegen) -> None:
+    """Put into all cells that the code has used what they hold; that can take further cells, and
+    again those in which functions stand that call each other."""
+    settled: set[str] = set()
+    while codegen.cells or codegen.own_cells:
+        codegen.fill_cells()
+        names, codegen.own_cells = codegen.own_cells - settled, set()
+        settled |= names
+        write_own_cells(codegen, sorted(names))

@@ -1,0 +1,389 @@
+"""What happens at a graph break: the instruction itself, and the function that goes on after it.
+
+    __resume_at_<offset>_<n>(stack values, live variables):
+        put the values back on the stack
+        jump to the instruction at <offset>
+        the code of the program, from its first instruction
+
+It is an ordinary function, with the program's name, lines and handlers, and so its frame is
+captured like any other: that is how the rest of the program gets its graph. It is not called by the
+code that wants it, but by the hook, once that code's frame has ended
+(`csrc/evalframe/resume_call.c`). So there is one frame for the program's function at any time, and
+it has what the program's own would have: all variables whose values anybody else could know, also
+those that are not needed any more, for the program would not have let go of them yet. Cells are not
+arguments: the resume function is a closure over them, so that whoever else has them sees the same
+variable. A NULL on the stack is put back by an instruction.
+
+Two breaks that go on at the same place, with the same variables, share one resume function. So a
+loop in which the graph breaks goes round through the same few of them, whose entries are found
+again: the loop's own instruction, which asks an iterator that was there before, is done in the
+program's stead, and what it gives is an argument of the function that goes on with the loop's body.
+Where nothing is computed in the resume functions of a loop, that would be a detour: its second time
+round runs as it is.
+
+What broke the graph may have been `pdb.set_trace()`. Then the frame that a trace function is told
+of must be the one that goes on, and in the program's own code, which stands behind (`frame_code`):
+it is entered where the resume function would have gone on.
+"""
+
+from __future__ import annotations
+
+import dis
+import itertools
+import weakref
+from collections.abc import Iterable
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from bytecode import Bytecode, Instr, Label
+from bytecode.instr import CellVar, FreeVar
+
+from stepper import _C
+from stepper.native.bytecode import opcodes
+from stepper.native.bytecode.bytecode_analysis import live_locals
+from stepper.native.bytecode.bytecode_transformation import (
+    copy_facts,
+    name_variables,
+    rank_of,
+    split,
+    write_code,
+)
+from stepper.native.bytecode.opcodes import Instruction
+from stepper.native.codegen.frame_code import finish
+from stepper.native.codegen.frame_state import needed_locals, restore
+from stepper.native.codegen.pycodegen import PyCodegen
+from stepper.native.codegen.resume_info import ResumeInfo, info_of, note_info, written_as
+from stepper.native.exc import SkipFrame, unimplemented
+from stepper.native.variables.base import NullVariable
+from stepper.native.variables.functions import CellVariable
+
+if TYPE_CHECKING:
+    from stepper.native.tracing.symbolic_convert import InstructionTranslator
+
+_numbers = itertools.count(1)
+
+_ENTERED = frozenset(
+    {"RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "JUMP_IF_TRUE_OR_POP",
+     "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "SEND", "END_FOR", "LOAD_FAST_AND_CLEAR",
+     *opcodes.PAIRS}
+)  # fmt: skip
+"""Instructions that are done in the program's own code: what they leave cannot be passed on."""
+
+
+def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
+    """Write the frame's code up to the instruction, that instruction, and what comes after.
+
+    Raises:
+        SkipFrame: nothing has been captured, and nothing would be.
+        Unsupported: a value cannot be made.
+    """
+    codegen = PyCodegen(tx)
+    codegen.line = inst.starts_line or codegen.line
+    next_index = inst.index + 1
+    conditional = inst.opname.startswith("POP_JUMP") and "NONE" not in inst.opname
+    loops = inst.opname == "FOR_ITER"
+    resumes = _can_resume(tx, inst) and (conditional or loops or inst.target is None)
+    nothing = tx.output.is_empty and not tx.output.side_effects.pending
+    if not resumes and nothing:
+        raise SkipFrame("nothing can be captured before a break that ends the capture")
+    tx.output.resumes = resumes
+    called = not info_of(tx.f_code).function
+    names = needed_locals(codegen, live_locals(tx.f_code, inst.index), called)
+    base = _base(tx, inst) if resumes else 0
+    restore(codegen, names, base)
+    if not resumes:
+        label = Label()
+        codegen.emit("JUMP_FORWARD", label)
+        index = inst.index
+        while tx.instructions[index - 1].opname in ("KW_NAMES", "PRECALL"):
+            index -= 1  # these belong to the call
+        codegen.entered.append((label, rank_of(tx.f_code, index)))
+        finish(codegen)
+        return
+    if conditional:
+        _write_branches(codegen, inst, names)
+    elif loops:
+        _write_iteration(codegen, inst, names, base)
+    else:
+        kinds = _write_instruction(codegen, inst, base)
+        _write_resume(codegen, inst, next_index, names, kinds)
+    finish(codegen)
+
+
+def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
+    code = tx.f_code
+    if inst.handler is not None or inst.opname in _ENTERED:
+        return False
+    if "__class__" in code.co_freevars or "super" in code.co_names:
+        return False  # `super()` looks for the first argument
+    info = info_of(code)
+    written = written_as(code)
+    if written is None:
+        return False
+    if written is not info and _is_detour(tx, inst, written):
+        return False
+    instructions = opcodes.listing(code).instructions
+    own = instructions[opcodes.resume_index(code) :]
+    if any(each.opname in ("MAKE_CELL", "DELETE_DEREF") for each in own):
+        return False
+    # A resume function's cells are free variables: read while empty, they raise another error.
+    empty = {
+        name
+        for name in (*code.co_cellvars, *info.own_cells)
+        if isinstance(cell := tx.symbolic_locals.get(name), CellVariable) and cell.is_empty(tx)
+    }
+    return not any(each.opname == "LOAD_DEREF" and each.argval in empty for each in instructions)
+
+
+def _is_detour(tx: InstructionTranslator, inst: Instruction, written: ResumeInfo) -> bool:
+    """Whether a resume function's break is the second at its place in a loop in which nothing is
+    computed."""
+    code = tx.f_code
+    offset = info_of(code).offsets[rank_of(code, inst.index)]
+    written.computes |= not tx.output.is_empty
+    again = offset in written.broken
+    written.broken.add(offset)
+    return again and not written.computes and _is_in_loop(code, inst.index)
+
+
+def _is_in_loop(code: CodeType, index: int) -> bool:
+    """Whether a jump leads from behind the instruction to it, or to before it."""
+    jumps = opcodes.listing(code).instructions[index:]
+    return any(each.target is not None and each.target <= index for each in jumps)
+
+
+def _base(tx: InstructionTranslator, inst: Instruction) -> int:
+    """How much of the stack lies below what the instruction takes, as far as a NULL does."""
+    depth = len(tx.stack)
+    match inst.opname:
+        case "CALL":
+            return depth - int(inst.argval) - 2
+        case "CALL_KW":
+            return depth - int(inst.argval) - 3
+        case "CALL_FUNCTION_EX":
+            return depth - 3 - (int(inst.argval) & 1)
+        case "FOR_ITER":
+            return depth - 1
+    nulls = [i for i, value in enumerate(tx.stack) if isinstance(value, NullVariable)]
+    return nulls[-1] + 1 if nulls else 0
+
+
+def _program_instr(code: CodeType, index: int) -> Instr:
+    """The program's own instruction, as it is assembled."""
+    _, rest, places = split(Bytecode.from_code(code))
+    found: Instr = rest[places[rank_of(code, index)]]
+    return found.copy()
+
+
+def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> list[bool]:
+    """Do the instruction that broke the graph, and store what it leaves.
+
+    Returns, for each place of the stack then, whether it holds a value, and not NULL.
+    """
+    tx = codegen.tx
+    begin = len(codegen.output)
+    program = _program_instr(tx.f_code, inst.index)
+    kinds = [not isinstance(value, NullVariable) for value in tx.stack[:base]]
+    upper = [not isinstance(value, NullVariable) for value in tx.stack[base:]]
+    if opcodes.METHOD_FLAG_IN_LOAD_ATTR:
+        loads_method = inst.opname == "LOAD_ATTR" and bool((inst.arg or 0) & 1)
+    else:
+        loads_method = inst.opname == "LOAD_METHOD"
+    if loads_method or (inst.opname == "LOAD_GLOBAL" and (inst.arg or 0) & 1):
+        if loads_method:
+            codegen.load_attr(inst.argval)
+        else:
+            codegen.load_global(inst.argval)
+        left = upper[:-1] if loads_method else upper
+        pair = [True, False] if opcodes.CALLABLE_BELOW_NULL else [False, True]
+        after = [*left, *pair]
+    else:
+        if inst.opname == "CALL":
+            if tx.kw_names:
+                codegen.emit("KW_NAMES", tx.kw_names)
+            codegen.call(inst.argval)
+            count = 1
+        else:
+            codegen.output.append(program)
+            if inst.opname in ("CALL_KW", "CALL_FUNCTION_EX"):
+                count = 1
+            else:
+                count = len(upper) + dis.stack_effect(inst.opcode, inst.arg, jump=False)
+        after = [True] * count
+    for each in codegen.output[begin:]:  # a traceback marks the same columns
+        each.location = program.location
+    kinds += after
+    _store_stack(codegen, kinds)
+    return kinds
+
+
+def _store_stack(codegen: PyCodegen, kinds: list[bool]) -> None:
+    """Put what is on the stack into variables: not before the instruction has been done, or what it
+    calls could see them.
+
+    kinds: for each place, whether it holds a value; there is nothing on the stack for others.
+    """
+    for place in range(len(kinds) - 1, -1, -1):
+        if kinds[place]:
+            codegen.store(codegen.on_stack(place))
+
+
+def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str]) -> None:
+    """A jump that depends on data: two resume functions."""
+    assert inst.target is not None
+    tx = codegen.tx
+    other = Label()
+    if opcodes.PYTHON >= (3, 13):
+        codegen.emit("TO_BOOL")
+    name = inst.opname.replace("_BACKWARD", "_FORWARD")
+    codegen.emit(name, other)
+    kinds = [not isinstance(value, NullVariable) for value in tx.stack[:-1]]
+
+    def go_on(index: int) -> None:
+        _store_stack(codegen, kinds)
+        _write_resume(codegen, inst, index, names, kinds)
+
+    go_on(inst.index + 1)
+    codegen.output.append(other)
+    go_on(inst.target)
+
+
+def _write_iteration(codegen: PyCodegen, inst: Instruction, names: list[str], base: int) -> None:
+    """A loop's own instruction: a resume function for its body, and one for what comes after it.
+
+    base: where on the stack the iterator is.
+    """
+    assert inst.target is not None
+    kinds = [not isinstance(value, NullVariable) for value in codegen.tx.stack]
+    ended = Label()
+    codegen.emit("FOR_ITER", ended)
+    _store_stack(codegen, [*kinds, True])  # with the item
+    _write_resume(codegen, inst, inst.index + 1, names, [*kinds, True])
+    codegen.output.append(ended)
+    after = ["END_FOR"] * opcodes.END_FOR + ["POP_TOP"] * opcodes.ITERATOR_STAYS
+    for name in after:
+        codegen.emit(name)
+    _store_stack(codegen, kinds[:base])
+    _write_resume(codegen, inst, inst.target + len(after), names, kinds[:base])
+
+
+def _write_resume(
+    codegen: PyCodegen, inst: Instruction, index: int, names: list[str], kinds: list[bool]
+) -> None:
+    """Have the function called that goes on at an instruction, and its result returned; where the
+    program has begun to trace, go on in its own code."""
+    tx = codegen.tx
+    code = tx.f_code
+    line, traced = codegen.line, Label()
+    codegen.load_callable(_C.traced)
+    codegen.call(0)
+    codegen.emit(opcodes.JUMP_IF_TRUE, traced)
+    passed = list(names)
+    if inst.opname == "STORE_FAST" and inst.argval not in names:
+        passed.append(inst.argval)  # the instruction itself has set it
+    resume = resume_code(code, index, tuple(passed), tuple(kinds))
+    codegen.line = opcodes.listing(code).instructions[index].starts_line or codegen.line
+    codegen.load_callable(_C.resume)
+    cells: list[tuple[Any, str]] = [(CellVar, name) for name in code.co_cellvars]
+    cells += [(FreeVar, name) for name in code.co_freevars]
+    for kind, name in cells:
+        codegen.emit(opcodes.LOAD_CLOSURE, kind(name))
+    if cells:
+        codegen.build("BUILD_TUPLE", len(cells))
+    codegen.load_const(resume)
+    if opcodes.FUNCTION_ATTRIBUTES_APART:
+        codegen.emit("MAKE_FUNCTION")
+        if cells:
+            codegen.emit("SET_FUNCTION_ATTRIBUTE", 8)
+    else:
+        codegen.emit("MAKE_FUNCTION", 8 if cells else 0)
+    given = [codegen.on_stack(place) for place, value in enumerate(kinds) if value]
+    for name in [*given, *passed]:
+        codegen.emit("LOAD_FAST", name)
+        codegen.emit("DELETE_FAST", name)  # whoever has a frame object of this frame keeps nothing
+    codegen.call(1 + sum(kinds) + len(passed))
+    codegen.emit("RETURN_VALUE")
+    codegen.line = line
+    codegen.output.append(traced)
+    codegen.output += _loaded_stack(info_of(code).prefix, kinds, line)
+    label = Label()
+    codegen.emit("JUMP_FORWARD", label)
+    codegen.entered.append((label, rank_of(code, index)))
+
+
+def _loaded_stack(prefix: str, kinds: Iterable[bool], line: int) -> list[Any]:
+    """Instructions that put what `_store_stack` has stored on the stack again, and the NULLs."""
+    made = []
+    for place, value in enumerate(kinds):
+        if value:
+            made.append(Instr("LOAD_FAST", f"{prefix}stack{place}", lineno=line))
+            made.append(Instr("DELETE_FAST", f"{prefix}stack{place}", lineno=line))
+        else:
+            made.append(Instr("PUSH_NULL", lineno=line))
+    return made
+
+
+def resume_code(
+    code: CodeType, index: int, names: tuple[str, ...], kinds: tuple[bool, ...]
+) -> CodeType:
+    """The code of a resume function.
+
+    index: of the instruction where it goes on.
+    names: the variables that it is given.
+    kinds: for each place of the stack, whether it is given a value; else a NULL is put there.
+    """
+    info = info_of(code)
+    shared = written_as(code)
+    assert shared is not None
+    rank = rank_of(code, index)
+    offset = info.offsets[rank]
+    key = (offset, names, kinds)
+    known = shared.made.get(key)
+    if known is not None:
+        return known
+    listed = Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
+    _, rest, places = split(listed)
+    made = Bytecode()
+    copy_facts(listed, made)
+    made.qualname = f"__resume_at_{offset}_{next(_numbers)}"
+    stack = [f"{info.prefix}stack{place}" for place, value in enumerate(kinds) if value]
+    made.argcount = len(stack) + len(names)
+    others = [name for name in code.co_varnames if name not in code.co_cellvars]
+    name_variables(made, [*stack, *names], others)
+    made.posonlyargcount = made.kwonlyargcount = 0
+    made.flags = listed.flags & ~0x0C  # no * and ** parameters
+    made.cellvars = []
+    made.freevars = [*listed.cellvars, *listed.freevars]
+    line = opcodes.listing(code).instructions[index].starts_line or code.co_firstlineno
+    if made.freevars:
+        made.append(Instr("COPY_FREE_VARS", len(made.freevars), lineno=line))
+    made.append(Instr("RESUME", 0, lineno=line))
+    made.extend(_loaded_stack(info.prefix, kinds, line))
+    label = Label()
+    made.append(Instr("JUMP_FORWARD", label, lineno=line))
+    rest.insert(places[rank], label)
+    for item in rest:
+        if isinstance(item, Instr) and (cell := _cell_of(item, listed.cellvars)) is not None:
+            item.arg = FreeVar(cell)
+    made.extend(rest)
+    try:
+        result = write_code(made, code.co_stacksize)
+    except Exception as error:
+        raise unimplemented(f"a resume function: {error}") from error
+    # In the new code, what comes after RESUME begins with the values and the jump.
+    offsets = [offset] * (len(kinds) + sum(kinds) + 1) + info.offsets
+    written = weakref.ref(code) if info.written is None else info.written
+    own_cells = info.own_cells | set(code.co_cellvars)
+    known_as = info.function or code.co_name
+    note_info(result, ResumeInfo(offsets, info.prefix, known_as, written, own_cells))
+    shared.made[key] = result
+    return result
+
+
+def _cell_of(item: Instr, cells: list[str]) -> str | None:
+    """The name of the function's own cell that an instruction takes."""
+    argument: Any = item.arg
+    if isinstance(argument, CellVar):
+        return argument.name
+    # The cell of a parameter is among the locals; from 3.13 on it is loaded like one of them.
+    return argument if item.opcode in dis.haslocal and argument in cells else None

@@ -1,0 +1,81 @@
+"""How a translation ends before its time.
+
+Of these only `Unsupported` ever reaches the user's program: where that has asked for one graph.
+"""
+
+from __future__ import annotations
+
+import traceback
+import types
+from typing import Self
+
+
+class HintedReason(str):
+    """A reason, and what to write instead, so that there is none."""
+
+    hint: str
+
+    def __new__(cls, reason: str, hint: str) -> Self:
+        made = super().__new__(cls, reason)
+        made.hint = hint
+        return made
+
+
+class NativeError(Exception):
+    """The base of all of them."""
+
+
+class Unsupported(NativeError):
+    """Something cannot be captured: a graph break, with a reason that a user understands."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.msg = reason
+
+
+class SkipFrame(NativeError):
+    """The frame is to run as it is."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.msg = reason
+
+
+class NothingToCapture(SkipFrame):
+    """The frame has been looked through, and computes nothing on tensors."""
+
+
+class RestartAnalysis(NativeError):
+    """Begin again and break the graph before the instruction at this index."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(reason)
+        self.index = index
+        self.msg = reason
+
+
+def unimplemented(reason: str, hint: str = "") -> Unsupported:
+    """To be raised where something is not supported; `hint`: what to write instead."""
+    return Unsupported(HintedReason(reason, hint) if hint else reason)
+
+
+def not_one_graph(code: types.CodeType, reason: str) -> Unsupported:
+    """To be raised where code that must be one graph is not going to be captured."""
+    place = f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})"
+    return Unsupported(f"{place} was to be one graph (nopython, fullgraph): {reason}")
+
+
+def let_go_of_frames(error: BaseException) -> None:
+    """Have the frames that an exception went through, and those before it, keep nothing.
+
+    A frame that has the exception in a variable makes a cycle with it, in which the program's
+    objects would live until the garbage collector comes by.
+    """
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        each = pending.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            traceback.clear_frames(each.__traceback__)
+            pending += [each.__context__, each.__cause__]

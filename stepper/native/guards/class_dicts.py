@@ -1,0 +1,223 @@
+"""Reads classes without running code of theirs, and notes what has been read.
+
+A metaclass may answer for `__dict__` or `__mro__` itself, so both are read as `type` has them.
+
+What a class has, and what it lacks, decides what reading an attribute, a call or a truth test
+means; and anybody can put something else there later. So all that the translator looks up while it
+interprets a frame is noted here, in the translation's `Consulted`, whoever asks and why, and the
+entry checks each class once (`ClassCheck`): as long as nothing was changed in it, by one number.
+Classes that cannot be changed need no check.
+
+What was found is known again by its identity. It is not held, or a class would be kept alive by the
+entries that are to die with it; so what cannot be referred to weakly, as a property, is known by
+the functions in it, or by its class. That is enough: the value itself is guarded where it is used.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from types import (
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
+from typing import Any, NamedTuple
+
+_DICT: Any = type.__dict__["__dict__"]
+_MRO: Any = type.__dict__["__mro__"]
+_FLAGS: Any = type.__dict__["__flags__"]
+_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+
+MISSING: object = object()
+
+
+class Consulted:
+    """What one translation has found in classes."""
+
+    def __init__(self) -> None:
+        self._classes: dict[int, tuple[type, dict[tuple[str, int], object]]] = {}
+
+    def note(self, cls: type, name: str, start: int, found: object) -> None:
+        """This was found under the name, from the class at `start` of the order on."""
+        entry = self._classes.get(id(cls))
+        if entry is None:
+            entry = self._classes[id(cls)] = (cls, {})
+        if name:
+            entry[1].setdefault((name, start), found)
+
+    def classes(self) -> list[Found]:
+        """All of it, for classes that can be changed."""
+        return [Found(cls, names) for cls, names in self._classes.values() if not is_fixed(cls)]
+
+    def clear(self) -> None:
+        """Let go of it."""
+        self._classes.clear()
+
+
+class Found(NamedTuple):
+    """What was found in one class, by name and by where the search began."""
+
+    cls: type
+    names: dict[tuple[str, int], Any]
+
+    def __str__(self) -> str:
+        return f"{self.cls.__qualname__}: " + ", ".join(sorted({name for name, _ in self.names}))
+
+
+_noting: list[Consulted] = []
+"""Of the translations that are going on, the innermost last; one thread has them."""
+
+
+def note_in(consulted: Consulted) -> None:
+    """Note what is looked up from now on, until `note_as` is told otherwise."""
+    _noting.append(consulted)
+
+
+def notings() -> int:
+    """How many notes are being taken, for `note_as`."""
+    return len(_noting)
+
+
+def note_as(before: int) -> None:
+    """Go on with the notes that were being taken then."""
+    del _noting[before:]
+
+
+def class_dict(cls: type) -> MappingProxyType[str, Any]:
+    """The class's own attributes; what is read of them is not noted."""
+    found: MappingProxyType[str, object] = _DICT.__get__(cls)
+    return found
+
+
+def order_of(cls: type) -> tuple[type, ...]:
+    """The class and its bases, in the order in which they are asked; empty while it is made."""
+    if _noting:
+        _noting[-1].note(cls, "", 0, None)
+    found: tuple[type, ...] | None = _MRO.__get__(cls)
+    return found or ()
+
+
+def says_its_class(kind: type) -> bool:
+    """Whether `__class__` of the class's objects is of its own making."""
+    return lookup(kind, "__class__") is not object.__dict__["__class__"]
+
+
+def has(cls: type, name: str) -> bool:
+    """Whether the class, or a base, has the name."""
+    return lookup(cls, name) is not MISSING
+
+
+def lookup(cls: type, name: str) -> object:
+    """What the first class of the order that has the name has for it; `MISSING`: none has."""
+    return find(cls, name)[1]
+
+
+def note_all(cls: type, *others: str) -> None:
+    """Note all that a class and its bases have, and what there is under the other names, too: for a
+    class of which the translator knows what it does as a whole."""
+    for each in order_of(cls):
+        for name in class_dict(each):
+            lookup(cls, name)
+    for name in others:
+        lookup(cls, name)
+
+
+def find(cls: type, name: str, start: int = 0) -> tuple[type, Any]:
+    """The first class of the order that has the name, and what it has; `(object, MISSING)`: none.
+
+    start: where in the order the search begins.
+    """
+    found = _find(cls, name, start)
+    if _noting:
+        _noting[-1].note(cls, name, start, found)
+    return found
+
+
+def _find(cls: type, name: str, start: int) -> tuple[type, object]:
+    read = _DICT.__get__
+    order = _MRO.__get__(cls) or ()
+    for each in order[start:] if start else order:
+        own = read(each)
+        if name in own:
+            return each, own[name]
+    return object, MISSING
+
+
+def is_fixed(cls: type) -> bool:
+    """Whether nothing can be put into a class."""
+    return bool(_FLAGS.__get__(cls) & _IMMUTABLE)
+
+
+# --- known again
+
+
+def recheck_of(found: Found) -> Callable[[type], bool]:
+    """A function that says whether the same is found again."""
+    order = [weakref.ref(each) for each in _MRO.__get__(found.cls) or ()]
+    marks = [
+        (name, start, weakref.ref(owner), _mark(value))
+        for (name, start), (owner, value) in found.names.items()
+    ]
+
+    def recheck(cls: type) -> bool:
+        now = _MRO.__get__(cls) or ()
+        if len(now) != len(order) or any(a is not b() for a, b in zip(now, order, strict=True)):
+            return False
+        for name, start, owner, mark in marks:
+            where, value = _find(cls, name, start)
+            if where is not owner() or _mark(value) != mark:
+                return False
+        return True
+
+    return recheck
+
+
+_FIXED = (
+    GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType, WrapperDescriptorType,
+    type(None), type(Ellipsis), type(NotImplemented),
+)  # fmt: skip
+"""Classes of which nobody can make another object in the place of one."""
+_CONSTANTS = (int, bool, str, bytes)
+_PARTS: dict[type, tuple[str, ...]] = {
+    property: ("fget", "fset", "fdel"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+}
+
+
+def _mark(value: Any) -> object:
+    """What is equal to the mark of the same value, and of no other; holds nothing alive that could
+    hold a class."""
+    kind = type(value)
+    if kind in _FIXED or value is MISSING:
+        return kind, id(value)
+    if kind in _CONSTANTS:
+        return kind, value
+    if kind is tuple:
+        return kind, tuple(map(_mark, value))
+    if kind in _PARTS:
+        return kind, tuple(_mark(getattr(value, name)) for name in _PARTS[kind])
+    try:
+        return _Identity(weakref.ref(value))
+    except TypeError:
+        return kind.__name__, _Identity(weakref.ref(kind))
+
+
+class _Identity:
+    """Equal as long as both refer to one object that is alive; `weakref` compares objects."""
+
+    __slots__ = ("_reference",)
+
+    def __init__(self, reference: weakref.ref[object]) -> None:
+        self._reference = reference
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not _Identity:
+            return NotImplemented
+        mine = self._reference()
+        return mine is not None and mine is other._reference()

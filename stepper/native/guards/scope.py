@@ -1,0 +1,87 @@
+"""What conditions can call, and what they ask of the world."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import Any
+
+import torch
+import torch.utils._device
+from torch._C._dynamo.guards import GlobalStateGuard
+from torch.nn.modules import module as nn_module
+
+from stepper._C import check_nn_module, check_obj_id, check_type_id, no_aliasing
+
+
+class GlobalState:
+    """The state of torch that code can depend on, as it is when this is made."""
+
+    def __init__(self) -> None:
+        self.guard = GlobalStateGuard()
+        self.default_device = torch.utils._device.CURRENT_DEVICE
+        self.grad_enabled = torch.is_grad_enabled()
+
+
+_function_stack = torch._C._len_torch_function_stack
+_dispatch_stack = torch._C._len_torch_dispatch_stack
+is_tracing = torch._C._is_tracing
+"""Held, since each cached call asks them, and a program may replace their names."""
+
+
+def function_modes() -> int:
+    """How many torch function modes, dispatch modes and traces are active: what they do to an
+    operator is nobody's to know."""
+    return int(_function_stack()) + int(_dispatch_stack()) + bool(is_tracing())
+
+
+_HOOKS = (
+    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
+    "_compiled_call_impl",
+)  # fmt: skip
+
+
+def has_hooks(module: Any) -> bool:
+    """Whether calling a module does more than calling its `forward`."""
+    fields = module.__dict__
+    if "forward" in fields or "_call_impl" in fields:
+        return True
+    return any(fields.get(name) for name in _HOOKS)
+
+
+HOOKS_OF_CALLS = (
+    "_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks",
+    "_global_backward_pre_hooks",
+)  # fmt: skip
+"""Torch's dictionaries of hooks that are called with every module."""
+
+
+def is_called_plainly(module: torch.nn.Module) -> bool:
+    """Whether calling a module is calling its `forward`, and nothing else of the program's."""
+    plain = type(module).__call__ is torch.nn.Module.__call__ and not has_hooks(module)
+    of_all = vars(nn_module)
+    return plain and not any(of_all[name] for name in HOOKS_OF_CALLS)
+
+
+SCOPE: dict[str, Any] = {
+    # A program that replaces one of Python's has it for itself.
+    "__builtins__": dict(builtins.__dict__),
+    "___check_obj_id": check_obj_id,
+    "___check_type_id": check_type_id,
+    "___check_nn_module": check_nn_module,
+    "___no_aliasing": no_aliasing,
+    "___function_modes": function_modes,
+    "___Tensor": torch.Tensor,
+    "utils_device": torch.utils._device,
+}
+"""What conditions can call."""
+
+
+def is_immortal(value: object) -> bool:
+    """Whether an object may be held for as long as the program runs: nothing hangs on it."""
+    kind = type(value)
+    return kind in (
+        types.BuiltinFunctionType,
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+    ) or (kind is type and not value.__flags__ & (1 << 9))  # type: ignore[attr-defined]

@@ -1,0 +1,274 @@
+"""What the parts of the compiler know of each other.
+
+A tracker is asked by the interpreter and asks it in turn; both write into the graph; what they came
+to is written out by the code generator, which asks them again. So that each of them can be read,
+and imported, without the others, what one may ask of another is declared here: `Translator` of the
+interpreter of a frame, `Output` of what a translation makes, `Codegen` of what writes code, and
+`FrameTranslation` of the translation itself. The classes that are all that are
+`tracing.symbolic_convert.InstructionTranslatorBase`, `tracing.output_graph.OutputGraph`,
+`codegen.pycodegen.PyCodegen` and `runtime.translation.Translation`.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from stepper.native.source import SourceCodegen
+
+if TYPE_CHECKING:
+    import torch
+    import torch.fx
+
+    from stepper.native.bytecode.opcodes import Instruction
+    from stepper.native.guards.guard import Guard
+    from stepper.native.guards.guard_builder import GuardBuilder
+    from stepper.native.source import GuardSource, Source
+    from stepper.native.tracing.graph_arg import GraphArg
+    from stepper.native.tracing.side_effects import SideEffects
+    from stepper.native.tracing.symbolic_shapes import SymbolicShapes
+    from stepper.native.variables.base import Guards, VariableTracker
+
+
+class Output(Protocol):
+    """What a translation makes, as far as it is asked of while a frame is interpreted.
+
+    trail: how to undo what was done, the newest last.
+    variables: trackers of objects with an identity, by id.
+    globals: trackers of global variables, by the identity of their namespace and their name.
+    mutables: sources of containers and objects that the frame might change, by name.
+    """
+
+    trail: list[Callable[[], object]]
+    graph: torch.fx.Graph
+    graphargs: dict[torch.fx.Node, GraphArg]
+    shapes: SymbolicShapes
+    side_effects: SideEffects
+    guards: dict[tuple[str, object], Guard]
+    variables: dict[int, tuple[object, VariableTracker]]
+    globals: dict[tuple[int, str], tuple[object, VariableTracker]]
+    mutables: dict[str, Source]
+    grad_enabled: bool
+
+    def remember_variable(self, value: object, tracker: VariableTracker) -> None:
+        """Have an object that has an identity stand for by one tracker."""
+
+    def remember_global(self, key: tuple[int, str], value: object, found: VariableTracker) -> None:
+        """Have a global variable, which has this value, stand for by one tracker."""
+
+    def chosen_by(self, *values: VariableTracker) -> None:
+        """What is interpreted next was chosen by what is known of these values."""
+
+    def chosen(self, guards: Guards) -> None:
+        """It was chosen by what these hold."""
+
+    def install_guard(
+        self,
+        source: Source | None,
+        create_fn: Callable[[GuardBuilder, Guard], None],
+        value: object = None,
+        name: str | None = None,
+        kind: GuardSource = ...,
+        key: object = None,
+    ) -> Guards:
+        """Have something checked. Returns the guard as a set."""
+        ...
+
+    def placeholder(self, source: Source, value: torch.Tensor) -> torch.fx.Proxy:
+        """An input of the graph."""
+        ...
+
+    def symbolic_number(self, source: Source, value: int) -> VariableTracker | None:
+        """An input of the graph that is a number; None: it is to be a constant."""
+        ...
+
+    def note_node(self, node: torch.fx.Node, value: object, guards: Guards) -> None:
+        """A node was made, which gives this."""
+
+
+class Translator(Protocol):
+    """What interprets the bytecode of a frame.
+
+    f_code, f_globals, f_builtins: of the function that is interpreted.
+    instructions: all of them; `instruction_pointer` is the index of the next.
+    stack: the symbolic value stack, the top last.
+    symbolic_locals: trackers by name of variable; of cells, the cell's.
+    block_stack: the `with` blocks that have been entered, each with the index of its instruction.
+    parent: what interprets the caller; None: this is the frame itself.
+    root: what interprets the frame itself.
+    depth: how many callers are interpreted.
+    """
+
+    output: Output
+    f_code: types.CodeType
+    f_globals: dict[str, object]
+    f_builtins: dict[str, object]
+    instructions: tuple[Instruction, ...]
+    instruction_pointer: int
+    current_instruction: Instruction
+    stack: list[VariableTracker]
+    symbolic_locals: dict[str, VariableTracker]
+    block_stack: list[tuple[int, VariableTracker]]
+    kw_names: tuple[str, ...]
+    parent: Translator | None
+    root: Translator
+    depth: int
+    result: VariableTracker | None
+    yielded: VariableTracker | None
+
+    def push(self, value: VariableTracker) -> None:
+        """Put a value on the stack."""
+
+    def pop(self) -> VariableTracker:
+        """Take a value from the stack."""
+        ...
+
+    def popn(self, n: int) -> list[VariableTracker]:
+        """Take n values from the stack, the deepest first."""
+        ...
+
+    def lazy(self, source: Source, value: object) -> VariableTracker:
+        """A tracker that is made when it is needed."""
+        ...
+
+    def build(self, source: Source, value: object) -> VariableTracker:
+        """The tracker of an existing value, with its guards."""
+        ...
+
+    def realize(self, tracker: VariableTracker) -> VariableTracker:
+        """What a lazy tracker stands for; anything else is the newest of itself."""
+        ...
+
+    def class_variable(self, value: VariableTracker) -> VariableTracker:
+        """`type(value)`."""
+        ...
+
+    def same_or_equal(self, a: VariableTracker, b: VariableTracker) -> bool:
+        """`a is b or a == b`, as containers compare."""
+        ...
+
+    def spend(self, count: int) -> None:
+        """Count work, so that a translation ends."""
+
+    def call_in_graph(
+        self,
+        op: str,
+        target: object,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        """Add an operation to the graph."""
+        ...
+
+    def call_function(
+        self, fn: VariableTracker, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> None:
+        """Call, and push the result."""
+
+    def inline_user_function(
+        self,
+        fn: VariableTracker,
+        function: types.FunctionType,
+        bind: Callable[[], dict[str, VariableTracker]],
+    ) -> VariableTracker:
+        """Interpret a function that is called; its result.
+
+        function: a function with its code, name and globals.
+        bind: what gives the variables with which its frame begins.
+        """
+        ...
+
+    def leave_block(self, exit_function: VariableTracker) -> None:
+        """A `with` block is left through its exit function."""
+
+
+class Position(NamedTuple):
+    """Where the interpretation of a function stands: the next instruction, and what there is."""
+
+    instruction_pointer: int
+    stack: tuple[VariableTracker, ...]
+    symbolic_locals: dict[str, VariableTracker]
+    block_stack: tuple[tuple[int, VariableTracker], ...]
+
+
+class InlinedTranslator(Translator, Protocol):
+    """What interprets a function that is called."""
+
+    def run_inlined(self) -> None:
+        """Interpret until the function returns or yields."""
+
+    def position(self) -> Position:
+        """Where it stands now."""
+        ...
+
+    def is_handling(self) -> bool:
+        """Whether the function itself is handling an exception."""
+        ...
+
+    def throw_in(self, value: VariableTracker) -> None:
+        """Have the instruction that gave a value raise an exception."""
+
+    def resumed(self, caller: Translator, at: Position) -> InlinedTranslator:
+        """Another translator of the same call, which goes on at a position, for this caller."""
+        ...
+
+
+class Codegen(SourceCodegen, Protocol):
+    """What writes instructions that push values.
+
+    tx: the translator whose values are written.
+    """
+
+    @property
+    def tx(self) -> Translator:
+        """The translator whose values are written."""
+        ...
+
+    def __call__(self, value: VariableTracker | Source) -> None:
+        """Push a value."""
+
+    def foreach(self, values: Iterable[VariableTracker]) -> None:
+        """Push values, one after the other."""
+
+    def emit(self, name: str, argument: object = None) -> None:
+        """One instruction."""
+
+    def own_name(self, name: str) -> str:
+        """The name of a variable that the transformed code has beside the program's."""
+        ...
+
+    def store(self, name: str) -> None:
+        """Take the top into a variable."""
+
+    def build(self, name: str, count: int) -> None:
+        """An instruction that builds something of so many values."""
+
+    def dup(self) -> None:
+        """Push the top again."""
+
+    def pop_top(self) -> None:
+        """Drop the top."""
+
+    def push_null(self) -> None:
+        """Push the NULL below a callable."""
+
+    def load_method(self, name: str) -> None:
+        """Replace an object by its method, to be called."""
+
+    def call_method(self, count: int) -> None:
+        """Call the method below so many arguments."""
+
+    def load_cell(self, cell: VariableTracker) -> None:
+        """Push a cell itself."""
+
+    def load_graph_output(self, node: torch.fx.Node) -> None:
+        """Push what the graph gives for a node."""
+
+    def newest(self, tracker: VariableTracker) -> VariableTracker:
+        """What the object is now."""
+        ...
+
+    def parts_of(self, tracker: VariableTracker) -> list[VariableTracker]:
+        """What has to be there to push the object, as it is now."""
+        ...

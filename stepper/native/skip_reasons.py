@@ -1,0 +1,244 @@
+"""Why a frame is not looked at: all the reasons, one table.
+
+A frame runs as it is for one of `REASONS`, or because its translation has led to nothing
+(`convert_frame`). Where calls are to become one graph (`nopython`, `fullgraph`) each of them is an
+error that says so; but for those that are `innocent`, by which nothing is left out that the program
+has asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import torch
+
+from stepper import _C
+from stepper.native import config
+from stepper.native.capture_parts import replaced_in_python, replaced_in_torch
+from stepper.native.guards.originals import replaced_in_tensors
+from stepper.native.guards.scope import function_modes, is_tracing
+from stepper.native.library import STEPPER, TORCH, is_library
+from stepper.support.per_object import PerCode
+from stepper.uncompiled import keep_out
+
+Mark = Literal["capture", "frame", "recursive"]
+
+OBJECT_COUNTERS = frozenset({"get_objects", "getallocatedblocks", "gettotalrefcount"})
+"""Names of functions that see all objects of the process, the engine's among them."""
+LOCALS_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"})
+"""Names of functions that see a frame's variables, or the frame itself."""
+
+_GENERATORS = 0x20 | 0x80 | 0x100 | 0x200
+"""Flags of code whose call makes a generator, a coroutine or an asynchronous generator."""
+
+wrappers: PerCode[bool] = PerCode()
+"""Codes of `wrap_inline`'s functions: interpreted, though they are stepper's own."""
+demanded: PerCode[bool] = PerCode()
+"""Codes of which somebody has asked that a call becomes one graph, whatever it is called with."""
+
+
+class Call(NamedTuple):
+    """A frame that is about to begin."""
+
+    code: types.CodeType
+    function: Any
+    f_locals: dict[str, Any]
+
+    @property
+    def is_captured_at_all(self) -> bool:
+        """Whether it is to be captured whatever is in sight, and whose code it may be."""
+        code = self.code
+        return config.capture_everything and not code.co_filename.startswith((TORCH, STEPPER))
+
+
+class Reason(NamedTuple):
+    """One reason.
+
+    name: to be known by.
+    why: says it in words for a call that runs as it is; empty for others.
+    mark: what the code is marked with, so that nobody asks again; None: it holds for this call
+        only.
+    innocent: it is no error where calls are to become one graph.
+    """
+
+    name: str
+    why: Callable[[Call], str]
+    mark: Mark | None = None
+    innocent: bool = False
+
+
+def _builtins_replaced(call: Call) -> str:
+    replaced = replaced_in_python()
+    return f"the builtin {replaced} is not Python's own" if replaced else ""
+
+
+def _torch_replaced(call: Call) -> str:
+    replaced = replaced_in_torch()
+    return f"{replaced} is not torch's own" if replaced else ""
+
+
+_DYNAMO = os.path.join(TORCH, "_dynamo") + os.sep
+_COMPILERS = (
+    f"{_DYNAMO}convert_frame.py",
+    *(os.path.join(TORCH, name) + os.sep for name in ("export", "_export", "_inductor")),
+)
+
+
+def _compiles(call: Call) -> str:
+    code = call.code
+    if code.co_filename == f"{_DYNAMO}eval_frame.py":
+        # What `torch.compile` has made: whatever it calls, Dynamo captures.
+        entered = code.co_qualname.startswith("_TorchDynamoContext.__call__.")
+    else:
+        entered = code.co_filename.startswith(_COMPILERS)
+    return "torch.compile captures it, or torch.export" if entered else ""
+
+
+def _of_a_library(call: Call) -> str:
+    own = is_library(call.code.co_filename) and not wrappers.get(call.code)
+    return "it is torch's, Python's or stepper's own" if own and not call.is_captured_at_all else ""
+
+
+def _reads_its_frame(call: Call) -> str:
+    readers = LOCALS_READERS.intersection(call.code.co_names)
+    return f"it may read its own frame ({', '.join(sorted(readers))})" if readers else ""
+
+
+def _counts_objects(call: Call) -> str:
+    # What captures make would be in its count.
+    counts = OBJECT_COUNTERS.intersection(call.code.co_names)
+    return "it looks at all objects of the process" if counts else ""
+
+
+def _is_generator(call: Call) -> str:
+    made = call.code.co_flags & _GENERATORS
+    return "a call of it makes a generator or a coroutine, which runs in parts" if made else ""
+
+
+def _unlike_a_function(call: Call) -> str:
+    plain = type(call.function.__globals__) is dict
+    return "" if plain else "its globals are no dictionary"
+
+
+def _handles_an_exception(call: Call) -> str:
+    return "an exception is being handled" if sys.exc_info()[0] is not None else ""
+
+
+def _is_traced(call: Call) -> str:
+    return "a trace function is set (sys.settrace)" if _C.traced() else ""
+
+
+def _jit_traces(call: Call) -> str:
+    return "torch.jit is tracing" if is_tracing() else ""
+
+
+def _in_a_function_mode(call: Call) -> str:
+    return "a torch function mode is active" if function_modes() else ""
+
+
+def _tensors_replaced(call: Call) -> str:
+    replaced = replaced_in_tensors()
+    return f"torch.Tensor.{replaced} is not torch's own" if replaced else ""
+
+
+def _in_a_transform(call: Call) -> str:
+    active = torch._C._functorch.peek_interpreter_stack() is not None
+    return "a transform of torch.func is active" if active else ""
+
+
+def _saves_with_hooks(call: Call) -> str:
+    # Fake tensors would be saved, too.
+    active = torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
+    return "hooks of saved tensors are active" if active else ""
+
+
+def _under_autocast(call: Call) -> str:
+    return "autocast is active" if torch._C._is_any_autocast_enabled() else ""
+
+
+def _in_inference_mode(call: Call) -> str:
+    return "inference mode is active" if torch.is_inference_mode_enabled() else ""
+
+
+def _without_tensors(call: Call) -> str:
+    wanted = call.is_captured_at_all or demanded.get(call.code)
+    return "" if wanted or has_tensor_in_frame(*call) else "no tensor is in sight"
+
+
+REASONS = (
+    Reason("builtins", _builtins_replaced),
+    Reason("torch", _torch_replaced),
+    Reason("compiler", _compiles, "recursive", innocent=True),
+    Reason("library", _of_a_library, "frame", innocent=True),
+    Reason("own frame", _reads_its_frame, "frame"),
+    Reason("objects", _counts_objects, "recursive"),
+    Reason("generator", _is_generator, "frame"),
+    Reason("globals", _unlike_a_function, "frame"),
+    Reason("exception", _handles_an_exception),
+    Reason("traced", _is_traced),
+    Reason("jit", _jit_traces),
+    Reason("function mode", _in_a_function_mode),
+    Reason("tensors", _tensors_replaced),
+    Reason("transform", _in_a_transform),
+    Reason("saved tensors", _saves_with_hooks),
+    Reason("autocast", _under_autocast),
+    Reason("inference mode", _in_inference_mode),
+    Reason("no tensor", _without_tensors, innocent=True),
+)
+"""In the order in which they are asked."""
+
+
+def why_skip(call: Call) -> tuple[str, Reason] | None:
+    """Why a frame is not looked at, in words, and the reason; None: it is."""
+    for reason in REASONS:
+        if words := reason.why(call):
+            return words, reason
+    return None
+
+
+def has_tensor_in_frame(
+    code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]
+) -> bool:
+    """Whether a frame can have to do with tensors: through its variables, or by a module of
+    torch."""
+    if any(has_tensor(value, 3) for value in f_locals.values()):
+        return True
+    namespace = function.__globals__
+    for name in code.co_names:
+        value = namespace.get(name)
+        if type(value) is types.ModuleType:
+            if str(value.__name__).partition(".")[0] == "torch":
+                return True
+        elif issubclass(type(value), torch.Tensor | torch.nn.Module):
+            return True
+    return False
+
+
+def has_tensor(value: Any, depth: int) -> bool:
+    """Whether a value is a tensor or module, or has one in it."""
+    kind = type(value)
+    if issubclass(kind, torch.Tensor | torch.nn.Module):
+        return True
+    if depth == 0:
+        return False
+    for sequence in (list, tuple):
+        if issubclass(kind, sequence):
+            items = sequence.__getitem__(value, slice(50))
+            return any(has_tensor(item, depth - 1) for item in items)
+    if issubclass(kind, dict):
+        return any(has_tensor(item, depth - 1) for item in list(dict.values(value))[:50])
+    if kind.__module__ != "builtins" and kind.__flags__ & (1 << 9):
+        try:
+            fields = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            return False
+        if type(fields) is dict:
+            return any(has_tensor(item, depth - 1) for item in list(fields.values())[:50])
+    return False
+
+
+keep_out()

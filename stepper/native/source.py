@@ -1,0 +1,328 @@
+"""Where a value came from when the frame was entered: an expression over the frame's variables.
+
+A source is a way to say a value's name (`L['x'].y[0]`), to find it again when a guard is checked
+(the name is the expression), and to load it in transformed code (`reconstruct`). It always means
+the value that was there when the frame began, whatever the frame has done since.
+
+`L` are the frame's arguments and free variables, `G` its globals. Globals of other modules have
+names like `__import_torch_dot_nn_dot_functional`, as in Dynamo.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from stepper._C import instance_dict, set_skip
+
+
+class SourceCodegen(Protocol):
+    """What writes instructions that load what a source leads to."""
+
+    def __call__(self, value: Source) -> None:
+        """Push what a source leads to."""
+
+    def load_const(self, value: object) -> None:
+        """Push any object."""
+
+    def load_local(self, name: str) -> None:
+        """Push an argument or free variable, as it was when the frame was entered."""
+
+    def load_global(self, name: str) -> None:
+        """Push a global variable."""
+
+    def load_attr(self, name: str) -> None:
+        """Replace an object by its attribute."""
+
+    def load_callable(self, value: object) -> None:
+        """Push an object that is going to be called."""
+
+    def call(self, count: int) -> None:
+        """Call what lies below so many arguments."""
+
+    def subscript(self) -> None:
+        """Replace an object and a key by the item."""
+
+
+class GuardSource(enum.Enum):
+    """What kind of source a guard belongs to."""
+
+    LOCAL = "local"
+    GLOBAL = "global"
+    SHAPE_ENV = "shape_env"
+    BACKEND = "backend"
+    GLOBAL_STATE = "global_state"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The base of all sources."""
+
+    def name(self) -> str:
+        """The expression, written once: sources that are chained to this begin with it."""
+        kept: dict[str, Any] = self.__dict__
+        if "written" not in kept:
+            kept["written"] = self.expression()
+        text: str = kept["written"]
+        return text
+
+    def expression(self) -> str:
+        """Write the expression."""
+        raise NotImplementedError
+
+    def guard_source(self) -> GuardSource:
+        """What kind it is."""
+        raise NotImplementedError
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        """Emit instructions that push the value."""
+        raise NotImplementedError
+
+    def scope(self) -> dict[str, object]:
+        """What names in the expression mean, beside `L` and `G`."""
+        return {}
+
+    @property
+    def stable(self) -> bool:
+        """Whether nothing that the frame does changes what it means."""
+        return False
+
+
+@dataclass(frozen=True)
+class LocalSource(Source):
+    """An argument or free variable of the frame.
+
+    free: it is in a cell, and may be set while the frame is left in order.
+    """
+
+    local_name: str
+    free: bool = False
+
+    def expression(self) -> str:
+        return f"L[{self.local_name!r}]"
+
+    def guard_source(self) -> GuardSource:
+        return GuardSource.LOCAL
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen.load_local(self.local_name)
+
+    @property
+    def stable(self) -> bool:
+        return not self.free
+
+
+@dataclass(frozen=True)
+class GlobalSource(Source):
+    """A global variable, of the frame's module or of the module `module`."""
+
+    global_name: str
+    module: str = ""
+    namespace: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    def expression(self) -> str:
+        return f"{self._dict_name()}[{self.global_name!r}]"
+
+    def guard_source(self) -> GuardSource:
+        return GuardSource.GLOBAL
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        if self.namespace is None:
+            codegen.load_global(self.global_name)
+        else:
+            codegen.load_const(self.namespace)
+            codegen.load_const(self.global_name)
+            codegen.subscript()
+
+    def scope(self) -> dict[str, object]:
+        return {} if self.namespace is None else {self._dict_name(): self.namespace}
+
+    def _dict_name(self) -> str:
+        return f"__import_{self.module.replace('.', '_dot_')}" if self.module else "G"
+
+    def missing(self) -> str:
+        """The expression that says that there is no such global."""
+        return f"{self.global_name!r} not in {self._dict_name()}"
+
+
+@dataclass(frozen=True)
+class BuiltinSource(Source):
+    """A name of Python's builtins."""
+
+    builtin_name: str
+    namespace: dict[str, object] = field(compare=False, repr=False)
+
+    def expression(self) -> str:
+        return f"__builtins_dict__[{self.builtin_name!r}]"
+
+    def guard_source(self) -> GuardSource:
+        return GuardSource.GLOBAL
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen.load_const(self.namespace[self.builtin_name])
+
+    def scope(self) -> dict[str, object]:
+        return {"__builtins_dict__": self.namespace}
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantSource(Source):
+    """A constant of the code: the same object each time."""
+
+    value: object
+
+    def expression(self) -> str:
+        return f"___constant_{id(self.value)}"
+
+    def guard_source(self) -> GuardSource:
+        return GuardSource.CONSTANT
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen.load_const(self.value)
+
+    def scope(self) -> dict[str, object]:
+        return {self.name(): self.value}
+
+    @property
+    def stable(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class ChainedSource(Source):
+    """A value reached through another."""
+
+    base: Source
+
+    def guard_source(self) -> GuardSource:
+        return self.base.guard_source()
+
+    def scope(self) -> dict[str, object]:
+        return self.base.scope()
+
+
+@dataclass(frozen=True)
+class AttrSource(ChainedSource):
+    """An attribute."""
+
+    member: str
+
+    def expression(self) -> str:
+        return f"{self.base.name()}.{self.member}"
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen(self.base)
+        codegen.load_attr(self.member)
+
+
+@dataclass(frozen=True)
+class InstanceAttrSource(ChainedSource):
+    """An attribute in the object's own dictionary, whatever its class does to attributes."""
+
+    member: str
+
+    def expression(self) -> str:
+        return f"___instance_dict({self.base.name()})[{self.member!r}]"
+
+    def scope(self) -> dict[str, object]:
+        return {**self.base.scope(), "___instance_dict": instance_dict}
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen.load_callable(instance_dict)
+        codegen(self.base)
+        codegen.call(1)
+        codegen.load_const(self.member)
+        codegen.subscript()
+
+
+@dataclass(frozen=True)
+class GetItemSource(ChainedSource):
+    """An item of a tuple or list, or the value of a constant key."""
+
+    index: object
+
+    def expression(self) -> str:
+        return f"{self.base.name()}[{self.index!r}]"
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen(self.base)
+        codegen.load_const(self.index)
+        codegen.subscript()
+
+
+@dataclass(frozen=True)
+class MemberSource(ChainedSource):
+    """The element of a set that is equal to a constant."""
+
+    element: object
+
+    def expression(self) -> str:
+        return f"___member({self.base.name()}, {self.element!r})"
+
+    def scope(self) -> dict[str, object]:
+        return {**self.base.scope(), "___member": member_of}
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen.load_callable(member_of)
+        codegen(self.base)
+        codegen.load_const(self.element)
+        codegen.call(2)
+
+
+def member_of(elements: Iterable[object], value: object) -> object:
+    """The element that is equal to a value, which one is."""
+    return next(each for each in elements if each == value)
+
+
+set_skip(member_of.__code__, "recursive")
+
+
+@dataclass(frozen=True)
+class TypeSource(ChainedSource):
+    """The class of a value."""
+
+    def expression(self) -> str:
+        return f"type({self.base.name()})"
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen.load_callable(type)
+        codegen(self.base)
+        codegen.call(1)
+
+
+@dataclass(frozen=True)
+class DefaultsSource(ChainedSource):
+    """The default of a function's parameter: by number, or by name for keyword-only ones."""
+
+    key: int | str
+
+    def expression(self) -> str:
+        where = "__defaults__" if isinstance(self.key, int) else "__kwdefaults__"
+        return f"{self.base.name()}.{where}[{self.key!r}]"
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen(self.base)
+        codegen.load_attr("__defaults__" if isinstance(self.key, int) else "__kwdefaults__")
+        codegen.load_const(self.key)
+        codegen.subscript()
+
+
+@dataclass(frozen=True)
+class ClosureSource(ChainedSource):
+    """What a function's free variable holds."""
+
+    position: int
+    variable: str
+
+    def expression(self) -> str:
+        return f"{self.base.name()}.__closure__[{self.position}].cell_contents"
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen(self.base)
+        codegen.load_attr("__closure__")
+        codegen.load_const(self.position)
+        codegen.subscript()
+        codegen.load_attr("cell_contents")

@@ -1,0 +1,71 @@
+"""What is inlined, and what is given up."""
+
+from __future__ import annotations
+
+import os
+import types
+from collections.abc import Callable
+from typing import Any
+
+from stepper import _C
+from stepper.native.exc import HintedReason
+from stepper.native.library import STEPPER, TORCH, is_library
+from stepper.native.skip_reasons import LOCALS_READERS, wrappers
+from stepper.native.variables.torch import graph_break
+from stepper.support.per_object import PerCode
+
+_INLINED = (
+    os.path.join(TORCH, "nn", "modules") + os.sep,
+    os.path.join(TORCH, "utils", "_contextlib.py"),
+)
+"""What of torch is interpreted like the program."""
+_given_up: PerCode[str] = PerCode()
+"""Why the translation of a code has led to nothing."""
+
+
+def wrap_inline(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls `fn` and is captured, for code of torch's that is to be: it is
+    interpreted where it is called, and left alone where it is a frame."""
+
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    inner.__code__ = inner.__code__.replace()  # with entries of its own
+    wrappers.set(inner.__code__, True)
+    return inner
+
+
+def give_up(code: types.CodeType, reason: str) -> None:
+    """Capture the code no more, since its translation has led to nothing."""
+    _given_up.set(code, reason)
+    _C.set_skip(code, "capture", unless_whole=True)
+
+
+def forget_given_up() -> None:
+    """Try again what was given up."""
+    for code in _given_up.living():
+        if _C.get_skip(code) == "capture":
+            _C.set_skip(code, None)
+    _given_up.clear()
+
+
+def why_given_up(code: types.CodeType) -> str:
+    """Why the translation of a code has led to nothing; empty: it has not."""
+    return _given_up.get(code) or ""
+
+
+def why_not_inline(function: types.FunctionType) -> str:
+    """Why a function is not to be inlined; empty: it is."""
+    code = function.__code__
+    if _C.get_skip(code) in ("recursive", "frame") and not is_library(code.co_filename):
+        return f"{code.co_qualname} is not to be captured"
+    filename = code.co_filename
+    if code is graph_break.__code__:
+        return HintedReason("graph_break() was called", "remove the call")
+    if filename.startswith(STEPPER):
+        return f"{code.co_qualname} is stepper's own"
+    if filename.startswith(TORCH) and not filename.startswith(_INLINED):
+        return f"{function.__module__}.{code.co_qualname} of torch"
+    if LOCALS_READERS.intersection(code.co_names):
+        return f"{code.co_qualname}, which may read its own frame"
+    return ""

@@ -1,0 +1,1 @@
+"""The symbolic interpreter and what it makes: graph, symbols, pending changes."""

@@ -1,0 +1,145 @@
+"""Opcodes that build containers and texts, and take them apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepper.native.bytecode.opcodes import Instruction
+from stepper.native.exc import unimplemented
+from stepper.native.protocols import Translator
+from stepper.native.variables.base import (
+    VariableTracker,
+)
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.dicts import ConstDictVariable, key_of, pairs_of
+from stepper.native.variables.folding import fold
+from stepper.native.variables.lists import (
+    BaseListVariable,
+    ListVariable,
+    TupleVariable,
+)
+from stepper.native.variables.sets import made_of
+
+
+class ContainerInstructions(Translator):
+    """Containers and texts."""
+
+    # --- containers
+
+    def BUILD_TUPLE(self, inst: Instruction) -> None:
+        items = self.popn(inst.argval)
+        self.push(TupleVariable(items, **VariableTracker.propagate(items)))
+
+    def BUILD_LIST(self, inst: Instruction) -> None:
+        items = self.popn(inst.argval)
+        self.push(ListVariable.new(items, VariableTracker.propagate(items)["guards"]))
+
+    def BUILD_MAP(self, inst: Instruction) -> None:
+        flat = self.popn(inst.argval * 2)
+        items = {key_of(k): v for k, v in zip(flat[::2], flat[1::2], strict=True)}
+        self.push(ConstDictVariable.new(items, VariableTracker.propagate(flat)["guards"]))
+
+    def BUILD_CONST_KEY_MAP(self, inst: Instruction) -> None:
+        keys = self.pop().as_python_constant()
+        values = self.popn(inst.argval)
+        items = dict(zip(keys, values, strict=True))
+        self.push(ConstDictVariable.new(items, VariableTracker.propagate(values)["guards"]))
+
+    def BUILD_SET(self, inst: Instruction) -> None:
+        self.push(made_of(self, "add", self.popn(inst.argval)))
+
+    def SET_ADD(self, inst: Instruction) -> None:
+        value = self.pop()
+        self._at(inst).call_method(self, "add", [value], {})
+
+    def SET_UPDATE(self, inst: Instruction) -> None:
+        value = self.pop()
+        self._at(inst).call_method(self, "update", [value], {})
+
+    def BUILD_STRING(self, inst: Instruction) -> None:
+        parts = self.popn(inst.argval)
+        self.push(fold(lambda *texts: "".join(texts), parts, {}))
+
+    def LIST_APPEND(self, inst: Instruction) -> None:
+        value = self.pop()
+        self._at(inst).call_method(self, "append", [value], {})
+
+    def _at(self, inst: Instruction) -> Any:
+        return self.output.side_effects.latest(self.stack[-inst.argval])
+
+    def MAP_ADD(self, inst: Instruction) -> None:
+        key, value = self.popn(2)
+        self._at(inst).setitem(self, key, value)
+
+    def LIST_EXTEND(self, inst: Instruction) -> None:
+        value = self.pop()
+        self._at(inst).call_method(self, "extend", [value], {})
+
+    def DICT_UPDATE(self, inst: Instruction) -> None:
+        value = self.pop()
+        self._at(inst).call_method(self, "update", [value], {})
+
+    def DICT_MERGE(self, inst: Instruction) -> None:
+        value = self.pop()
+        target = self._at(inst)
+        if set(pairs_of(self, value)) & set(target.items):
+            raise unimplemented("TypeError: a keyword argument that is given twice")
+        target.call_method(self, "update", [value], {})
+
+    def LIST_TO_TUPLE(self, inst: Instruction) -> None:
+        value = self.pop()
+        assert isinstance(value, ListVariable)
+        self.push(TupleVariable(value.items, **VariableTracker.propagate(value)))
+
+    def UNPACK_SEQUENCE(self, inst: Instruction) -> None:
+        value = self.pop()
+        items = value.unpack(self)
+        self.output.chosen_by(value)
+        if len(items) != inst.argval:
+            raise unimplemented("ValueError: not as many values to unpack")
+        for item in reversed(items):
+            self.push(item.with_guards(value.guards))
+
+    def UNPACK_EX(self, inst: Instruction) -> None:
+        before, after = inst.argval & 0xFF, inst.argval >> 8
+        value = self.pop()
+        items = value.unpack(self)
+        self.output.chosen_by(value)
+        if len(items) < before + after:
+            raise unimplemented("ValueError: not enough values to unpack")
+        end = len(items) - after
+        middle = ListVariable.new(items[before:end], value.guards)
+        for item in reversed([*items[:before], middle, *items[end:]]):
+            self.push(item)
+
+    def GET_LEN(self, inst: Instruction) -> None:
+        value = self.stack[-1]
+        if not isinstance(value, BaseListVariable):
+            raise unimplemented("the length of a subject")
+        self.push(ConstantVariable(len(value.items), guards=value.guards))
+
+    # --- text
+
+    def FORMAT_VALUE(self, inst: Instruction) -> None:
+        flags = inst.arg or 0
+        spec = self.pop() if flags & 4 else ConstantVariable("")
+        self.push(self._format(self.pop(), (None, str, repr, ascii)[flags & 3], spec))
+
+    def CONVERT_VALUE(self, inst: Instruction) -> None:
+        convert = (None, str, repr, ascii)[inst.arg or 0]
+        assert convert is not None
+        self.push(fold(convert, [self.pop()], {}))
+
+    def FORMAT_SIMPLE(self, inst: Instruction) -> None:
+        self.push(self._format(self.pop(), None, ConstantVariable("")))
+
+    def FORMAT_WITH_SPEC(self, inst: Instruction) -> None:
+        value, spec = self.popn(2)
+        self.push(self._format(value, None, spec))
+
+    def _format(self, value: VariableTracker, convert: Any, spec: VariableTracker) -> Any:
+        if not value.is_python_constant():
+            raise unimplemented(f"the text of {value.describe()}")
+        if convert is not None:
+            value = fold(convert, [value], {})
+        return fold(format, [value, spec], {})

@@ -1,0 +1,226 @@
+"""Opcodes that move values: between the stack, local and global variables, and modules."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+
+from stepper.native.bytecode import opcodes
+from stepper.native.bytecode.opcodes import Instruction
+from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import MISSING
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.protocols import Translator
+from stepper.native.source import BuiltinSource, ConstantSource, GlobalSource
+from stepper.native.variables.base import (
+    AttributeMutationExisting,
+    NullVariable,
+    VariableTracker,
+)
+from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
+from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.functions import CellVariable
+from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.namespace import NamespaceVariable
+
+_IMPORT = builtins.__import__
+
+
+class NameInstructions(Translator):
+    """The stack, and what has a name."""
+
+    # --- nothing
+
+    def NOP(self, inst: Instruction) -> None:
+        pass
+
+    RESUME = CACHE = EXTENDED_ARG = PRECALL = COPY_FREE_VARS = NOP
+
+    # --- the stack
+
+    def POP_TOP(self, inst: Instruction) -> None:
+        self.stack.pop()
+
+    def PUSH_NULL(self, inst: Instruction) -> None:
+        self.push(NullVariable())
+
+    def COPY(self, inst: Instruction) -> None:
+        self.push(self.stack[-inst.argval])
+
+    def SWAP(self, inst: Instruction) -> None:
+        stack, n = self.stack, inst.argval
+        stack[-1], stack[-n] = stack[-n], stack[-1]
+
+    # --- variables
+
+    def LOAD_FAST(self, inst: Instruction) -> None:
+        self._load_fast(inst.argval)
+
+    LOAD_FAST_CHECK = LOAD_CLOSURE = LOAD_FAST
+
+    def _load_fast(self, name: str) -> None:
+        found = self.symbolic_locals.get(name)
+        if found is None:
+            raise unimplemented(f"UnboundLocalError: {name}")
+        value = self.realize(found)
+        if value is not found:
+            self.symbolic_locals[name] = value
+        self.stack.append(value)
+
+    def LOAD_FAST_AND_CLEAR(self, inst: Instruction) -> None:
+        held = self.symbolic_locals
+        self.push(held.pop(inst.argval) if inst.argval in held else NullVariable())
+
+    def LOAD_FAST_LOAD_FAST(self, inst: Instruction) -> None:
+        for name in inst.argval:
+            self._load_fast(name)
+
+    def STORE_FAST(self, inst: Instruction) -> None:
+        self._store_fast(inst.argval)
+
+    STORE_FAST_MAYBE_NULL = STORE_FAST
+
+    def _store_fast(self, name: str) -> None:
+        value = self.pop()
+        if isinstance(value, NullVariable):
+            self.symbolic_locals.pop(name, None)
+        else:
+            self.symbolic_locals[name] = value
+
+    def STORE_FAST_LOAD_FAST(self, inst: Instruction) -> None:
+        self._store_fast(inst.argval[0])
+        self._load_fast(inst.argval[1])
+
+    def STORE_FAST_STORE_FAST(self, inst: Instruction) -> None:
+        for name in inst.argval:
+            self._store_fast(name)
+
+    def DELETE_FAST(self, inst: Instruction) -> None:
+        if inst.argval not in self.symbolic_locals:
+            raise unimplemented(f"UnboundLocalError: {inst.argval}")
+        del self.symbolic_locals[inst.argval]
+
+    def MAKE_CELL(self, inst: Instruction) -> None:
+        name = inst.argval
+        value = self.symbolic_locals.get(name)
+        self.symbolic_locals[name] = CellVariable.new(self, name, value)
+
+    def _cell(self, name: str) -> CellVariable:
+        cell = self.symbolic_locals[name]
+        if not isinstance(cell, CellVariable):
+            raise unimplemented(f"variable {name} that is no cell")
+        return cell
+
+    def LOAD_DEREF(self, inst: Instruction) -> None:
+        self.push(self._cell(inst.argval).contents(self))
+
+    def STORE_DEREF(self, inst: Instruction) -> None:
+        cell = self._cell(inst.argval)
+        self.output.side_effects.store_attr(cell, "cell_contents", self.pop())
+
+    def LOAD_CONST(self, inst: Instruction) -> None:
+        self.push(self._constant(inst.argval))
+
+    def _constant(self, value: object) -> VariableTracker:
+        if type(value) in CONSTANT_TYPES:
+            return ConstantVariable(value)
+        if type(value) is tuple and is_constant(value):
+            return TupleVariable(map(self._constant, value), source=ConstantSource(value))
+        if is_constant(value):
+            return wrap_constant(value)
+        return ConstantVariable(value)  # a code object, for MAKE_FUNCTION
+
+    # --- global variables
+
+    def LOAD_GLOBAL(self, inst: Instruction) -> None:
+        null = inst.arg is not None and inst.arg & 1
+        if null and not opcodes.CALLABLE_BELOW_NULL:
+            self.push(NullVariable())
+        self.push(self._global(inst.argval))
+        if null and opcodes.CALLABLE_BELOW_NULL:
+            self.push(NullVariable())
+
+    def LOAD_NAME(self, inst: Instruction) -> None:
+        raise unimplemented("code of a module or class body")
+
+    def _namespace(self) -> NamespaceVariable:
+        known = self.output.variables.get(id(self.f_globals))
+        if known is not None:
+            found = known[1]
+            assert isinstance(found, NamespaceVariable)
+            return found
+        made = NamespaceVariable(self.f_globals, mutation_type=AttributeMutationExisting())
+        self.output.remember_variable(self.f_globals, made)
+        return made
+
+    def _global(self, name: str) -> VariableTracker:
+        if self.output.side_effects.attributes:
+            stored = self.output.side_effects.load_attr(self._namespace(), name)
+            if stored is not None:
+                return stored
+        key = id(self.f_globals), name
+        value = self.f_globals.get(name, self.f_builtins.get(name, MISSING))
+        known = self.output.globals.get(key)
+        if known is not None and known[0] is value:
+            return self.realize(known[1])
+        found = self._found_global(name)
+        self.output.remember_global(key, value, found)
+        return found
+
+    def _found_global(self, name: str) -> VariableTracker:
+        source = self._global_source(name)
+        if name in self.f_globals:
+            return self.build(source, self.f_globals[name])
+        if name not in self.f_builtins:
+            raise unimplemented(f"NameError: {name}")
+        guards = self.output.install_guard(source, GuardBuilder.EXPRESSION, name=source.missing())
+        builtin = self.build(BuiltinSource(name, self.f_builtins), self.f_builtins[name])
+        return builtin.with_guards(guards)
+
+    def _global_source(self, name: str) -> GlobalSource:
+        if self.f_globals is self.root.f_globals:
+            return GlobalSource(name)
+        module = self.f_globals.get("__name__")
+        known = sys.modules.get(module) if type(module) is str else None
+        if known is None or getattr(known, "__dict__", None) is not self.f_globals:
+            module = _module_of(self.f_globals)
+        if module is None:
+            raise unimplemented("global variables of what is no module")
+        return GlobalSource(name, str(module), self.f_globals)
+
+    def STORE_GLOBAL(self, inst: Instruction) -> None:
+        self._global_source(inst.argval)
+        self.output.side_effects.store_attr(self._namespace(), inst.argval, self.pop())
+
+    def IMPORT_NAME(self, inst: Instruction) -> None:
+        level, names = self.popn(2)
+        module = sys.modules.get(inst.argval)
+        if level.as_python_constant() or module is None:
+            raise unimplemented(f"import of {inst.argval}")
+        wanted = names.as_python_constant()
+        if wanted is None:
+            module = sys.modules[inst.argval.partition(".")[0]]
+        elif any(name not in vars_of(module) for name in wanted):
+            raise unimplemented(f"import from {inst.argval}, which may import a module of it")
+        importer = BuiltinSource("__import__", self.f_builtins)
+        if self.f_builtins.get("__import__") is not _IMPORT:
+            raise unimplemented("an import by a function that is not Python's own")
+        self.output.install_guard(importer, GuardBuilder.BUILTIN_MATCH, _IMPORT)
+        source = GlobalSource(module.__name__, "sys.modules", sys.modules)
+        self.push(self.build(source, module))
+
+    def IMPORT_FROM(self, inst: Instruction) -> None:
+        self.push(self.stack[-1].var_getattr(self, inst.argval))
+
+
+def _module_of(namespace: dict[str, object]) -> str | None:
+    """The name by which the module with these variables was imported, where it calls itself
+    otherwise, as `_collections_abc` does."""
+    modules = dict(sys.modules).items()
+    return next((name for name, each in modules if vars_of(each) is namespace), None)
+
+
+def vars_of(module: object) -> dict[str, object]:
+    """A module's variables; none, if it is something else in a module's place."""
+    return module.__dict__ if type(module) is types.ModuleType else {}

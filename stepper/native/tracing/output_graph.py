@@ -1,0 +1,457 @@
+"""What a translation makes: the graph, the guards, the pending changes.
+
+The graph is built by running each operator on fake tensors, under torch's own FakeTensorMode, so
+that what an operator would give, or refuse, is known at once. Its inputs are the tensors that the
+frame can reach, each once, with its source.
+
+Everything that a translation does here can be taken back to a mark, for a call that turns out not
+to be possible is undone before the graph is broken in front of it. Only what operators have done in
+place to fake tensors cannot; then the translation begins again (`tainted`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import warnings
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+import torch.fx
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.proxy import GraphAppendingTracer
+
+from stepper._C import call_undisturbed
+from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import Consulted
+from stepper.native.guards.guard import Guard
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.scope import GlobalState
+from stepper.native.source import GuardSource, Source
+from stepper.native.tracing.graph_arg import GraphArg
+from stepper.native.tracing.random_draws import NotingFakeTensorMode
+from stepper.native.tracing.side_effects import SideEffects
+from stepper.native.tracing.source_lines import lines_as_found
+from stepper.native.tracing.symbolic_shapes import SymbolicShapes
+from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
+from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.lists import ListVariable, TupleVariable
+from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable
+from stepper.native.variables.tensor import (
+    ANSWERS,
+    GraphOutputVariable,
+    TensorVariable,
+    require_methods,
+    storage_of,
+)
+from stepper.support.outside import comes_from_outside
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from stepper.native.bytecode.opcodes import Instruction
+    from stepper.native.tracing.symbolic_convert import InstructionTranslator
+    from stepper.native.watching import TranslationWatcher
+
+_fake_tensor_log = logging.getLogger("torch._subclasses.fake_tensor")
+
+
+class FrameTranslation(Protocol):
+    """Whose output it is: the capture of one frame (`runtime.translation.Translation`).
+
+    dynamic: whether sizes and ints are symbols; None: those that have changed.
+    watcher: who is told of it.
+    """
+
+    code: CodeType
+    dynamic: bool | None
+    watcher: TranslationWatcher
+
+    def returned(self, tx: InstructionTranslator) -> None:
+        """The frame returns: have the code written that does."""
+
+    def graph_broke(self, tx: InstructionTranslator, inst: Instruction, reason: str) -> None:
+        """The graph is broken before an instruction: have the code written that goes on there."""
+
+    def compile_graph(self, nodes: list[torch.fx.Node]) -> Callable[..., object]:
+        """Have the backend compile the graph, which gives these nodes."""
+        ...
+
+    def finished(self, tx: InstructionTranslator, code: CodeType) -> None:
+        """The frame's code is written: make the entry."""
+
+
+class OutputGraph:
+    """See the module's essay.
+
+    graph: grows as instructions are interpreted.
+    guards: all that have been installed, in order.
+    side_effects: what the frame has changed.
+    graphargs: inputs, by their placeholder.
+    """
+
+    def __init__(self, translation: FrameTranslation, state: GlobalState) -> None:
+        self.translation = translation
+        self.state = state
+        self.trail: list[Callable[[], object]] = []
+        self.graph = torch.fx.Graph()
+        self.tracer = GraphAppendingTracer(self.graph)
+        self.shapes = SymbolicShapes(translation.code, translation.dynamic)
+        self.fake_mode = NotingFakeTensorMode(
+            allow_non_fake_inputs=False, shape_env=self.shapes.shape_env
+        )
+        self.side_effects = SideEffects(self.trail)
+        self.guards: dict[tuple[str, object], Guard] = {}
+        self.graphargs: dict[torch.fx.Node, GraphArg] = {}
+        self.variables: dict[int, tuple[object, VariableTracker]] = {}
+        """Trackers of objects with an identity, by id; the object is kept."""
+        self.globals: dict[tuple[int, str], tuple[object, VariableTracker]] = {}
+        """Global variables that were loaded: see `remember_global`."""
+        self.mutables: dict[str, Source] = {}
+        """Sources of containers and objects that the frame might change, by name."""
+        self.tainted = False
+        """Whether an operator has changed a fake tensor."""
+        self.mutates_inputs = False
+        self.handled = False
+        """Whether an operator stands where the program catches exceptions."""
+        self.broken = False
+        """Whether the graph is broken."""
+        self.resumes = False
+        """Whether a resume function goes on where the graph is broken."""
+        self._numbers: dict[str, SymNodeVariable] = {}
+        """Inputs that are symbolic numbers, by the names of their sources."""
+        self.spent = 0
+        """Instructions interpreted, and items made, so far."""
+        self.grad_enabled = state.grad_enabled
+        self.consulted = Consulted()
+        """What was found in classes."""
+        self._inputs: torch.fx.Node | None = None
+        self._storages: set[int] = set()
+
+    # --- marks
+
+    def mark(self) -> int:
+        """A point to go back to."""
+        return len(self.trail)
+
+    def rollback(self, mark: int) -> None:
+        """Undo everything since the mark."""
+        trail = self.trail
+        while len(trail) > mark:
+            trail.pop()()
+
+    def cleanup(self) -> None:
+        """Let go of the program's objects: in cycles, they would live until the garbage collector
+        comes by, and so would entries that die with them."""
+        self.trail.clear()
+        self.guards.clear()
+        self.graphargs.clear()
+        self.variables.clear()
+        self.globals.clear()
+        self.mutables.clear()
+        self.consulted.clear()
+        self.side_effects.cleanup()
+
+    def _remember(self, where: dict[Any, Any], key: object, value: object) -> None:
+        where[key] = value
+        self.trail.append(lambda: where.pop(key))
+
+    def remember_variable(self, value: object, tracker: VariableTracker) -> None:
+        """Have an object that has an identity stand for by one tracker."""
+        self._remember(self.variables, id(value), (value, tracker))
+
+    def remember_global(self, key: tuple[int, str], value: object, found: VariableTracker) -> None:
+        """Have a global variable, which has this value, stand for by one tracker.
+
+        key: the identity of the namespace, and the name.
+        """
+        self._remember(self.globals, key, (value, found))
+
+    def _on_trail(self, undo: Callable[[], object] | None) -> None:
+        if undo is not None:
+            self.trail.append(undo)
+
+    # --- guards
+
+    def chosen_by(self, *values: VariableTracker) -> None:
+        """What is interpreted next was chosen by what is known of these values."""
+        if self.translation.watcher.follows:
+            self.chosen(VariableTracker.propagate(values)["guards"])
+
+    def chosen_by_all(self) -> None:
+        """It was chosen by something, nobody knows by what of all that is guarded so far."""
+        self.chosen(frozenset(self.guards.values()))
+
+    def chosen(self, guards: Guards) -> None:
+        """It was chosen by what these hold."""
+        watcher = self.translation.watcher
+        if watcher.follows and guards:
+            self._on_trail(watcher.chosen(guards))
+
+    def install_guard(
+        self,
+        source: Source | None,
+        create_fn: Callable[[GuardBuilder, Guard], None],
+        value: object = None,
+        name: str | None = None,
+        kind: GuardSource = GuardSource.GLOBAL_STATE,
+        key: object = None,
+    ) -> frozenset[Guard]:
+        """Have something checked; an equal guard is found again. Returns it as a set.
+
+        key: what makes guards of one name equal, if it is not their kind.
+        """
+        text = name if name is not None else source.name() if source is not None else ""
+        key = (text, key or create_fn)
+        guard = self.guards.get(key)
+        if guard is None:
+            kind = source.guard_source() if source is not None else kind
+            guard = Guard(text, kind, create_fn, source, value)
+            self._remember(self.guards, key, guard)
+            watcher = self.translation.watcher
+            self.trail.append(lambda: watcher.guard_withdrawn(guard))
+            watcher.guard_installed(guard)
+        return frozenset((guard,))
+
+    # --- the graph
+
+    @lines_as_found
+    def placeholder(self, source: Source, value: torch.Tensor) -> torch.fx.Proxy:
+        """An input of the graph."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                make = self.shapes.fake_tensor
+                fake = call_undisturbed(make, self.fake_mode, source, value)
+            except Exception as error:
+                if comes_from_outside(error):
+                    raise
+                raise unimplemented(f"{type(error).__name__}: {error}") from None
+        proxy = self._input(source, value, fake)
+        self._storages.add(storage_of(fake))
+        return proxy
+
+    @lines_as_found
+    def symbolic_number(self, source: Source, value: int) -> VariableTracker | None:
+        """An input of the graph that is a number; None: it is to be a constant."""
+        symbol = self.shapes.number(source, value)
+        if symbol is None:
+            return None
+        name = source.name()
+        if name not in self._numbers:
+            guards = self.install_guard(source, GuardBuilder.TYPE_MATCH, value)
+            proxy = self._input(source, value, symbol)
+            self._remember(
+                self._numbers, name, SymNodeVariable(proxy, source=source, guards=guards)
+            )
+        return self._numbers[name]
+
+    def install_class_guards(self) -> None:
+        """Have checked what was found in classes."""
+        for found in self.consulted.classes():
+            name = f"{found.cls.__module__}.{found}"
+            self.install_guard(None, GuardBuilder.CLASS_ATTRIBUTES, found, name, key=id(found.cls))
+
+    @lines_as_found
+    def install_shape_guards(self) -> None:
+        """Have checked what was concluded of symbols.
+
+        Raises:
+            SkipFrame: see `SymbolicShapes.conditions`.
+        """
+        conditions = self.shapes.conditions()
+        for each in self.shapes.inputs.values():  # also those of instructions that were taken back
+            number = type(each.value) is int
+            kind = GuardBuilder.TYPE_MATCH if number else GuardBuilder.TENSOR_MATCH
+            self.install_guard(each.source, kind, each.value)
+        for condition in conditions:
+            kind = GuardBuilder.SHAPE_ENV
+            self.install_guard(None, kind, name=condition, kind=GuardSource.SHAPE_ENV)
+
+    def _input(self, source: Source, value: Any, fake: object) -> torch.fx.Proxy:
+        with (
+            self.graph.inserting_after(self._inputs)
+            if self._inputs
+            else (self.graph.inserting_before(next(iter(self.graph.nodes), self.graph._root)))
+        ):
+            node = self.graph.placeholder(input_name(source))
+        self.note_node(node, fake, NO_GUARDS)
+        before = self._inputs
+        self._inputs = node
+        self._remember(self.graphargs, node, GraphArg(source, value))
+        self.trail.append(lambda: setattr(self, "_inputs", before))
+        return torch.fx.Proxy(node, self.tracer)
+
+    def call(
+        self, op: str, target: Any, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """Add a node, and wrap what it gives.
+
+        Raises:
+            Unsupported: an argument cannot stand in a graph, or the operator refuses.
+        """
+        require_methods(self, op, target, args)
+        proxies = torch.fx.node.map_aggregate(tuple(arg.as_proxy() for arg in args), to_node)
+        named = torch.fx.node.map_aggregate(
+            {key: arg.as_proxy() for key, arg in kwargs.items()}, to_node
+        )
+        fakes: dict[int, tuple[torch.Tensor, torch.fx.Node]] = {}
+
+        def fake_of(node: torch.fx.Node) -> Any:
+            value = node.meta["example_value"]
+            if isinstance(value, torch.Tensor):
+                fakes[id(value)] = (value, node)
+            return value
+
+        fake_args = torch.fx.node.map_arg(proxies, fake_of)
+        fake_kwargs = torch.fx.node.map_arg(named, fake_of)
+        versions = {key: value._version for key, (value, _) in fakes.items()}
+        draws = self.fake_mode.draws
+        result = self._run_fake(op, target, fake_args, fake_kwargs)
+        changed = [fakes[key][0] for key, v in versions.items() if fakes[key][0]._version != v]
+        if changed:
+            self.tainted = True
+            if any(storage_of(value) in self._storages for value in changed):
+                self.mutates_inputs = True
+        options = VariableTracker.propagate(args, list(kwargs.values()))
+        node = self.graph.create_node(op, target, proxies, named)
+        self.note_node(node, result, options["guards"])
+        watcher = self.translation.watcher
+        if watcher.follows and (changed or self.fake_mode.draws != draws):
+            self._on_trail(watcher.acts(options["guards"]))
+            self.side_effects.changes += 1
+        if isinstance(result, torch.Tensor) and id(result) in fakes:
+            return self._tensor_of(fakes[id(result)][1], args).with_guards(options["guards"])
+        return self._wrap(node, result, options["guards"])
+
+    def _tensor_of(self, node: torch.fx.Node, args: list[VariableTracker]) -> VariableTracker:
+        """The tensor for which a node was made; it may be an item of a container among `args`."""
+        known = (tracker for _, tracker in self.variables.values())
+        for tracker in itertools.chain(args, known):
+            if isinstance(tracker, TensorVariable) and tracker.proxy.node is node:
+                return tracker
+        return TensorVariable(torch.fx.Proxy(node, self.tracer))
+
+    @lines_as_found
+    def _run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> object:
+        grad = torch.is_grad_enabled()
+        _fake_tensor_log.disabled = True  # it reports what the program is going to be told itself
+        try:
+            with warnings.catch_warnings(), self.fake_mode:
+                warnings.simplefilter("ignore")
+                torch._C._set_grad_enabled(self.grad_enabled)
+                if op == "call_method":
+                    return call_undisturbed(getattr(args[0], target), *args[1:], **kwargs)
+                return call_undisturbed(target, *args, **kwargs)
+        except Exception as error:
+            if comes_from_outside(error):
+                raise
+            text = str(error).strip().partition("\n")[0]
+            raise unimplemented(f"{type(error).__name__}: {text}") from None
+        finally:
+            torch._C._set_grad_enabled(grad)
+            _fake_tensor_log.disabled = False
+
+    def note_node(self, node: torch.fx.Node, value: object, guards: Guards) -> None:
+        """A node was made, gives this on fake tensors, and depends on these guards."""
+        node.meta["example_value"] = value
+        self.trail.append(lambda: self._erase(node))
+        self.translation.watcher.node_made(node, guards)
+
+    def _erase(self, node: torch.fx.Node) -> None:
+        self.graph.erase_node(node)
+        self.translation.watcher.node_erased(node)
+
+    def _wrap(
+        self, node: torch.fx.Node, value: object, guards: frozenset[Guard]
+    ) -> VariableTracker:
+        proxy = torch.fx.Proxy(node, self.tracer)
+        if isinstance(value, torch.Tensor):
+            if not isinstance(value, FakeTensor) or type(value) is not FakeTensor:
+                raise unimplemented(f"an operator that returns a {type(value).__name__}")
+            return TensorVariable(proxy, guards=guards)
+        if isinstance(value, SYMBOLS):
+            return SymNodeVariable(proxy, guards=guards)
+        if isinstance(value, tuple | list):
+            import operator
+
+            items = []
+            for index, item in enumerate(value):
+                inner = self.graph.create_node("call_function", operator.getitem, (node, index))
+                self.note_node(inner, item, guards)
+                items.append(self._wrap(inner, item, guards))
+            if type(value) is tuple:
+                return TupleVariable(items, guards=guards)
+            if type(value) is list:
+                return ListVariable.new(items, guards)
+            return GraphOutputVariable(proxy, items, type(value), guards=guards)
+        if value is not None and type(value) is not torch.dtype and not _is_known(node):
+            raise unimplemented(f"{called(node)} of a tensor, which is no tensor,")
+        return wrap_constant(value, guards)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is computed in the graph."""
+        return all(node.op == "placeholder" for node in self.graph.nodes)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the graph computes nothing, or is only about modes."""
+        return all(
+            node.op in ("placeholder", "output")
+            or node.target is torch._C._set_grad_enabled
+            or gives_number(node)
+            for node in self.graph.nodes
+        )
+
+    def remove_unused_numbers(self, kept: Iterable[torch.fx.Node]) -> None:
+        """Sizes and what was computed of them, only to be asked of while tracing, are no nodes."""
+        kept = set(kept)
+        for node in reversed(self.graph.nodes):
+            unused = not node.users and node not in kept
+            if unused and node.op != "placeholder" and gives_number(node):
+                self._erase(node)
+
+    def remove_unused_inputs(self) -> None:
+        """Inputs that nothing reads are not passed."""
+        for node in list(self.graphargs):
+            if not node.users:
+                del self.graphargs[node]
+                self._erase(node)
+
+
+def called(node: torch.fx.Node) -> str:
+    """What a node calls, by its name."""
+    target = node.target
+    return target if isinstance(target, str) else getattr(target, "__name__", str(target))
+
+
+def _is_known(node: torch.fx.Node) -> bool:
+    """Whether a node, of which a fake tensor has given a plain value, gives the same of a real
+    one."""
+    return called(node) in ANSWERS or all(map(gives_number, node.all_input_nodes))
+
+
+def gives_number(node: torch.fx.Node) -> bool:
+    """Whether a node is about numbers only, symbolic or not."""
+    return isinstance(node.meta.get("example_value"), (*SYMBOLS, int, float))
+
+
+def to_node(value: object) -> Any:
+    """The node of a proxy; anything else is left as it is."""
+    return value.node if isinstance(value, torch.fx.Proxy) else value
+
+
+_REGISTRIES = ("._modules[", "._parameters[", "._buffers[")
+
+
+def input_name(source: Source) -> str:
+    """The name of an input: its expression's names, without the furniture."""
+    text = source.name()
+    for furniture in ("L['", "G['", *_REGISTRIES):
+        text = text.replace(furniture, "_")
+    kept = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in text)
+    parts = [part for part in kept.split("_") if part]
+    name = "_".join(parts) or "arg"
+    return name if name.isidentifier() else f"arg_{name}"

@@ -1,0 +1,214 @@
+"""Which sizes and numbers are symbols, and what must hold for what was concluded of them.
+
+A size that is a symbol is a `SymInt` of torch's `ShapeEnv`. Whatever is computed from it is an
+expression, and each question that the program or an operator asks of it (a branch, a broadcast, a
+loop's length) is answered for the value that is there and remembered. In the end the answers are
+conditions over the program's own expressions, such as `L['x'].size()[0] >= 2`: guards of the kind
+SHAPE_ENV. A number that has to be known, for `range` or as an index of a list, is specialized: its
+guard says that it is equal to what it was.
+
+What becomes a symbol is Dynamo's choice, too:
+
+* a dimension that the program has marked (`torch._dynamo.mark_dynamic`, `maybe_mark_dynamic`), and
+  none that it has marked static;
+* with `dynamic=True` everything, with False nothing else;
+* otherwise what has changed: a code's calls are remembered by the names of their inputs, and what
+  differs from the call that was captured before is a symbol from then on.
+
+Zero and one are never symbols: too much depends on them. Nor are the sizes of parameters and of
+what modules hold.
+
+The alternative, to guess from the code which sizes are going to change, captures programs with
+fixed sizes worse than they deserve; the second capture is the price of knowing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.fx.experimental.symbolic_shapes import (
+    ConstraintViolationError,
+    DimDynamic,
+    RelaxedUnspecConstraint,
+    ShapeEnv,
+    StatelessSymbolicContext,
+)
+
+from stepper.native import config
+from stepper.native.exc import SkipFrame
+from stepper.native.guards.guard import Dims
+from stepper.native.source import ChainedSource
+from stepper.support.per_object import PerCode
+
+if TYPE_CHECKING:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from stepper.native.source import Source
+
+_Sizes = tuple[int | None, ...]
+
+_seen: PerCode[dict[str, _Sizes]] = PerCode()
+"""Of each code, the sizes of its inputs by name; None: it has changed. An int is a size alone."""
+
+_BOUND = re.compile(r"(-?\d+) (<=|<) ([^<>=]+)")
+
+
+def forget() -> None:
+    """No input has changed yet."""
+    _seen.clear()
+
+
+@dataclass(frozen=True)
+class SymbolicInput:
+    """An input with symbols.
+
+    value: the tensor or number itself.
+    symbolic: the fake tensor or `SymInt`.
+    """
+
+    source: Source
+    value: object
+    symbolic: Any
+    torch_source: Any
+    context: Any = None
+
+
+@dataclass(frozen=True)
+class _NamedSource(torch._guards.Source):
+    """A source as torch wants it, for an expression."""
+
+    text: str
+
+    @property
+    def _name_template(self) -> str:
+        return self.text
+
+
+class SymbolicShapes:
+    """The symbols of one attempt to translate a code.
+
+    dynamic: True: everything is a symbol; False: only what is marked; None: what changes.
+    inputs: those that have symbols, by the names of their sources.
+    modules: names of sources of modules: what these hold has no symbols.
+    """
+
+    def __init__(self, code: CodeType, dynamic: bool | None) -> None:
+        self.dynamic = dynamic
+        self.inputs: dict[str, SymbolicInput] = {}
+        self.modules: set[str] = set()
+        self.shape_env = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+        self._seen = _seen.get(code) or _seen.set(code, {})
+
+    def fake_tensor(self, mode: FakeTensorMode, source: Source, value: torch.Tensor) -> Any:
+        """The fake tensor of an input; its changing sizes are symbols."""
+        name = source.name()
+        context = self._context(source, value)
+        if context is None:
+            return mode.from_tensor(value, static_shapes=True)
+        torch_source = _NamedSource(name)
+        plain = value.detach() if value._is_view() else value  # else its base has symbols, too
+        fake = mode.from_tensor(plain, source=torch_source, symbolic_context=context)
+        self.inputs[name] = SymbolicInput(source, value, fake, torch_source, context)
+        return fake
+
+    def number(self, source: Source, value: int) -> object:
+        """The `SymInt` of an input that is an int; None: it is to be known."""
+        name = source.name()
+        changes = self._changes(name, (value,))[0]
+        if value in (0, 1) or not changes or config.specialize_int or self._of_module(source):
+            return None
+        if name not in self.inputs:
+            torch_source = _NamedSource(name)
+            symbol = self.shape_env.create_unspecified_symint_and_symbol(
+                value, torch_source, DimDynamic.DYNAMIC
+            )
+            self.inputs[name] = SymbolicInput(source, value, symbol, torch_source)
+        return self.inputs[name].symbolic
+
+    def _changes(self, name: str, sizes: Sequence[int]) -> list[bool]:
+        before = self._seen.get(name)
+        if before is None or len(before) != len(sizes):
+            before = tuple(sizes)
+        now = tuple(a if a == b else None for a, b in zip(before, sizes, strict=True))
+        self._seen[name] = now
+        if self.dynamic is not None or not config.automatic_dynamic_shapes:
+            return [bool(self.dynamic)] * len(sizes)
+        return [size is None for size in now]
+
+    def _context(
+        self, source: Source, value: torch.Tensor
+    ) -> StatelessSymbolicContext[Any, object] | None:
+        marks = value.__dict__
+        static = marks.get("_dynamo_static_indices", ())
+        asked = marks.get("_dynamo_dynamic_indices", ())
+        wished = marks.get("_dynamo_weak_dynamic_indices", ())
+        changes = self._changes(source.name(), value.shape)
+        if type(value) is not torch.Tensor or self._of_module(source):
+            changes = [False] * len(changes)
+        sizes: list[Any] = []
+        for index, size in enumerate(value.shape):
+            marked = index in asked or index in wished
+            if size in (0, 1) or not (marked or (changes[index] and index not in static)):
+                sizes.append(DimDynamic.STATIC)
+            else:
+                sizes.append(DimDynamic.DYNAMIC if index in asked else DimDynamic.DUCK)
+        if all(size is DimDynamic.STATIC for size in sizes):
+            return None
+        if value._is_view() and value.requires_grad:
+            return None  # a fake tensor of its own would be a leaf
+        must_stay = RelaxedUnspecConstraint(warn_only=False)
+        constraints: list[Any] = [
+            must_stay if size is DimDynamic.DYNAMIC else None for size in sizes
+        ]
+        return StatelessSymbolicContext(dynamic_sizes=sizes, constraint_sizes=constraints)
+
+    def _of_module(self, source: Source) -> bool:
+        while isinstance(source, ChainedSource):
+            source = source.base
+            if source.name() in self.modules:
+                return True
+        return False
+
+    def conditions(self) -> list[str]:
+        """What must hold for what was concluded.
+
+        Raises:
+            SkipFrame: the code needs a size to be known that is marked as dynamic.
+        """
+        inputs = list(self.inputs.values())
+        if not inputs:
+            return []
+        try:
+            written = self.shape_env.produce_guards_verbose(
+                [each.symbolic for each in inputs],
+                [each.torch_source for each in inputs],
+                input_contexts=[each.context for each in inputs],
+            )
+        except ConstraintViolationError as error:
+            raise SkipFrame(f"a size that is marked as dynamic is not: {error}") from None
+        return [_BOUND.sub(_turned, text) for text in written[0].exprs]
+
+    def dims(self) -> dict[str, Dims]:
+        """Of the tensors with symbols, what their guards ask, by name."""
+        return {
+            name: Dims(_known(each.symbolic.size()), _known(each.symbolic.stride()))
+            for name, each in self.inputs.items()
+            if isinstance(each.symbolic, torch.Tensor)
+        }
+
+
+def _turned(match: re.Match[str]) -> str:
+    """A bound as people write it, the number last."""
+    number, operator, expression = match.groups()
+    if match.end() != len(match.string):
+        return match.group()
+    return f"{expression} {operator.replace('<', '>')} {number}"
+
+
+def _known(sizes: Sequence[Any]) -> tuple[int | None, ...]:
+    return tuple(size if type(size) is int else size.node.maybe_as_int() for size in sizes)

@@ -1,0 +1,250 @@
+"""What every tracker is.
+
+A tracker stands for one Python value while a frame is interpreted. It is immutable: it says what
+the value is, where it came from (`source`) and on which guards that knowledge depends (`guards`),
+and never changes. What a program can change, it changes in `SideEffects`, which keeps for each
+object, known by its `mutation_type`, the newest tracker and the stored attributes. So a state of
+the interpreter is a few references, to go back is to restore them, and the guards that a value
+depends on can be read off it at any moment.
+
+The alternative, trackers that change in place as in today's Dynamo, is shorter to write; but then
+neither a snapshot nor "on which guards does this depend" has an answer without a copy of it all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import has
+
+if TYPE_CHECKING:
+    from stepper.native.guards.guard import Guard
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Source
+
+Guards = frozenset["Guard"]
+NO_GUARDS: Guards = frozenset()
+
+
+class MutationType:
+    """The identity of an object that the program can change; compared by identity."""
+
+
+class ValueMutationNew(MutationType):
+    """A container that the frame made."""
+
+
+class ValueMutationExisting(MutationType):
+    """A container that was there before."""
+
+
+class AttributeMutationNew(MutationType):
+    """An object with attributes, or a cell, that the frame made."""
+
+
+class AttributeMutationExisting(MutationType):
+    """An object with attributes, or a cell, that was there before."""
+
+
+Keywords = dict[str, "VariableTracker"]
+"""Arguments of a call that are given by name."""
+
+
+class GuardOptions(TypedDict):
+    """What a tracker depends on, as an option of its making."""
+
+    guards: Guards
+
+
+class TrackerOptions(TypedDict, total=False):
+    """What any tracker can be made with; see `VariableTracker`."""
+
+    source: Source | None
+    guards: Guards
+    mutation_type: MutationType | None
+
+
+class VariableTracker:
+    """Stands for a value; see the module's essay.
+
+    source: where the value was when the frame was entered, None: the frame made it.
+    guards: what must hold for it to be what it is.
+    mutation_type: whose contents it has, None: it cannot change.
+    identity: the same for all trackers of one object, and for no other.
+    """
+
+    is_made: bool = True
+    """Whether `reconstruct` makes an object, another one each time."""
+
+    def __init__(
+        self,
+        *,
+        source: Source | None = None,
+        guards: Guards = NO_GUARDS,
+        mutation_type: MutationType | None = None,
+    ) -> None:
+        self.source = source
+        self.guards = guards
+        self.mutation_type = mutation_type
+        self.identity: object = object() if mutation_type is None else mutation_type
+
+    @staticmethod
+    def propagate(*variables: VariableTracker | Sequence[VariableTracker]) -> GuardOptions:
+        """The options of a tracker made from these: all their guards."""
+        largest, others = NO_GUARDS, []
+        for each in variables:
+            for tracker in (each,) if isinstance(each, VariableTracker) else each:
+                guards = tracker.guards
+                # One set often has the others': a value's has those of what it is made of.
+                if guards is largest or guards <= largest:
+                    continue
+                if largest <= guards:
+                    largest = guards
+                else:
+                    others.append(guards)
+        return {"guards": largest.union(*others) if others else largest}
+
+    def with_guards(self, guards: Guards) -> VariableTracker:
+        """The same value, which depends on these guards, too."""
+        if guards is self.guards or guards <= self.guards:
+            return self
+        clone = object.__new__(type(self))
+        clone.__dict__.update(self.__dict__, guards=self.guards | guards)
+        return clone
+
+    def refuse(self, what: str) -> Exception:
+        """To be raised where something is not supported of this value."""
+        return unimplemented(f"{what} of {self.describe()}")
+
+    def describe(self) -> str:
+        """What it is, in the words of a reason."""
+        try:
+            name = self.python_type().__name__
+        except NotImplementedError:
+            name = type(self).__name__
+        return f"{name} {self.source.name()}" if self.source is not None else name
+
+    # --- what it is
+
+    def python_type(self) -> type:
+        """The class of the value."""
+        raise NotImplementedError
+
+    def is_python_constant(self) -> bool:
+        """Whether `as_python_constant` can be asked."""
+        return False
+
+    def as_python_constant(self) -> Any:
+        """The value itself, for those that are known and cannot be told from a copy."""
+        raise self.refuse("the value")
+
+    def as_proxy(self) -> Any:
+        """What stands for it among the arguments of a node."""
+        raise self.refuse("use in the graph")
+
+    # --- what can be done with it
+
+    def truth(self, tx: Translator) -> bool:
+        """`bool(value)`."""
+        raise self.refuse("the truth")
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        """`value.name`."""
+        raise self.refuse(f"attribute {name}")
+
+    def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        """`value.name = value`."""
+        raise self.refuse(f"assignment to attribute {name}")
+
+    def var_delattr(self, tx: Translator, name: str) -> None:
+        """`del value.name`."""
+        raise self.refuse(f"deletion of attribute {name}")
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        """`[*value]`."""
+        raise self.refuse("iteration")
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        """`value(*args, **kwargs)`."""
+        raise self.refuse("a call")
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        """`value.name(*args, **kwargs)`."""
+        raise self.refuse(f"method {name}")
+
+    def bound_to(self, obj: VariableTracker) -> VariableTracker | None:
+        """The method that a function is of an object; None: it is no function of the program's."""
+        return None
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        """`value[key]`."""
+        raise self.refuse("subscription")
+
+    def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
+        """`value[key] = value`."""
+        raise self.refuse("assignment to an item")
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        """`item in value`."""
+        raise self.refuse("a membership test")
+
+    # --- how transformed code gets it
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        """Emit instructions that push the value; only for those without a source."""
+        raise self.refuse("reconstruction")
+
+    def parts(self) -> Sequence[VariableTracker]:
+        """The trackers that its reconstruction needs."""
+        return ()
+
+
+def refuse_finalizers(dropped: Iterable[VariableTracker]) -> None:
+    """To be asked before a container lets go of these: it does so later than in the program.
+
+    Raises:
+        Unsupported: one of them was there before, and has a `__del__`.
+    """
+    for tracker in dropped:
+        kind = type(getattr(tracker, "value", None))
+        if tracker.source is not None and has(kind, "__del__"):
+            raise tracker.refuse("letting go")
+
+
+class NullVariable(VariableTracker):
+    """The NULL below a callable."""
+
+    is_made = False
+
+    def describe(self) -> str:
+        return "NULL"
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.push_null()
+
+
+class LazyVariableTracker(VariableTracker):
+    """A value that nobody has looked at yet: it has no guards.
+
+    value: the value itself.
+    """
+
+    def __init__(self, value: object, source: Source) -> None:
+        super().__init__(source=source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)

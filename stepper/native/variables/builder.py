@@ -1,0 +1,322 @@
+"""Wraps values that exist: which tracker, and which guards.
+
+Each object with an identity has one tracker, however it is reached: the second expression that
+leads to it is guarded to be the same object. Values that are only copied around are not looked at:
+the items of a container are lazy until somebody takes them.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import inspect
+import os
+import types
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from stepper.native.exc import unimplemented
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.originals import require
+from stepper.native.source import AttrSource, GetItemSource, Source
+from stepper.native.variables import ctx_manager
+from stepper.native.variables import torch as torch_functions
+from stepper.native.variables.base import (
+    AttributeMutationExisting,
+    LazyVariableTracker,
+    ValueMutationExisting,
+    VariableTracker,
+)
+from stepper.native.variables.builtin import BuiltinVariable
+from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
+from stepper.native.variables.context_var import ContextVariable
+from stepper.native.variables.data_class import DataClassClassVariable, is_model_output
+from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.enums import EnumVariable, is_plain_member
+from stepper.native.variables.exceptions import ExceptionClassVariable
+from stepper.native.variables.folding import OPERATORS
+from stepper.native.variables.functions import (
+    BaseUserFunctionVariable,
+    CellVariable,
+    UserFunctionVariable,
+    UserMethodVariable,
+)
+from stepper.native.variables.lists import (
+    ListVariable,
+    RangeVariable,
+    SizeVariable,
+    SliceVariable,
+    TupleVariable,
+)
+from stepper.native.variables.misc import EnvironVariable, PythonModuleVariable
+from stepper.native.variables.named_tuple import (
+    NamedTupleClassVariable,
+    NamedTupleVariable,
+    is_named_tuple,
+)
+from stepper.native.variables.nn_module import NNModuleVariable
+from stepper.native.variables.object_sets import (
+    ObjectSetVariable,
+    is_hashed_by_identity,
+)
+from stepper.native.variables.partial import (
+    FunctoolsPartialClassVariable,
+    FunctoolsPartialVariable,
+)
+from stepper.native.variables.sets import SetVariable
+from stepper.native.variables.signatures import SignatureFunctionVariable
+from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.torch_ops import wrap_operator
+from stepper.native.variables.user_defined import (
+    UserDefinedClassVariable,
+    UserDefinedObjectVariable,
+)
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
+
+_BUILTIN_FUNCTIONS = (types.BuiltinFunctionType, type(len))
+_METHOD_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+class VariableBuilder:
+    """Wraps the value that a source leads to: `VariableBuilder(tx, source)(value)`."""
+
+    def __init__(self, tx: Translator, source: Source) -> None:
+        self.tx = tx
+        self.source = source
+
+    def __call__(self, value: object) -> VariableTracker:
+        if type(value) is int:
+            symbolic = self.tx.output.symbolic_number(self.source, value)
+            if symbolic is not None:
+                return symbolic
+        if type(value) in CONSTANT_TYPES:
+            guards = self.install_guards(GuardBuilder.CONSTANT_MATCH, value)
+            return ConstantVariable(value, source=self.source, guards=guards)
+        output = self.tx.output
+        known = output.variables.get(id(value))
+        if known is not None and known[0] is value:
+            return self._again(known[1])
+        made = self._wrap(value)
+        output.remember_variable(value, made)
+        if made.mutation_type is not None:
+            name = self.source.name()
+            output.mutables[name] = self.source
+            output.trail.append(lambda: output.mutables.pop(name))
+        return made
+
+    def install_guards(self, create_fn: Any, value: object) -> frozenset[Any]:
+        """Have the value checked."""
+        return self.tx.output.install_guard(self.source, create_fn, value)
+
+    def _again(self, known: VariableTracker) -> VariableTracker:
+        first = known.source
+        if first is None or first.name() == self.source.name():
+            return known
+        guards = self.install_guards(GuardBuilder.DUPLICATE_INPUT, first.name())
+        return known.with_guards(guards)
+
+    def _wrap(self, value: Any) -> VariableTracker:
+        kind = type(value)
+        if kind is torch.Tensor or kind is torch.nn.Parameter:
+            return self._wrap_tensor(value)
+        if kind in (tuple, list) or is_named_tuple(kind):
+            return self._wrap_sequence(value)
+        if kind is dict and all(map(is_key, value)):
+            return self._wrap_dict(value)
+        if kind in (set, frozenset) and all(map(is_key, value)):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
+            mutation = ValueMutationExisting() if kind is set else None
+            return SetVariable(
+                value, (), frozenset(value), source=self.source, guards=guards,
+                mutation_type=mutation,
+            )  # fmt: skip
+        if kind in (set, frozenset) and all(is_hashed_by_identity(type(each)) for each in value):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            mutation = ValueMutationExisting() if kind is set else None
+            return ObjectSetVariable(
+                value, source=self.source, guards=guards, mutation_type=mutation
+            )
+        if kind is torch.Size and all(type(item) is int for item in value):
+            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
+            items = [ConstantVariable(item, guards=guards) for item in value]
+            return SizeVariable(items, source=self.source, guards=guards)
+        if kind is range:
+            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
+            return RangeVariable(value, source=self.source, guards=guards)
+        if kind is slice and is_constant((value.start, value.stop, value.step)):
+            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
+            items = [ConstantVariable(v) for v in (value.start, value.stop, value.step)]
+            return SliceVariable(items, source=self.source, guards=guards)
+        if issubclass(kind, torch.nn.Module) and "_parameters" in value.__dict__:
+            self.tx.output.shapes.modules.add(self.source.name())
+            guards = self.install_guards(GuardBuilder.NN_MODULE, value)
+            return NNModuleVariable(
+                value, source=self.source, guards=guards,
+                mutation_type=AttributeMutationExisting(),
+            )  # fmt: skip
+        if kind is types.CellType:
+            return self._wrap_cell(value)
+        if kind is contextvars.ContextVar:
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return ContextVariable(
+                source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
+            )
+        if value is os.environ:
+            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
+            return EnvironVariable(source=self.source, guards=guards)
+        if kind is functools.partial:
+            return self._wrap_partial(value)
+        if is_plain_member(value):
+            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
+            return EnumVariable(value, source=self.source, guards=guards)
+        found = wrap_operator(self, value) or self._wrap_callable(value)
+        if found is not None:
+            return found
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        return UserDefinedObjectVariable(
+            value, source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
+        )
+
+    def _wrap_callable(self, value: Any) -> VariableTracker | None:
+        kind = type(value)
+        source = self.source
+        if kind is types.ModuleType:
+            guards = self.install_guards(GuardBuilder.PYMODULE_MATCH, value)
+            return PythonModuleVariable(value, source=source, guards=guards)
+        if kind is types.MethodType and type(value.__func__) is types.FunctionType:
+            return self._wrap_method(value)
+        if issubclass(kind, type):
+            if ctx_manager.is_grad_mode(self.tx.output, value):
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return ctx_manager.GradModeClassVariable(value, source=source, guards=guards)
+            if ctx_manager.is_null_context(self.tx.output, value):
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return ctx_manager.NullContextClassVariable(source=source, guards=guards)
+            if torch_functions.is_torch_function(value):
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return torch_functions.TorchInGraphFunctionVariable(
+                    value, source=source, guards=guards
+                )
+            if value.__module__ == "builtins" and issubclass(value, BaseException):
+                guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
+                return ExceptionClassVariable(value, source=source, guards=guards)
+            if value.__module__ == "builtins":
+                guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
+                return BuiltinVariable(value, source=source, guards=guards)
+            guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+            if value is functools.partial:
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return FunctoolsPartialClassVariable(source=source, guards=guards)
+            if is_named_tuple(value):
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return NamedTupleClassVariable(value, source=source, guards=guards)
+            if is_model_output(value):
+                return DataClassClassVariable(value, source=source, guards=guards)
+            return UserDefinedClassVariable(value, source=source, guards=guards)
+        if kind not in (types.FunctionType, *_BUILTIN_FUNCTIONS, *_METHOD_DESCRIPTORS):
+            return None
+        if torch_functions.is_torch_function(value):
+            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
+            return torch_functions.TorchInGraphFunctionVariable(value, source=source, guards=guards)
+        if value is inspect.signature:
+            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
+            return SignatureFunctionVariable(source=source, guards=guards)
+        if kind is types.FunctionType:
+            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
+            return UserFunctionVariable(value, source=source, guards=guards)
+        if kind in _BUILTIN_FUNCTIONS and is_builtin(value):
+            guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
+            return BuiltinVariable(value, source=source, guards=guards)
+        return None
+
+    def _wrap_method(self, value: types.MethodType) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        function = self.tx.build(AttrSource(self.source, "__func__"), value.__func__)
+        owner = self.tx.build(AttrSource(self.source, "__self__"), value.__self__)
+        if not isinstance(function, BaseUserFunctionVariable):
+            return UserDefinedObjectVariable(value, source=self.source, guards=guards)
+        options = VariableTracker.propagate(function, owner)
+        return UserMethodVariable(
+            function, owner, source=self.source, guards=guards | options["guards"]
+        )
+
+    def _wrap_partial(self, value: functools.partial[object]) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        func = self.tx.build(AttrSource(self.source, "func"), value.func)
+        args = self.tx.build(AttrSource(self.source, "args"), value.args)
+        keywords = self.tx.build(AttrSource(self.source, "keywords"), value.keywords)
+        if not isinstance(args, TupleVariable) or not isinstance(keywords, ConstDictVariable):
+            raise unimplemented("a partial of these arguments")
+        guards |= VariableTracker.propagate(func, args, keywords)["guards"]
+        return FunctoolsPartialVariable(
+            func, args.items, keywords.items, source=self.source, guards=guards
+        )
+
+    def _wrap_cell(self, value: types.CellType) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        source = AttrSource(self.source, "cell_contents")
+        try:
+            contents = self.tx.lazy(source, value.cell_contents)
+        except ValueError:
+            raise unimplemented("a cell that is empty") from None
+        return CellVariable(
+            "cell", contents, source=source, guards=guards,
+            mutation_type=AttributeMutationExisting(),
+        )  # fmt: skip
+
+    def _wrap_tensor(self, value: torch.Tensor) -> VariableTracker:
+        if (
+            value.is_sparse
+            or value.is_quantized
+            or value.is_nested
+            or value.layout != torch.strided
+        ):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return UserDefinedObjectVariable(value, source=self.source, guards=guards)
+        require(self.tx.output, type(value), "__getattribute__", "__getattr__")
+        if value.is_inference():  # it has no version, by which changes in place are known
+            raise unimplemented(f"tensor {self.source.name()} was made in inference mode")
+        proxy = self.tx.output.placeholder(self.source, value)
+        guards = self.install_guards(GuardBuilder.TENSOR_MATCH, value)
+        return TensorVariable(proxy, type(value), source=self.source, guards=guards)
+
+    def _wrap_sequence(self, value: Any) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
+        items = [
+            LazyVariableTracker(item, GetItemSource(self.source, index))
+            for index, item in enumerate(value)
+        ]
+        if type(value) is tuple:
+            return TupleVariable(items, source=self.source, guards=guards)
+        if type(value) is not list:
+            return NamedTupleVariable(items, type(value), source=self.source, guards=guards)
+        return ListVariable(
+            items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
+        )
+
+    def _wrap_dict(self, value: Any) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
+        items: dict[object, VariableTracker] = {
+            key: LazyVariableTracker(item, GetItemSource(self.source, key))
+            for key, item in value.items()
+        }
+        return ConstDictVariable(
+            items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
+        )
+
+
+def is_builtin(value: Any) -> bool:
+    """Whether a C function belongs to Python, and to no object."""
+    owner = value.__self__
+    return value in OPERATORS or owner is None or type(owner) is types.ModuleType
+
+
+def is_key(value: object) -> bool:
+    """Whether a dictionary's key, or an element of a set, is a constant that can be found again."""
+    return is_constant(value) and value == value

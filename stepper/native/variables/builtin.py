@@ -1,0 +1,549 @@
+"""Builtin functions and operators."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+import types
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import has, lookup, order_of, says_its_class
+from stepper.native.variables import dicts, iter, lists, sets
+from stepper.native.variables.base import Keywords, VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import (
+    ExceptionVariable,
+    ObservedException,
+    observed,
+)
+from stepper.native.variables.folding import OPERATORS, fold
+from stepper.native.variables.subclasses import counts_as
+from stepper.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
+from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.user_defined import UserDefinedObjectVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+_PURE: frozenset[object] = frozenset(
+    {
+        abs, bool, bytes, chr, complex, divmod, float, format, frozenset, int, len, max, min, ord,
+        pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple,
+        math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.prod, math.gcd,
+        math.sin, math.cos, math.tan, math.tanh, math.pow, math.isclose, math.isnan, math.isinf,
+        math.trunc, math.fabs, math.copysign, operator.index, operator.truth,
+    }
+)  # fmt: skip
+"""Functions that are called when all their arguments are constants."""
+
+
+def all_constant(args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]) -> bool:
+    """Whether all arguments are constants."""
+    return all(arg.is_python_constant() for arg in (*args, *kwargs.values()))
+
+
+class BuiltinVariable(VariableTracker):
+    """A builtin function or class.
+
+    fn: the function.
+    """
+
+    def __init__(self, fn: Any, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.fn = fn
+
+    def describe(self) -> str:
+        return f"builtin {getattr(self.fn, '__name__', '')}"
+
+    def python_type(self) -> type:
+        return type(self.fn)
+
+    def as_python_constant(self) -> object:
+        return self.fn
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_const(self.fn)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name == "__name__":
+            return ConstantVariable(self.fn.__name__, guards=self.guards)
+        raise self.refuse(f"attribute {name}")
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        handler = _HANDLERS.get(self.fn)
+        if handler is not None and fits(self.fn, len(args), bool(kwargs)):
+            found = handler(tx, args, kwargs)
+            if found is not None:
+                return found
+        if self.fn in OPERATORS and not kwargs:
+            if len(args) == 2:
+                return binary_op(tx, self.fn, *args)
+            if len(args) == 1 and isinstance(args[0], TensorVariable):
+                return unary_op(tx, self.fn, args[0])
+        if not kwargs and (symbolic := call_symbolic(tx, self.fn, args)) is not None:
+            return symbolic
+        if any(isinstance(arg, TensorVariable) for arg in args):
+            if self.fn in (abs, pow, round, divmod):
+                return tx.call_in_graph("call_function", self.fn, args, kwargs)
+        elif (self.fn in _PURE or self.fn in OPERATORS) and all_constant(args, kwargs):
+            return fold(self.fn, args, kwargs)
+        acts = self.fn in (print, input, open)
+        raise unimplemented(
+            f"a call of {self.describe()}",
+            "call it before or after the compiled function" if acts else "",
+        )
+
+
+# --- operators
+
+
+def unary_op(tx: Translator, operation: Any, a: VariableTracker) -> VariableTracker:
+    """`-a`, `+a`, `~a`."""
+    if isinstance(a, TensorVariable):
+        return tx.call_in_graph("call_function", operation, [a], {})
+    return call_symbolic(tx, operation, [a]) or fold(operation, [a], {})
+
+
+def binary_op(
+    tx: Translator, operation: Any, a: VariableTracker, b: VariableTracker
+) -> VariableTracker:
+    """An operator of two values, comparisons included."""
+    if operation is operator.getitem:
+        return a.getitem(tx, b)
+    method = _SPECIAL.get(operation)
+    if method is not None and isinstance(a, UserDefinedObjectVariable) and a.has_special(method):
+        if a.python_type() is not b.python_type() and isinstance(b, UserDefinedObjectVariable):
+            raise a.refuse("an operator with an object of another class")
+        result = a.special(tx, method, [b])
+        if isinstance(result, ConstantVariable) and result.value is NotImplemented:
+            raise a.refuse("an operator that is not implemented")
+        return result
+    if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
+        for each in (a, b):
+            if not isinstance(each, TensorVariable | SymNodeVariable) and not (
+                each.is_python_constant() and type(each.as_python_constant()) in _NUMBERS
+            ):
+                raise unimplemented(f"an operator of a tensor and {each.describe()}")
+        if not isinstance(a, TensorVariable):  # what stands left is not changed, and has no name
+            operation = _NOT_IN_PLACE.get(operation, operation)
+        return tx.call_in_graph("call_function", operation, [a, b], {})
+    if isinstance(a, SymNodeVariable) or isinstance(b, SymNodeVariable):
+        symbolic = call_symbolic(tx, operation, [a, b])
+        return symbolic or binary_op(tx, operation, specialize(a), specialize(b))
+    options = VariableTracker.propagate(a, b)
+    if isinstance(a, lists.BaseListVariable) and isinstance(b, lists.BaseListVariable):
+        if operation in _COMPARISONS:
+            return lists.compare_sequences(tx, operation, a, b)
+        if operation in (operator.add, operator.iadd, operator.concat):
+            if operation is operator.iadd and isinstance(a, lists.ListVariable):
+                return a.become(tx, [*a.items, *b.items], "extend", b)
+            if a.python_type() is b.python_type():
+                return a.make([*a.items, *b.items], options["guards"])
+            joined = lists.joined(operation, a, b)
+            if joined is not None:
+                return joined([*a.items, *b.items], **options)
+    if operation in (operator.mul, operator.imul):
+        for sequence, count in ((a, b), (b, a)):
+            if isinstance(sequence, lists.BaseListVariable) and isinstance(count, ConstantVariable):
+                if operation is operator.imul and isinstance(sequence, lists.ListVariable):
+                    break
+                if type(count.value) is not int:
+                    break
+                tx.spend(len(sequence.items) * max(0, count.value))
+                return sequence.make(list(sequence.items) * count.value, options["guards"])
+    if isinstance(a, sets.SetVariable) and isinstance(b, sets.SetVariable):
+        return a.combine(operation, b)
+    if isinstance(a, dicts.ConstDictVariable) and isinstance(b, dicts.ConstDictVariable):
+        if operation in (operator.eq, operator.ne):
+            return dicts.equal_dicts(tx, operation, a, b)
+        if operation is operator.or_:
+            return dicts.ConstDictVariable.new({**a.items, **b.items}, options["guards"])
+    immutable = a.mutation_type is None and b.mutation_type is None
+    if immutable and a.is_python_constant() and b.is_python_constant():
+        if operation not in _NOT_IN_PLACE:
+            return fold(operation, [a, b], {})
+        try:
+            return fold(_NOT_IN_PLACE[operation], [a, b], {})
+        except ObservedException as error:  # its text names the other operator
+            raise unimplemented(error.msg) from None
+    if isinstance(a, ConstantVariable) and a.python_type() is str and operation is operator.mod:
+        return fold(operation, [a, b], {})
+    if operation in (operator.eq, operator.ne) and (
+        isinstance(a, ConstantVariable) is not isinstance(b, ConstantVariable)
+    ):
+        builtin_types = (lists.BaseListVariable, dicts.ConstDictVariable, ConstantVariable)
+        if isinstance(a, builtin_types) and isinstance(b, builtin_types):
+            return ConstantVariable(operation is operator.ne, **options)
+    if operation in (operator.eq, operator.ne):
+        known = [identity_of(each) for each in (a, b)]
+        if None not in known:
+            return ConstantVariable((known[0] is known[1]) is (operation is operator.eq), **options)
+    raise unimplemented(f"operator {operation.__name__} of {a.describe()} and {b.describe()}")
+
+
+_SPECIAL: dict[object, str] = {
+    getattr(operator, name): f"__{name.strip('_')}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_",
+                 "xor", "lshift", "rshift", "lt", "le", "gt", "ge", "eq")
+}  # fmt: skip
+"""The methods of operators that an object's class may have; in-place ones are left to Python."""
+
+
+def identity_of(tracker: VariableTracker) -> object:
+    """The object itself, for functions, classes, modules and members of enumerations, which are
+    equal to themselves only; None for anything else. A constant is equal to none of them."""
+    from stepper.native.variables.enums import is_plain_member
+
+    if isinstance(tracker, ConstantVariable):
+        return _SOME_CONSTANT if tracker.value is None else None
+    found = getattr(tracker, "fn", None)
+    found = getattr(tracker, "value", None) if found is None else found
+    kind = type(found)
+    plain = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
+    return found if kind in plain or is_plain_member(found) else None
+
+
+_SOME_CONSTANT = object()
+
+
+_NUMBERS = (int, float, bool, complex)
+_COMPARISONS = frozenset(
+    {operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge}
+)
+_NOT_IN_PLACE: dict[object, Any] = {
+    getattr(operator, name): getattr(operator, name[1:] + ("_" if name in ("iand", "ior") else ""))
+    for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul",
+                 "ilshift", "irshift", "iand", "ior", "ixor")
+}  # fmt: skip
+
+
+# --- functions
+
+_ARGUMENTS: dict[object, tuple[int, int]] = {
+    len: (1, 1), builtins.iter: (1, 1), next: (1, 2), list: (0, 1), tuple: (0, 1), dict: (0, 1),
+    set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1),
+    sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
+    getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
+    super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
+}  # fmt: skip
+"""How many arguments the functions that are handled here take."""
+
+
+def fits(function: object, count: int, keywords: bool) -> bool:
+    """Whether a call can be handled here; one that cannot may be a TypeError."""
+    least, most = _ARGUMENTS[function]
+    return least <= count <= most and (not keywords or function in (zip, enumerate, dict))
+
+
+Handler = Callable[
+    ["Translator", list[VariableTracker], Keywords],
+    VariableTracker | None,
+]
+_HANDLERS: dict[object, Handler] = {}
+
+
+def handles(*functions: object) -> Callable[[Handler], Handler]:
+    """The decorated function knows what these do; its None means that it does not, here."""
+
+    def register(handler: Handler) -> Handler:
+        _HANDLERS.update(dict.fromkeys(functions, handler))
+        return handler
+
+    return register
+
+
+@handles(len)
+def _len(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    (value,) = args
+    options = VariableTracker.propagate(value)
+    if isinstance(value, lists.BaseListVariable | dicts.ConstDictVariable):
+        return ConstantVariable(len(value.items), **options)
+    if isinstance(value, dicts.DictViewVariable):
+        return ConstantVariable(len(value.unpack(tx)), **options)
+    if isinstance(value, TensorVariable):
+        return value.call_method(tx, "__len__", [], {})
+    if hasattr(value, "length"):
+        found: VariableTracker = value.length(tx)
+        return found
+    return None
+
+
+@handles(builtins.iter)
+def _iter(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    return iter.iterate(tx, args[0]) if len(args) == 1 else None
+
+
+@handles(next)
+def _next(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    if not isinstance(args[0], iter.IteratorVariable):
+        return None
+    found = args[0].next_variable(tx)
+    if found is None:
+        if len(args) == 1:
+            if not args[0].ends_with_none(tx):
+                raise args[0].refuse("what is returned at the end")
+            raise observed(StopIteration)
+        return args[1]
+    return found
+
+
+def _combine(function: object) -> Handler:
+    def handler(
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker | None:
+        count, strict = 0, False
+        if function is enumerate and (
+            start := kwargs.get("start") or next(builtins.iter(args[1:]), None)
+        ):
+            count, args = start.as_python_constant(), args[:1]
+        if function is zip and "strict" in kwargs:
+            strict = bool(kwargs["strict"].as_python_constant())
+        elif kwargs and function is not enumerate:
+            return None
+        first = 1 if function is map else 0
+        items = [*args[:first], *[iter.iterate(tx, each) for each in args[first:]]]
+        options = VariableTracker.propagate(args, list(kwargs.values()))
+        return iter.CombinedIteratorVariable(function, items, count, strict, **options)
+
+    return handler
+
+
+_HANDLERS.update({function: _combine(function) for function in (zip, enumerate, map)})
+
+
+@handles(list)
+def _list(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    items = args[0].unpack(tx) if args else []
+    return lists.ListVariable.new(items, VariableTracker.propagate(args)["guards"])
+
+
+@handles(tuple)
+def _tuple(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    if args and type(args[0]) is lists.TupleVariable:
+        return args[0]
+    items = args[0].unpack(tx) if args else []
+    return lists.TupleVariable(items, **VariableTracker.propagate(args))
+
+
+@handles(dict)
+def _dict(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    items: dict[object, VariableTracker] = {}
+    for other in args:
+        items.update(dicts.pairs_of(tx, other))
+    options = VariableTracker.propagate(args, list(kwargs.values()))
+    return dicts.ConstDictVariable.new({**items, **kwargs}, options["guards"])
+
+
+@handles(set)
+def _set(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    if args and isinstance(args[0], sets.SetVariable | dicts.ConstDictVariable | TensorVariable):
+        return None  # these size the table in another way
+    if args and isinstance(args[0], lists.BaseListVariable):
+        return sets.made_of(tx, "update", args[0].unpack(tx))
+    steps = [("update", sets.constants_of(tx, args[0]))] if args else []
+    return sets.SetVariable.new(steps, VariableTracker.propagate(args)["guards"])
+
+
+@handles(sorted)
+def _sorted(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    if isinstance(args[0], sets.SetVariable) and not kwargs:
+        found = fold(sorted, [ConstantVariable(args[0].elements)], {})
+        return found.with_guards(args[0].guards)
+    return None
+
+
+@handles(slice)
+def _slice(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    none = ConstantVariable(None)
+    items = [none, *args, none] if len(args) == 1 else [*args, none][:3]
+    return lists.SliceVariable(items, **VariableTracker.propagate(args))
+
+
+@handles(reversed)
+def _reversed(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    value = args[0]
+    if not isinstance(value, lists.BaseListVariable | lists.RangeVariable):
+        return None
+    items = value.unpack(tx)[::-1]
+    if value.mutation_type is not None:
+        raise value.refuse("reversed()")
+    options = VariableTracker.propagate(value)
+    return iter.ListIteratorVariable(lists.TupleVariable(items, **options), **options)
+
+
+@handles(bool)
+def _bool(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    if not args:
+        return ConstantVariable(False)
+    return ConstantVariable(args[0].truth(tx), **VariableTracker.propagate(args))
+
+
+def _quantifier(stop: bool) -> Handler:
+    def handler(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker:
+        iterator = iter.iterate(tx, args[0])
+        options = VariableTracker.propagate(args)
+        while (value := iterator.next_variable(tx)) is not None:
+            tx.spend(1)
+            options = VariableTracker.propagate(value, ConstantVariable(None, **options))
+            if value.truth(tx) is stop:
+                return ConstantVariable(stop, **options)
+            newest = tx.output.side_effects.latest(iterator)
+            assert isinstance(newest, iter.IteratorVariable)
+            iterator = newest
+        return ConstantVariable(not stop, **options)
+
+    return handler
+
+
+_HANDLERS[any] = _quantifier(True)
+_HANDLERS[all] = _quantifier(False)
+
+
+@handles(sum)
+def _sum(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    if kwargs:
+        return None
+    total = args[1] if len(args) > 1 else ConstantVariable(0)
+    return functools.reduce(
+        lambda a, b: binary_op(tx, operator.add, a, b), args[0].unpack(tx), total
+    )
+
+
+@handles(isinstance)
+def _isinstance(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    value, classes = args
+    kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
+    found = [class_of(each) for each in kinds]
+    kind = value.python_type()
+    if says_its_class(kind):  # `isinstance` asks, too
+        raise value.refuse("isinstance()")
+    answer = any(kind is each or counts_as(tx, kind, each) for each in found)
+    return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
+
+
+@handles(issubclass)
+def _issubclass(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    value, classes = args
+    kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
+    kind = class_of(value)
+    answer = any(counts_as(tx, kind, class_of(each)) for each in kinds)
+    return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
+
+
+def class_of(tracker: VariableTracker) -> type:
+    """The class that a tracker stands for."""
+    found = getattr(tracker, "fn", None) if isinstance(tracker, BuiltinVariable) else None
+    found = getattr(tracker, "value", None) if found is None else found
+    if not isinstance(found, type):
+        raise tracker.refuse("use as a class")
+    return found
+
+
+@handles(str)
+def _str(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    if isinstance(args[0], ExceptionVariable):
+        return args[0].text(tx)
+    value = getattr(args[0], "value", None)
+    kind: Any = type(value)  # `isinstance` would ask the value for its class
+    if not issubclass(kind, type) or lookup(kind, "__repr__") is not type.__dict__["__repr__"]:
+        return None
+    if lookup(kind, "__str__") is not object.__dict__["__str__"] or args[0].source is None:
+        return None
+    return ConstantVariable(str(value), **VariableTracker.propagate(args))
+
+
+@handles(type)
+def _type(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    if len(args) != 1:
+        return None
+    found: VariableTracker = tx.class_variable(args[0])
+    return found
+
+
+@handles(getattr)
+def _getattr(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    owner, name = args[0], args[1].as_python_constant()
+    if len(args) == 3 and not has_attribute(tx, owner, name):
+        return args[2].with_guards(owner.guards)
+    return owner.var_getattr(tx, name)
+
+
+@handles(hasattr)
+def _hasattr(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    owner, name = args[0], args[1].as_python_constant()
+    return ConstantVariable(has_attribute(tx, owner, name), **VariableTracker.propagate(args))
+
+
+def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
+    """Whether the value has an attribute of this name."""
+    check = getattr(owner, "has_attribute", None)
+    if check is not None:
+        return bool(check(tx, name))
+    if isinstance(owner, lists.BaseListVariable | dicts.ConstDictVariable | ConstantVariable):
+        return has(owner.python_type(), name)
+    raise owner.refuse("hasattr")
+
+
+@handles(setattr)
+def _setattr(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    owner, name, value = args
+    owner.var_setattr(tx, name.as_python_constant(), value)
+    return ConstantVariable(None)
+
+
+@handles(super)
+def _super(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    from stepper.native.variables.functions import CellVariable
+    from stepper.native.variables.misc import SuperVariable
+
+    if not args:
+        if not tx.f_code.co_argcount:
+            return None  # an error
+        cell = tx.symbolic_locals.get("__class__")
+        owner = tx.symbolic_locals.get(tx.f_code.co_varnames[0])
+        if not isinstance(cell, CellVariable) or owner is None:
+            return None
+        if tx.f_code.co_varnames[0] in tx.f_code.co_cellvars:
+            assert isinstance(owner, CellVariable)
+            owner = owner.contents(tx)
+        args = [cell.contents(tx), tx.realize(owner)]
+    if len(args) != 2 or class_of(args[0]) not in order_of(args[1].python_type()):
+        return None
+    return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
+
+
+@handles(callable)
+def _callable(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    found = has(args[0].python_type(), "__call__")  # a class itself is callable
+    return ConstantVariable(found, **VariableTracker.propagate(args))

@@ -1,0 +1,64 @@
+"""Methods of builtin types, and values that have no other attributes."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from stepper.native.variables.base import VariableTracker
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+class HasBuiltinMethods(VariableTracker):
+    """One that has no other attributes; `call_method` says what a method does."""
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        return bound_method(self, name)
+
+
+def bound_method(owner: VariableTracker, name: str) -> VariableTracker:
+    """A method of a builtin type, bound."""
+    if not callable(getattr(owner.python_type(), name, None)):
+        raise owner.refuse(f"attribute {name}")
+    return BoundBuiltinMethod(owner, name, guards=owner.guards)
+
+
+class BoundBuiltinMethod(VariableTracker):
+    """A method of a builtin type, or of a tensor, with its object.
+
+    obj: the object.
+    name: of the method.
+    """
+
+    def __init__(self, obj: VariableTracker, name: str, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.obj = obj
+        self.name = name
+
+    def describe(self) -> str:
+        return f"method {self.name} of {self.obj.describe()}"
+
+    def python_type(self) -> type:
+        return types.BuiltinMethodType
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        return tx.output.side_effects.latest(self.obj).call_method(tx, self.name, args, kwargs)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.obj]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen(self.obj)
+        codegen.load_attr(self.name)

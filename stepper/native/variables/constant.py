@@ -1,0 +1,106 @@
+"""Constants: values that are known, immutable, and as good as any other with the same bits."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import types
+from typing import TYPE_CHECKING, Any, Unpack
+
+import torch
+
+from stepper.native.exc import unimplemented
+from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+CONSTANT_TYPES = frozenset(
+    {
+        type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
+        torch.dtype, torch.device, torch.layout, torch.memory_format,
+    }
+)  # fmt: skip
+
+
+class ConstantVariable(VariableTracker):
+    """A constant.
+
+    value: of one of `CONSTANT_TYPES`, or a frozenset of such.
+    """
+
+    is_made = False
+
+    def __init__(self, value: Any, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def is_python_constant(self) -> bool:
+        return True
+
+    def as_python_constant(self) -> object:
+        return self.value
+
+    def as_proxy(self) -> object:
+        return self.value
+
+    def truth(self, tx: Translator) -> bool:
+        return builtins.bool(self.value)
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        if not isinstance(self.value, str | bytes):
+            raise self.refuse("iteration")
+        return [ConstantVariable(item, guards=self.guards) for item in self.value]
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        try:
+            value = getattr(self.value, name)
+        except AttributeError as error:
+            raise unimplemented(f"AttributeError: {error}") from None
+        if callable(value):
+            return BoundBuiltinMethod(self, name, guards=self.guards)
+        if isinstance(self.value, types.CodeType) and name == "co_consts":
+            raise self.refuse(f"attribute {name}")  # another tuple would be made of it
+        from stepper.native.variables.folding import wrap_constant
+
+        return wrap_constant(value, self.guards)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        from stepper.native.variables.folding import fold
+
+        return fold(getattr(self.value, name), [self, *args], kwargs, skip=1)
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        from stepper.native.variables.folding import fold
+
+        return fold(operator.getitem, [self, key], {})
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        if not item.is_python_constant():
+            raise self.refuse("a membership test")
+        try:
+            return item.as_python_constant() in self.value
+        except TypeError as error:
+            raise unimplemented(f"TypeError: {error}") from None
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_const(self.value)
+
+
+def is_constant(value: object) -> bool:
+    """Whether a value is a constant, or made of nothing else."""
+    kind = type(value)
+    if kind in (tuple, frozenset, torch.Size):
+        return all(map(is_constant, value))  # type: ignore[call-overload]
+    return kind in CONSTANT_TYPES

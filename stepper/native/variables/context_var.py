@@ -1,0 +1,80 @@
+"""Variables of `contextvars`: set and put back within one frame, nobody has seen a change.
+
+Only then can such a frame be captured; one that is still set where the frame returns or breaks is
+refused. Reading one is, too: what it holds depends on the context, which no guard checks.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from typing import TYPE_CHECKING
+
+from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.constant import ConstantVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
+    from stepper.native.variables.base import Guards
+
+
+class ContextVariable(VariableTracker):
+    """A `ContextVar`."""
+
+    def python_type(self) -> type:
+        return contextvars.ContextVar
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        return BoundBuiltinMethod(self, name, guards=self.guards)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        effects = tx.output.side_effects
+        match name, args:
+            case "set", [value] if not kwargs:
+                before = effects.load_attr(self, "value")
+                effects.store_attr(self, "value", value)
+                return ContextTokenVariable(self, before, **self.propagate(self, value))
+            case "reset", [ContextTokenVariable() as token] if not kwargs:
+                if token.var.mutation_type is self.mutation_type and not token.is_used(tx):
+                    token.use(tx)
+                    if token.before is None:
+                        effects.forget(self)
+                    else:
+                        effects.store_attr(self, "value", token.before)
+                    return ConstantVariable(None)
+        raise self.refuse(f"method {name}")
+
+
+class ContextTokenVariable(VariableTracker):
+    """What `ContextVar.set` returns.
+
+    var: which was set.
+    before: what it had been set to in this frame, None: it had not been.
+    """
+
+    def __init__(
+        self,
+        var: ContextVariable,
+        before: VariableTracker | None,
+        guards: Guards,
+    ) -> None:
+        super().__init__(guards=guards, mutation_type=AttributeMutationNew())
+        self.var = var
+        self.before = before
+
+    def python_type(self) -> type:
+        return contextvars.Token
+
+    def is_used(self, tx: Translator) -> bool:
+        """Whether the variable was put back with it, which can be done once."""
+        return tx.output.side_effects.load_attr(self, "used") is not None
+
+    def use(self, tx: Translator) -> None:
+        """The variable is put back."""
+        tx.output.side_effects.store_attr(self, "used", ConstantVariable(True))

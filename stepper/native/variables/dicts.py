@@ -1,0 +1,239 @@
+"""Dictionaries with constant keys, and their views."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from stepper.native.exc import unimplemented
+from stepper.native.variables.base import (
+    Guards,
+    ValueMutationNew,
+    VariableTracker,
+    refuse_finalizers,
+)
+from stepper.native.variables.builtin_methods import HasBuiltinMethods
+from stepper.native.variables.constant import ConstantVariable, is_constant
+from stepper.native.variables.exceptions import observed
+from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.lists import TupleVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+class ConstDictVariable(HasBuiltinMethods):
+    """A dictionary.
+
+    items: trackers of the values, by key, in the dictionary's order.
+    layout: another one once a key has come or gone, also if all keys are as before.
+    """
+
+    def __init__(
+        self,
+        items: dict[Any, VariableTracker],
+        layout: object = None,
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        super().__init__(**options)
+        self.items = dict(items)
+        self.layout = object() if layout is None else layout
+
+    @classmethod
+    def new(cls, items: dict[Any, VariableTracker], guards: Guards) -> ConstDictVariable:
+        """A dictionary that the frame makes."""
+        return cls(items, guards=guards, mutation_type=ValueMutationNew())
+
+    def python_type(self) -> type:
+        return dict
+
+    def is_python_constant(self) -> bool:
+        return all(item.is_python_constant() for item in self.items.values())
+
+    def as_python_constant(self) -> object:
+        return {key: item.as_python_constant() for key, item in self.items.items()}
+
+    def as_proxy(self) -> object:
+        return {key: item.as_proxy() for key, item in self.items.items()}
+
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.items)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return list(self.items.values())
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return [wrap_constant(key, self.guards) for key in self.items]
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        found = self.items.get(key_of(key))
+        if found is None:
+            raise observed(KeyError, key_of(key))
+        return tx.realize(found).with_guards(self.guards | key.guards)
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        return key_of(item) in self.items
+
+    def become(
+        self,
+        tx: Translator,
+        items: dict[Any, VariableTracker],
+        what: str,
+        *because: VariableTracker,
+    ) -> None:
+        """The dictionary gets these items."""
+        refuse_finalizers(v for key, v in self.items.items() if items.get(key) is not v)
+        layout = self.layout if list(items) == list(self.items) else None
+        new = ConstDictVariable(
+            items, layout, source=self.source, mutation_type=self.mutation_type,
+            **self.propagate(self, because),
+        )  # fmt: skip
+        tx.output.side_effects.mutate(self, new, what)
+
+    def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
+        self.become(tx, {**self.items, key_of(key): value}, "setitem", key, value)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        options = self.propagate(self, args)
+        none = ConstantVariable(None)
+        match name, args:
+            case "keys" | "values" | "items", []:
+                return DictViewVariable(self, name, **options)
+            case "get", [key] | [key, _] if not kwargs:
+                found = self.items.get(key_of(key), args[1] if len(args) == 2 else none)
+                return tx.realize(found).with_guards(options["guards"])
+            case "pop", [key] | [key, _]:
+                items = dict(self.items)
+                popped = items.pop(key_of(key), args[1] if len(args) == 2 else None)
+                if popped is None:
+                    raise observed(KeyError, key_of(key))
+                if len(items) != len(self.items):
+                    self.become(tx, items, name, key)
+                return tx.realize(popped).with_guards(options["guards"])
+            case "setdefault", [key] | [key, _]:
+                if key_of(key) not in self.items:
+                    self.setitem(tx, key, args[1] if len(args) == 2 else none)
+                current = tx.output.side_effects.latest(self)
+                return current.getitem(tx, key)
+            case "update", _ if len(args) < 2:
+                items = dict(self.items)
+                for other in args:
+                    items.update(pairs_of(tx, other))
+                self.become(tx, {**items, **kwargs}, name, *args, *kwargs.values())
+                return none
+            case "copy", []:
+                return ConstDictVariable.new(self.items, self.guards)
+            case "clear", []:
+                self.become(tx, {}, name)
+                return none
+            case "__delitem__", [key]:
+                items = dict(self.items)
+                if key_of(key) not in items:
+                    raise observed(KeyError, key_of(key))
+                del items[key_of(key)]
+                self.become(tx, items, name, key)
+                return none
+            case "__contains__", [key]:
+                return ConstantVariable(self.contains(tx, key), **options)
+        raise self.refuse(f"method {name}")
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        for key, value in self.items.items():
+            codegen.load_const(key)
+            codegen(value)
+        codegen.build("BUILD_MAP", len(self.items))
+
+
+class DictViewVariable(VariableTracker):
+    """`keys()`, `values()` or `items()` of a dictionary.
+
+    base: the dictionary.
+    view: which of them.
+    """
+
+    def __init__(
+        self, base: ConstDictVariable, view: str, **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.base = base
+        self.view = view
+
+    def python_type(self) -> type:
+        return type(getattr({}, self.view)())
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.base]
+
+    def newest(self, tx: Translator) -> ConstDictVariable:
+        """The dictionary, as it is now."""
+        newest = tx.output.side_effects.latest(self.base)
+        assert isinstance(newest, ConstDictVariable)
+        return newest
+
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.newest(tx).items)
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        base = self.newest(tx)
+        if self.view == "keys":
+            return base.unpack(tx)
+        values = [tx.realize(value).with_guards(base.guards) for value in base.items.values()]
+        if self.view == "values":
+            return values
+        keys = base.unpack(tx)
+        return [
+            TupleVariable(pair, **self.propagate(pair)) for pair in zip(keys, values, strict=True)
+        ]
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        if self.view == "keys":
+            return self.newest(tx).contains(tx, item)
+        return any(tx.same_or_equal(each, item) for each in self.unpack(tx))
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen(self.base)
+        codegen.load_method(self.view)
+        codegen.call_method(0)
+
+
+def key_of(key: VariableTracker) -> object:
+    """The value of a constant key."""
+    if not key.is_python_constant() or key.mutation_type is not None:
+        raise key.refuse("use as a key")
+    value = key.as_python_constant()
+    if not is_constant(value):
+        raise key.refuse("use as a key")
+    return value
+
+
+def pairs_of(tx: Translator, other: VariableTracker) -> dict[object, VariableTracker]:
+    """What a mapping, or an iterable of pairs, adds to a dictionary."""
+    if isinstance(other, ConstDictVariable):
+        return other.items
+    pairs: dict[object, VariableTracker] = {}
+    for pair in other.unpack(tx):
+        items = pair.unpack(tx)
+        if len(items) != 2:
+            raise unimplemented("ValueError: an element that is no pair")
+        pairs[key_of(items[0])] = items[1]
+    return pairs
+
+
+def equal_dicts(
+    tx: Translator, operation: object, a: ConstDictVariable, b: ConstDictVariable
+) -> VariableTracker:
+    """`==` and `!=` of two dictionaries."""
+    equal = a.items.keys() == b.items.keys() and all(
+        tx.same_or_equal(tx.realize(value), tx.realize(b.items[key]))
+        for key, value in a.items.items()
+    )
+    answer = equal is (operation is operator.eq)
+    return ConstantVariable(answer, **VariableTracker.propagate(a, b))

@@ -1,0 +1,273 @@
+"""Exceptions that are made, raised and caught while tracing.
+
+What an instruction raises travels as an `ObservedException` to the handler that the exception
+table names, in this function or in one that called it, as in CPython. One that no handler of the
+frame catches is a graph break before the instruction that raises it, which then does so itself.
+
+An exception that was raised has a traceback, and that shows lines and frames that have not run. So
+it can be asked for all but that, and cannot leave the captured part: where it would, or where the
+graph breaks while it is handled, the break is before the instruction that raised it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from stepper import _C
+from stepper.native.exc import Unsupported, unimplemented
+from stepper.native.guards.class_dicts import class_dict, find, has, lookup, order_of
+from stepper.native.source import AttrSource, GetItemSource, Source
+from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.constant import ConstantVariable, is_constant
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+_WITH_FIELDS = (
+    ImportError, OSError, SyntaxError, UnicodeError, SystemExit, StopIteration, BaseExceptionGroup,
+)  # fmt: skip
+"""Classes whose instances get more than `args` from their arguments."""
+
+PLAIN: tuple[Any, ...] = (
+    Exception, BaseException, ValueError, TypeError, RuntimeError, LookupError, KeyError,
+    IndexError, ArithmeticError, AssertionError,
+)  # fmt: skip
+"""Classes of which the instances have nothing but their `args`."""
+
+BEGINNINGS = [class_dict(each)["__init__"] for each in PLAIN if "__init__" in class_dict(each)]
+"""What their `__init__` is."""
+
+_SETATTR = BaseException.__setattr__
+
+_KNOWN = frozenset(
+    {
+        TypeError, ValueError, KeyError, IndexError, ZeroDivisionError, OverflowError,
+        ArithmeticError,
+    }
+)  # fmt: skip
+"""Classes of what operations on constants raise that is the same when it is raised again."""
+
+
+class ExceptionClassVariable(VariableTracker):
+    """A builtin class of exceptions.
+
+    value: the class.
+    """
+
+    def __init__(self, value: Any, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def describe(self) -> str:
+        return f"class {self.value.__name__}"
+
+    def python_type(self) -> type:
+        return type
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if kwargs:
+            raise self.refuse("a call with keyword arguments")
+        if issubclass(self.value, _WITH_FIELDS) and args:
+            raise self.refuse("a call with arguments")
+        return ExceptionVariable(self, args, **self.propagate(self, args))
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_const(self.value)
+
+
+class ExceptionVariable(VariableTracker):
+    """An exception that the frame made.
+
+    cls: its class's tracker.
+    args: what its class was called with; an `__init__` of its own may have stored other `args`.
+    """
+
+    def __init__(
+        self,
+        cls: VariableTracker,
+        args: Sequence[VariableTracker],
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        options.setdefault("mutation_type", AttributeMutationNew())
+        super().__init__(**options)
+        self.cls = cls
+        self.args = list(args)
+
+    def describe(self) -> str:
+        return self.python_type().__qualname__
+
+    def python_type(self) -> type:
+        kind: type = getattr(self.cls, "value")  # noqa: B009
+        return kind
+
+    def truth(self, tx: Translator) -> bool:
+        if any(has(self.python_type(), name) for name in ("__bool__", "__len__")):
+            raise self.refuse("the truth")
+        return True
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.cls, *self.args]
+
+    def _arguments(self, tx: Translator) -> VariableTracker:
+        from stepper.native.variables.lists import TupleVariable
+
+        stored = tx.output.side_effects.load_attr(self, "args")
+        return TupleVariable(self.args, guards=self.guards) if stored is None else stored
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        stored = tx.output.side_effects.load_attr(self, name)
+        if stored is not None:
+            return tx.realize(stored)
+        match name:
+            case "args":
+                return self._arguments(tx)
+            case "__cause__" | "__context__" | "__traceback__":
+                return ConstantVariable(None)
+            case "__suppress_context__":
+                return ConstantVariable(False)
+            case "__class__":
+                return self.cls
+        return self.attribute_of_class(tx, name)
+
+    def attribute_of_class(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
+        """What the first of its classes that has the name, from `start` of their order on, gives
+        for this exception: a method of the program's, or the beginning that all exceptions have."""
+        kind = self.python_type()
+        owner, found = find(kind, name, start)
+        if name == "__init__" and found in BEGINNINGS:
+            return ExceptionInitVariable(self, guards=self.guards)
+        if type(found) is not types.FunctionType or self.cls.source is None:
+            raise self.refuse(f"attribute {name}")
+        of_class: Source = self.cls.source
+        if find(kind, name)[0] is not owner:
+            index = order_of(kind).index(owner)
+            of_class = GetItemSource(AttrSource(of_class, "__mro__"), index)
+        method = tx.build(AttrSource(of_class, name), found).bound_to(self)
+        if method is None:
+            raise self.refuse(f"method {name}")
+        return method
+
+    def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        kind = self.python_type()
+        if name == "__traceback__" and isinstance(value, TracebackVariable):
+            pass
+        elif has(kind, name) or lookup(kind, "__setattr__") is not _SETATTR:
+            raise self.refuse(f"assignment to attribute {name}")
+        tx.output.side_effects.store_attr(self, name, value)
+
+    def text(self, tx: Translator) -> VariableTracker:
+        """`str(exception)`."""
+        from stepper.native.variables.folding import fold
+
+        found = lookup(self.python_type(), "__str__")
+        if type(found) is types.FunctionType:
+            return self.attribute_of_class(tx, "__str__").call_function(tx, [], {})
+        if found not in (BaseException.__str__, KeyError.__str__):
+            raise self.refuse("the text")
+        arguments = self._arguments(tx).unpack(tx)
+        if len(arguments) == 1 and isinstance(arguments[0], ConstantVariable):
+            return fold(repr if found is KeyError.__str__ else str, arguments, {})
+        return ConstantVariable("") if not arguments else fold(str, [self._arguments(tx)], {})
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        if codegen.tx.output.side_effects.stored_names(self):
+            raise self.refuse("the traceback")
+        codegen.load_callable(make_instance)
+        codegen(self.cls)
+        codegen.foreach(self.args)
+        codegen.call(1 + len(self.args))
+
+
+class ExceptionInitVariable(VariableTracker):
+    """`BaseException.__init__` of an exception: it takes its arguments.
+
+    obj: the exception.
+    """
+
+    def __init__(self, obj: ExceptionVariable, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return types.MethodWrapperType
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        from stepper.native.variables.lists import TupleVariable
+
+        if kwargs:
+            raise self.refuse("a call with keyword arguments")
+        arguments = TupleVariable(args, **self.propagate(args))
+        tx.output.side_effects.store_attr(self.obj, "args", arguments)
+        return ConstantVariable(None)
+
+
+class TracebackVariable(VariableTracker):
+    """The traceback of an exception that was raised while tracing: nobody may look at it."""
+
+    def describe(self) -> str:
+        return "a traceback"
+
+    def python_type(self) -> type:
+        return types.TracebackType
+
+
+def make_instance(kind: Any, *args: object) -> object:
+    """Call a class; nothing is captured under it."""
+    return kind(*args)
+
+
+_C.set_skip(make_instance.__code__, "recursive")
+
+
+def is_exception_class(tracker: VariableTracker) -> bool:
+    """Whether a tracker stands for a class of exceptions."""
+    value = getattr(tracker, "value", None)
+    return issubclass(type(value), type) and issubclass(value, BaseException)  # type: ignore[arg-type]
+
+
+class ObservedException(Unsupported):
+    """The program raises an exception: a graph break, unless the program catches it.
+
+    value: the exception's tracker.
+    again: it was raised before, and is only passed on.
+    """
+
+    def __init__(self, value: ExceptionVariable, reason: str, *, again: bool = False) -> None:
+        super().__init__(reason)
+        self.value = value
+        self.again = again
+
+
+def raised(value: ExceptionVariable, *, again: bool = False) -> ObservedException:
+    """To be raised where the program raises an exception; `again`: it goes on with one."""
+    text = [repr(arg.value) for arg in value.args if isinstance(arg, ConstantVariable)]
+    return ObservedException(value, f"{value.describe()}({', '.join(text)}) is raised", again=again)
+
+
+def observed(kind: type[BaseException], *args: object) -> ObservedException:
+    """To be raised where an operation of the program raises an exception of these constants."""
+    trackers = [ConstantVariable(arg) for arg in args]
+    return raised(ExceptionVariable(ExceptionClassVariable(kind), trackers))
+
+
+def observed_error(error: Exception) -> Unsupported:
+    """To be raised where an operation on the program's own constants has raised."""
+    if type(error) in _KNOWN and all(map(is_constant, error.args)):
+        return observed(type(error), *error.args)
+    return unimplemented(f"{type(error).__name__}: {error}")

@@ -1,0 +1,93 @@
+"""Operations on constants: done while tracing, as Python does them."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from stepper.native.exc import unimplemented
+from stepper.native.variables import lists
+from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
+from stepper.native.variables.exceptions import observed_error
+from stepper.support.outside import comes_from_outside
+
+MAX_FOLDED = 4096
+"""Bits, characters or items of a constant that folding may make."""
+MAX_DIGITS = sys.int_info.str_digits_check_threshold
+"""Numbers of so many digits become text whatever the program has set."""
+
+OPERATORS: frozenset[object] = frozenset(
+    getattr(operator, name) for name in operator.__all__ if not name.endswith("getter")
+)
+
+
+def fold(
+    function: Callable[..., object],
+    args: Sequence[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+    skip: int = 0,
+) -> VariableTracker:
+    """Call a function of constants; of the first `skip` arguments only the guards count.
+
+    Raises:
+        Unsupported: it raises, the result is no constant, or would be huge.
+    """
+    options = VariableTracker.propagate(args, list(kwargs.values()))
+    values = [arg.as_python_constant() for arg in args[skip:]]
+    named = {key: arg.as_python_constant() for key, arg in kwargs.items()}
+    if function in (operator.pow, operator.ipow, operator.lshift, operator.ilshift, pow):
+        if any(type(value) is int and abs(value) > MAX_FOLDED for value in values[1:]):
+            raise unimplemented("a huge number")
+    elif function in (operator.mul, operator.imul):
+        sizes = [len(v) if isinstance(v, str | bytes | tuple | list) else 1 for v in values]
+        counts = [v for v in values if type(v) is int]
+        if max(sizes) > 1 and max(sizes) * max([1, *counts]) > MAX_FOLDED:
+            raise unimplemented("a huge sequence")
+    if any(map(is_long, (*values, *named.values()))):
+        texts = any(isinstance(value, str | bytes) for value in values)
+        if function not in OPERATORS or texts:
+            raise unimplemented("the text of a huge number")
+    try:
+        result = function(*values, **named)
+    except Exception as error:
+        if comes_from_outside(error):
+            raise
+        raise observed_error(error) from None
+    return wrap_constant(result, options["guards"])
+
+
+def is_long(value: object) -> bool:
+    """Whether a constant is, or says, a number with so many digits that
+    `sys.set_int_max_str_digits` decides whether it can be turned into text and back."""
+    if isinstance(value, tuple | list | frozenset):
+        return any(map(is_long, value))
+    if isinstance(value, str | bytes):
+        return len(value) > MAX_DIGITS and value.isalnum()
+    return isinstance(value, int) and value.bit_length() > 3 * MAX_DIGITS
+
+
+def wrap_constant(value: Any, guards: Any = frozenset()) -> VariableTracker:
+    """The tracker of a value that an operation on constants gave.
+
+    Raises:
+        Unsupported: it is no constant.
+    """
+    kind = type(value)
+    if kind in CONSTANT_TYPES:
+        return ConstantVariable(value, guards=guards)
+    if kind is tuple or kind is torch.Size:
+        items = [wrap_constant(item, guards) for item in value]
+        made = lists.TupleVariable if kind is tuple else lists.SizeVariable
+        return made(items, guards=guards)
+    if kind is list:
+        return lists.ListVariable.new([wrap_constant(item, guards) for item in value], guards)
+    if kind is range:
+        return lists.RangeVariable(value, guards=guards)
+    if kind is frozenset and is_constant(value):
+        return ConstantVariable(value, guards=guards)
+    raise unimplemented(f"a value of type {kind.__name__}")

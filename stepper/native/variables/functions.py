@@ -1,0 +1,390 @@
+"""Functions, methods and cells."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from stepper.native.bytecode import opcodes
+from stepper.native.exc import unimplemented
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.source import AttrSource, ClosureSource, DefaultsSource
+from stepper.native.variables.base import (
+    AttributeMutationExisting,
+    AttributeMutationNew,
+    VariableTracker,
+)
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.lists import TupleVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+class CellVariable(VariableTracker):
+    """A cell; what it holds is in the side effects, once it has been written.
+
+    local_name: the variable's name.
+    pre_existing_contents: what it held when the frame was entered.
+    """
+
+    def __init__(
+        self,
+        local_name: str,
+        pre_existing_contents: VariableTracker | None = None,
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        super().__init__(**options)
+        self.local_name = local_name
+        self.pre_existing_contents = pre_existing_contents
+
+    @classmethod
+    def new(cls, tx: Translator, name: str, value: VariableTracker | None) -> Any:
+        """A cell that the frame makes."""
+        cell = cls(name, mutation_type=AttributeMutationNew())
+        if value is not None:
+            tx.output.side_effects.store_attr(cell, "cell_contents", value)
+        return cell
+
+    def python_type(self) -> type:
+        return types.CellType
+
+    def is_empty(self, tx: Translator) -> bool:
+        """Whether it holds nothing now."""
+        found = tx.output.side_effects.load_attr(self, "cell_contents")
+        return found is None and self.pre_existing_contents is None
+
+    def contents(self, tx: Translator) -> VariableTracker:
+        """What it holds now."""
+        found = tx.output.side_effects.load_attr(self, "cell_contents")
+        found = self.pre_existing_contents if found is None else found
+        if found is None:
+            raise unimplemented(f"variable {self.local_name} has no value")
+        return tx.realize(found)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_cell(self)
+
+
+class BaseUserFunctionVariable(VariableTracker):
+    """Something that is inlined when it is called."""
+
+    def get_function(self) -> types.FunctionType:
+        """A function with the code, name and globals."""
+        raise NotImplementedError
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        function = self.get_function()
+
+        def bind() -> dict[str, VariableTracker]:
+            bound = self.bind(tx, args, kwargs)
+            names = function.__code__.co_freevars
+            return {**bound, **dict(zip(names, self.closure(tx), strict=True))}
+
+        return tx.inline_user_function(self, function, bind)
+
+    def bind(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> dict[str, VariableTracker]:
+        """The locals with which the function's frame begins."""
+        raise NotImplementedError
+
+    def closure(self, tx: Translator) -> tuple[CellVariable, ...]:
+        """Its free variables' cells."""
+        raise NotImplementedError
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def python_type(self) -> type:
+        return types.FunctionType
+
+
+class UserFunctionVariable(BaseUserFunctionVariable):
+    """A Python function that exists.
+
+    fn: the function.
+    """
+
+    def __init__(self, fn: types.FunctionType, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.fn = fn
+
+    def describe(self) -> str:
+        return f"function {self.fn.__qualname__}"
+
+    def get_function(self) -> types.FunctionType:
+        return self.fn
+
+    def bound_to(self, obj: VariableTracker) -> VariableTracker:
+        return UserMethodVariable(self, obj, **self.propagate(obj, self))
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            if self.source is None:
+                raise self.refuse(f"attribute {name}")
+            return tx.build(AttrSource(self.source, name), getattr(self.fn, name)).with_guards(
+                self.guards
+            )
+        if name == "__code__":  # guarded with the function
+            return ConstantVariable(self.fn.__code__, guards=self.guards)
+        raise self.refuse(f"attribute {name}")
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has the attribute, which all functions have."""
+        self.var_getattr(tx, name)
+        return True
+
+    def closure(self, tx: Translator) -> tuple[CellVariable, ...]:
+        cells = self.fn.__closure__ or ()
+        names = self.fn.__code__.co_freevars
+        return tuple(
+            existing_cell(tx, self, position, name, cell)
+            for position, (name, cell) in enumerate(zip(names, cells, strict=True))
+        )
+
+    def bind(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> dict[str, VariableTracker]:
+        fn = self.fn
+        source = self.source
+        defaults: dict[str, VariableTracker] = {}
+        code = fn.__code__
+        names = code.co_varnames[: code.co_argcount]
+        positional = fn.__defaults__ or ()
+        first = len(names) - len(positional)
+        filled = {*names[: len(args)], *kwargs}
+        for index, value in enumerate(positional):
+            if names[first + index] not in filled:
+                self._guard_count(tx, len(positional))
+                defaults[names[first + index]] = self._default(tx, source, index, value)
+        for name, value in (fn.__kwdefaults__ or {}).items():
+            if name not in filled:
+                defaults[name] = self._default(tx, source, name, value)
+        return bind_arguments(tx, fn, args, kwargs, defaults)
+
+    def _guard_count(self, tx: Translator, count: int) -> None:
+        """Have checked how many defaults there are: it says whose the first is."""
+        if self.source is not None:
+            name = f"len({AttrSource(self.source, '__defaults__').name()}) == {count}"
+            tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=name)
+
+    def _default(
+        self, tx: Translator, source: Any, key: int | str, value: object
+    ) -> VariableTracker:
+        if source is None:
+            return wrap_constant(value, self.guards)
+        return tx.build(DefaultsSource(source, key), value)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        raise self.refuse("reconstruction")
+
+
+def existing_cell(
+    tx: Translator,
+    owner: UserFunctionVariable,
+    position: int,
+    name: str,
+    cell: types.CellType,
+) -> CellVariable:
+    """The cell of an existing function; one tracker for each cell."""
+    known = tx.output.variables.get(id(cell))
+    if known is not None:
+        found = known[1]
+        assert isinstance(found, CellVariable)
+        return found
+    if owner.source is None:
+        raise owner.refuse("a closure")
+    source = ClosureSource(owner.source, position, name)
+    try:
+        contents = tx.lazy(source, cell.cell_contents)
+    except ValueError:
+        raise unimplemented(f"variable {name} has no value") from None
+    made = CellVariable(name, contents, source=source, mutation_type=AttributeMutationExisting())
+    tx.output.remember_variable(cell, made)
+    return made
+
+
+class NestedUserFunctionVariable(BaseUserFunctionVariable):
+    """A function that the frame made.
+
+    code: its code.
+    f_globals: its globals.
+    defaults, kwdefaults, cells: trackers.
+    fn_name: its qualified name.
+    """
+
+    def __init__(
+        self,
+        code: types.CodeType,
+        f_globals: dict[str, object],
+        defaults: Sequence[VariableTracker] = (),
+        kwdefaults: dict[str, VariableTracker] | None = None,
+        cells: Sequence[VariableTracker] = (),
+        annotated: bool = False,
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        super().__init__(**options)
+        self.code = code
+        self.f_globals = f_globals
+        self.defaults = list(defaults)
+        self.kwdefaults = dict(kwdefaults or {})
+        self.cells = list(cells)
+        self.annotated = annotated
+        self.fn_name = code.co_qualname
+
+    def copy(self) -> NestedUserFunctionVariable:
+        """Another function that is the same so far."""
+        return NestedUserFunctionVariable(
+            self.code, self.f_globals, self.defaults, self.kwdefaults, self.cells, self.annotated
+        )
+
+    def describe(self) -> str:
+        return f"function {self.fn_name}"
+
+    def get_function(self) -> types.FunctionType:
+        cells = tuple(types.CellType() for _ in self.code.co_freevars)
+        return types.FunctionType(self.code, self.f_globals, closure=cells)
+
+    def closure(self, tx: Translator) -> tuple[CellVariable, ...]:
+        return tuple(cell for cell in self.cells if isinstance(cell, CellVariable))
+
+    def bind(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> dict[str, VariableTracker]:
+        names = self.code.co_varnames[: self.code.co_argcount]
+        first = len(names) - len(self.defaults)
+        defaults = dict(zip(names[first:], self.defaults, strict=True)) | self.kwdefaults
+        return bind_arguments(tx, self.get_function(), args, kwargs, defaults)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [*self.defaults, *self.kwdefaults.values(), *self.cells]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        if self.annotated or self.f_globals is not codegen.tx.f_globals:
+            raise self.refuse("reconstruction")
+        attributes: list[int] = []
+        if self.defaults:
+            codegen.foreach(self.defaults)
+            codegen.build("BUILD_TUPLE", len(self.defaults))
+            attributes.append(1)
+        if self.kwdefaults:
+            for key, value in self.kwdefaults.items():
+                codegen.load_const(key)
+                codegen(value)
+            codegen.build("BUILD_MAP", len(self.kwdefaults))
+            attributes.append(2)
+        if self.cells:
+            codegen.foreach(self.cells)
+            codegen.build("BUILD_TUPLE", len(self.cells))
+            attributes.append(8)
+        codegen.load_const(self.code)
+        if opcodes.FUNCTION_ATTRIBUTES_APART:
+            codegen.emit("MAKE_FUNCTION")
+            for flag in reversed(attributes):
+                codegen.emit("SET_FUNCTION_ATTRIBUTE", flag)
+        else:
+            codegen.emit("MAKE_FUNCTION", sum(attributes))
+
+
+def bind_arguments(
+    tx: Translator,
+    fn: types.FunctionType,
+    args: list[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+    defaults: dict[str, VariableTracker],
+) -> dict[str, VariableTracker]:
+    """Sort arguments into parameters, as CPython does.
+
+    Raises:
+        Unsupported: they do not fit, and the call raises TypeError.
+    """
+    code = fn.__code__
+    names = code.co_varnames[: code.co_argcount]
+    keyword_only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    mismatch = unimplemented(f"TypeError: the arguments of {fn.__qualname__} do not fit")
+    bound = dict(zip(names, args, strict=False))
+    rest = args[len(names) :]
+    at = code.co_argcount + code.co_kwonlyargcount
+    if code.co_flags & inspect.CO_VARARGS:
+        bound[code.co_varnames[at]] = TupleVariable(rest, **VariableTracker.propagate(rest))
+        at += 1
+    elif rest:
+        raise mismatch
+    named: dict[object, VariableTracker] = {}
+    by_name = {*names[code.co_posonlyargcount :], *keyword_only}
+    for name, value in kwargs.items():
+        if name in by_name:
+            if name in bound:
+                raise mismatch
+            bound[name] = value
+        else:
+            named[name] = value
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        options = VariableTracker.propagate(list(named.values()))
+        bound[code.co_varnames[at]] = ConstDictVariable.new(named, options["guards"])
+    elif named:
+        raise mismatch
+    for name in (*names, *keyword_only):
+        if name not in bound:
+            if name not in defaults:
+                raise mismatch
+            bound[name] = defaults[name]
+    return bound
+
+
+class UserMethodVariable(BaseUserFunctionVariable):
+    """A bound method of a Python function.
+
+    fn: the function's tracker.
+    obj: what it is bound to.
+    """
+
+    def __init__(
+        self, fn: BaseUserFunctionVariable, obj: VariableTracker, **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.fn = fn
+        self.obj = obj
+
+    def describe(self) -> str:
+        return self.fn.describe()
+
+    def python_type(self) -> type:
+        return types.MethodType
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        return self.fn.call_function(tx, [self.obj, *args], kwargs)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.obj]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_callable(types.MethodType)
+        codegen(self.fn)
+        codegen(self.obj)
+        codegen.call(2)

@@ -1,0 +1,144 @@
+"""Generators that are made and used up while the frame is interpreted.
+
+A generator is a function that is interpreted piece by piece. Where it stands is kept like the
+position of any iterator: a snapshot of its translator, replaced by a new one at each step.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, NamedTuple, Unpack
+
+from stepper.native.bytecode.opcodes import handler_of, listing, resume_index
+from stepper.native.exc import unimplemented
+from stepper.native.variables.base import ValueMutationNew, VariableTracker
+from stepper.native.variables.builtin_methods import HasBuiltinMethods
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import ExceptionVariable, ObservedException, observed
+from stepper.native.variables.iter import IteratorVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import InlinedTranslator, Position, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+class Suspended(NamedTuple):
+    """Where a generator stands that has given a value, or has not begun."""
+
+    tx: InlinedTranslator
+    at: Position
+
+
+class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
+    """A generator.
+
+    code: its code.
+    state: where it stands now; None: it has ended.
+    returned: what it returned in the end.
+    """
+
+    def __init__(
+        self,
+        code: types.CodeType,
+        state: Suspended | None,
+        returned: VariableTracker | None = None,
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        super().__init__(**options)
+        self.code = code
+        self.state = state
+        self.returned = returned
+
+    @classmethod
+    def begin(cls, tx: InlinedTranslator) -> LocalGeneratorObjectVariable:
+        """A generator that has not run yet."""
+        return cls(tx.f_code, Suspended(tx, tx.position()), mutation_type=ValueMutationNew())
+
+    def describe(self) -> str:
+        return f"generator {self.code.co_qualname}"
+
+    def python_type(self) -> type:
+        return types.GeneratorType
+
+    def next_variable(self, tx: Translator) -> VariableTracker | None:
+        return None if self.state is None else self._go_on(tx, None)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        thrown = args[1] if len(args) == 3 else args[0] if len(args) == 1 else None
+        begun = self.state is not None and self.state.at.instruction_pointer > resume_index(
+            self.code
+        )
+        begun = begun and not self._is_within_another
+        if name != "throw" or not isinstance(thrown, ExceptionVariable) or kwargs or not begun:
+            raise self.refuse(f"method {name}")
+        found = self._go_on(tx, thrown)
+        if found is not None:
+            return found
+        newest = tx.output.side_effects.latest(self)
+        assert isinstance(newest, LocalGeneratorObjectVariable)
+        if not newest.ends_with_none(tx):
+            raise self.refuse("what is returned at the end")
+        raise observed(StopIteration)
+
+    def _go_on(self, tx: Translator, thrown: ExceptionVariable | None) -> VariableTracker | None:
+        """Run on to the next value, None: there is none; with an exception, raise that first."""
+        assert self.state is not None
+        running = self.state.tx.resumed(tx, self.state.at)
+        try:
+            if thrown is not None:
+                running.throw_in(thrown)
+            running.run_inlined()
+        except ObservedException as error:
+            if error.value.python_type() is StopIteration:
+                raise unimplemented("StopIteration in a generator") from None
+            self._becomes(tx, None, None)
+            raise
+        value = running.yielded
+        running.yielded = None
+        if value is not None:
+            running.push(ConstantVariable(None))  # what `send` would give
+        state = Suspended(running, running.position()) if value is not None else None
+        if value is not None and running.is_handling():
+            raise self.refuse("a value that is given while an exception is handled, iteration")
+        self._becomes(tx, state, running.result)
+        return None if value is None else value.with_guards(self.guards)
+
+    def _becomes(
+        self, tx: Translator, state: Suspended | None, returned: VariableTracker | None
+    ) -> None:
+        new = LocalGeneratorObjectVariable(
+            self.code, state, returned, guards=self.guards, mutation_type=self.mutation_type
+        )
+        tx.output.side_effects.mutate(self, new, "next")
+
+    def ends_with_none(self, tx: Translator) -> bool:
+        newest = tx.output.side_effects.latest(self)
+        returned = newest.returned if isinstance(newest, LocalGeneratorObjectVariable) else None
+        return isinstance(returned, ConstantVariable) and returned.value is None
+
+    @property
+    def _is_within_another(self) -> bool:
+        """Whether it has been left in a `yield from`, where what is thrown in goes to another."""
+        assert self.state is not None
+        before = self.state.at.instruction_pointer - 2
+        return before >= 0 and listing(self.code).instructions[before].opname == "SEND"
+
+    @property
+    def would_run_when_closed(self) -> bool:
+        """Whether it has been left within a `try` or `with` block, which it would leave when it is
+        let go. One that it has been left in, by a `yield from`, is asked itself."""
+        if self.state is None:
+            return False
+        at = self.state.at.instruction_pointer - 1
+        while (entry := handler_of(self.code, at)) is not None:
+            first = listing(self.code).instructions[entry.target].opname
+            if first != "CLEANUP_THROW":
+                return first != "CALL_INTRINSIC_1"  # the generator's own, which only passes on
+            at = entry.target
+        return False

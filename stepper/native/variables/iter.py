@@ -1,0 +1,290 @@
+"""Iterators: where they stand is a change of the iterator, kept like all others in the side
+effects."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from stepper import _C
+from stepper.native.exc import unimplemented
+from stepper.native.variables.base import ValueMutationNew, VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.dicts import ConstDictVariable, DictViewVariable
+from stepper.native.variables.lists import (
+    BaseListVariable,
+    RangeVariable,
+    TupleVariable,
+)
+from stepper.native.variables.sets import SetVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+class IteratorVariable(VariableTracker):
+    """An iterator that the frame made."""
+
+    def __init__(self, **options: Unpack[TrackerOptions]) -> None:
+        options.setdefault("mutation_type", ValueMutationNew())
+        super().__init__(**options)
+
+    def next_variable(self, tx: Translator) -> VariableTracker | None:
+        """The next value, None: there is none."""
+        raise NotImplementedError
+
+    def ends_with_none(self, tx: Translator) -> bool:
+        """Whether nothing comes with the StopIteration at its end, where it is now."""
+        return True
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        values = []
+        current: IteratorVariable = self
+        while (value := current.next_variable(tx)) is not None:
+            tx.spend(1)
+            values.append(value)
+            newest = tx.output.side_effects.latest(current)
+            assert isinstance(newest, IteratorVariable)
+            current = newest
+        return values
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        raise self.refuse("a membership test")
+
+
+class ListIteratorVariable(IteratorVariable):
+    """Over a sequence that may change meanwhile.
+
+    base: the sequence.
+    index: of the next item, None: exhausted.
+    """
+
+    def __init__(
+        self, base: VariableTracker, index: int | None = 0, **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.base = base
+        self.index = index
+
+    def python_type(self) -> type:
+        return type(iter([])) if self.base.python_type() is list else type(iter(()))
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.base]
+
+    def _items(self, tx: Translator) -> Sequence[object]:
+        base = tx.output.side_effects.latest(self.base)
+        if isinstance(base, BaseListVariable):
+            return base.items
+        if isinstance(base, RangeVariable):
+            return base.value
+        raise self.refuse("iteration")
+
+    def _moved(self, tx: Translator, index: int | None) -> None:
+        new = type(self)(
+            self.base, index, guards=self.guards, mutation_type=self.mutation_type,
+        )  # fmt: skip
+        tx.output.side_effects.mutate(self, new, "next")
+
+    def next_variable(self, tx: Translator) -> VariableTracker | None:
+        if self.index is None:
+            return None
+        items = self._items(tx)
+        if self.index >= len(items):
+            self._moved(tx, None)
+            return None
+        item = items[self.index]
+        self._moved(tx, self.index + 1)
+        if isinstance(item, VariableTracker):
+            return tx.realize(item).with_guards(self.guards)
+        return ConstantVariable(item, guards=self.guards)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_callable(iter)
+        if self.index is None:
+            codegen.build("BUILD_TUPLE", 0)
+            codegen.call(1)
+            return
+        codegen(self.base)
+        codegen.call(1)
+        if self.index:
+            codegen.dup()
+            codegen.load_method("__setstate__")
+            codegen.load_const(self.index)
+            codegen.call_method(1)
+            codegen.pop_top()
+
+
+class ConstantIteratorVariable(ListIteratorVariable):
+    """Over the characters of a string, or the bytes of bytes."""
+
+    def python_type(self) -> type:
+        return type(iter(self.base.as_python_constant()))
+
+    def _items(self, tx: Translator) -> Sequence[object]:
+        items: Sequence[object] = self.base.as_python_constant()
+        return items
+
+
+class ElementIteratorVariable(IteratorVariable):
+    """Over a view of a dictionary, or a set: what must not change its size meanwhile.
+
+    base: the view or set.
+    index: of the next element, None: exhausted.
+    layout: of the base when the iteration began.
+    """
+
+    def __init__(
+        self,
+        base: VariableTracker,
+        index: int | None,
+        layout: object,
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        super().__init__(**options)
+        self.base = base
+        self.index = index
+        self.layout = layout
+
+    def python_type(self) -> type:
+        if isinstance(self.base, DictViewVariable):
+            return type(iter(getattr({}, self.base.view)()))
+        return type(iter(set()))
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.base]
+
+    def next_variable(self, tx: Translator) -> VariableTracker | None:
+        if self.index is None:
+            return None
+        base = tx.output.side_effects.latest(self.base)
+        if layout_of(tx, base) is not self.layout:
+            raise unimplemented(f"{self.base.describe()}, which changed during iteration,")
+        items = base.unpack(tx)
+        done = self.index >= len(items)
+        new = ElementIteratorVariable(
+            self.base, None if done else self.index + 1, self.layout,
+            guards=self.guards, mutation_type=self.mutation_type,
+        )  # fmt: skip
+        tx.output.side_effects.mutate(self, new, "next")
+        return None if done else items[self.index]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        effects = codegen.tx.output.side_effects
+        holder = self.base.base if isinstance(self.base, DictViewVariable) else self.base
+        before = effects.changed.get(holder.mutation_type)  # type: ignore[arg-type]
+        for each in (before, effects.latest(holder)):
+            # What is pending is done when the iterator is there.
+            if each is not None and layout_of(codegen.tx, each) is not self.layout:
+                raise self.refuse("reconstruction, once keys have changed,")
+        codegen.load_callable(advanced)
+        codegen(self.base)
+        codegen.load_const(-1 if self.index is None else self.index)
+        codegen.call(2)
+
+
+def layout_of(tx: Translator, base: VariableTracker) -> object:
+    """What is another object once an element of a dictionary or set has come or gone."""
+    if isinstance(base, DictViewVariable):
+        return base.newest(tx).layout
+    assert isinstance(base, ConstDictVariable | SetVariable)
+    return base.layout
+
+
+def advanced(iterable: Any, count: int) -> object:
+    """An iterator of which so many values have been taken; -1: all. Nothing is captured under
+    it."""
+    made = iter(iterable)
+    for _ in made if count < 0 else itertools.islice(made, count):
+        pass
+    return made
+
+
+_C.set_skip(advanced.__code__, "recursive")
+
+
+class CombinedIteratorVariable(IteratorVariable):
+    """`zip`, `enumerate` or `map` over other iterators.
+
+    function: which of them.
+    items: the iterators; of `map`, the function before them.
+    count: of `enumerate`, the next number.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        items: Sequence[VariableTracker],
+        count: int = 0,
+        strict: bool = False,
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        super().__init__(**options)
+        self.function = function
+        self.items = list(items)
+        self.count = count
+        self.strict = strict
+
+    def python_type(self) -> type:
+        kind: type = self.function
+        return kind
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.items
+
+    def next_variable(self, tx: Translator) -> VariableTracker | None:
+        values = []
+        for each in self.items[1:] if self.function is map else self.items:
+            iterator = tx.output.side_effects.latest(each)
+            assert isinstance(iterator, IteratorVariable)
+            value = iterator.next_variable(tx)
+            if value is None:
+                if self.strict:
+                    raise unimplemented("zip with strict that may raise")
+                return None
+            values.append(value)
+        if not values:
+            return None
+        options = self.propagate(self, values)
+        if self.function is zip:
+            return TupleVariable(values, **options)
+        if self.function is map:
+            return tx.realize(self.items[0]).call_function(tx, values, {})
+        new = CombinedIteratorVariable(
+            self.function, self.items, self.count + 1,
+            guards=self.guards, mutation_type=self.mutation_type,
+        )  # fmt: skip
+        tx.output.side_effects.mutate(self, new, "next")
+        return TupleVariable([ConstantVariable(self.count), *values], **options)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        if self.strict:
+            raise self.refuse("reconstruction")
+        codegen.load_callable(self.function)
+        codegen.foreach(self.items)
+        if self.function is enumerate:
+            codegen.load_const(self.count)
+        codegen.call(len(self.items) + (self.function is enumerate))
+
+
+def iterate(tx: Translator, value: VariableTracker) -> IteratorVariable:
+    """`iter(value)`."""
+    options = VariableTracker.propagate(value)
+    if isinstance(value, IteratorVariable):
+        return value
+    if isinstance(value, BaseListVariable | RangeVariable):
+        return ListIteratorVariable(value, **options)
+    if isinstance(value, ConstDictVariable):
+        value = DictViewVariable(value, "keys", **options)
+    if isinstance(value, DictViewVariable | SetVariable):
+        value.unpack(tx)  # refused where the order is not known
+        return ElementIteratorVariable(value, 0, layout_of(tx, value), **options)
+    if isinstance(value, ConstantVariable) and isinstance(value.value, str | bytes):
+        return ConstantIteratorVariable(value, **options)
+    # What is unpacked at once is made into a tuple: nothing can change it meanwhile.
+    return ListIteratorVariable(TupleVariable(value.unpack(tx), **options), **options)

@@ -1,0 +1,366 @@
+"""Tuples, lists and other sequences."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+import torch
+
+from stepper.native.exc import unimplemented
+from stepper.native.variables.base import (
+    Guards,
+    MutationType,
+    ValueMutationNew,
+    VariableTracker,
+    refuse_finalizers,
+)
+from stepper.native.variables.builtin_methods import HasBuiltinMethods
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import observed, observed_error
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+Operation = Callable[[object, object], object]
+
+
+class BaseListVariable(HasBuiltinMethods):
+    """A sequence whose items are known.
+
+    items: their trackers.
+    """
+
+    kind: type = object
+
+    def __init__(self, items: Iterable[VariableTracker], **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.items = list(items)
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def is_python_constant(self) -> bool:
+        return self.mutation_type is None and all(item.is_python_constant() for item in self.items)
+
+    def as_python_constant(self) -> Any:
+        return self.kind([item.as_python_constant() for item in self.items])
+
+    def as_proxy(self) -> object:
+        return self.kind([item.as_proxy() for item in self.items])
+
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.items)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.items
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return [tx.realize(item).with_guards(self.guards) for item in self.items]
+
+    def make(self, items: Sequence[VariableTracker], guards: Guards) -> VariableTracker:
+        """Another of the same type."""
+        return type(self)(items, guards=guards)
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        index = index_of(key)
+        guards = self.guards | key.guards
+        try:
+            found = self.items[index]
+        except IndexError:
+            name = "tuple" if issubclass(self.kind, tuple) else self.kind.__name__
+            raise observed(IndexError, f"{name} index out of range") from None
+        if isinstance(index, slice):
+            if type(self) is TupleVariable and range(len(self.items))[index] == range(
+                len(self.items)
+            ):
+                return self.with_guards(guards)  # as CPython does
+            return self.make(self.items[index], guards)
+        assert isinstance(found, VariableTracker)
+        return tx.realize(found).with_guards(guards)
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        return any(tx.same_or_equal(tx.realize(each), item) for each in self.items)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        options = self.propagate(self, args)
+        if name == "index" and len(args) == 1 and not kwargs:
+            for position, item in enumerate(self.items):
+                if tx.same_or_equal(tx.realize(item), args[0]):
+                    return ConstantVariable(position, **options)
+        elif name == "count" and len(args) == 1 and not kwargs:
+            same = [tx.same_or_equal(tx.realize(item), args[0]) for item in self.items]
+            return ConstantVariable(sum(same), **options)
+        raise self.refuse(f"method {name}")
+
+
+class TupleVariable(BaseListVariable):
+    """A tuple."""
+
+    kind = tuple
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.foreach(self.items)
+        codegen.build("BUILD_TUPLE", len(self.items))
+
+
+class SizeVariable(BaseListVariable):
+    """A `torch.Size`."""
+
+    kind = torch.Size
+
+    def as_proxy(self) -> object:
+        return tuple(item.as_proxy() for item in self.items)
+
+    def make(self, items: Sequence[VariableTracker], guards: Guards) -> VariableTracker:
+        return SizeVariable(items, guards=guards)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_callable(torch.Size)
+        codegen.foreach(self.items)
+        codegen.build("BUILD_TUPLE", len(self.items))
+        codegen.call(1)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if name == "numel" and not args:
+            return ConstantVariable(self.as_python_constant().numel(), **self.propagate(self))
+        return super().call_method(tx, name, args, kwargs)
+
+
+class ListVariable(BaseListVariable):
+    """A list."""
+
+    kind = list
+
+    @classmethod
+    def new(cls, items: Sequence[VariableTracker], guards: Guards) -> ListVariable:
+        """A list that the frame makes."""
+        return cls(items, guards=guards, mutation_type=ValueMutationNew())
+
+    def make(self, items: Sequence[VariableTracker], guards: Guards) -> VariableTracker:
+        return ListVariable.new(items, guards)
+
+    def is_python_constant(self) -> bool:
+        return all(item.is_python_constant() for item in self.items)
+
+    def become(
+        self,
+        tx: Translator,
+        items: Sequence[VariableTracker],
+        what: str,
+        *because: VariableTracker,
+    ) -> VariableTracker:
+        """The list gets these items; the guards of those that are `because` count."""
+        key: MutationType | None = self.mutation_type
+        if len(items) <= len(self.items):
+            kept = {id(item) for item in items}
+            refuse_finalizers(item for item in self.items if id(item) not in kept)
+        options = self.propagate(self, because)
+        new = ListVariable(items, source=self.source, mutation_type=key, **options)
+        tx.output.side_effects.mutate(self, new, what)
+        return new
+
+    def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
+        index = index_of(key)
+        items = list(self.items)
+        try:
+            items[index] = value.unpack(tx) if isinstance(index, slice) else value
+        except (IndexError, ValueError) as error:
+            raise observed_error(error) from None
+        self.become(tx, items, "setitem", key, value)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        items = list(self.items)
+        none = ConstantVariable(None)
+        match name, args:
+            case "append", [item]:
+                self.become(tx, [*items, item], name, item)
+                return none
+            case "extend", [other]:
+                self.become(tx, [*items, *other.unpack(tx)], name, other)
+                return none
+            case "insert", [at, item]:
+                items.insert(index_of(at), item)
+                self.become(tx, items, name, at, item)
+                return none
+            case "pop", _ if len(args) < 2:
+                at = args[0] if args else ConstantVariable(-1)
+                try:
+                    taken = items.pop(index_of(at))
+                except IndexError as error:
+                    raise observed_error(error) from None
+                self.become(tx, items, name, *args)
+                return tx.realize(taken).with_guards(self.guards)
+            case "clear", []:
+                self.become(tx, [], name)
+                return none
+            case "reverse", []:
+                self.become(tx, items[::-1], name)
+                return none
+            case "copy", []:
+                return ListVariable.new(items, self.guards)
+            case "remove", [item]:
+                for position, each in enumerate(items):
+                    if tx.same_or_equal(tx.realize(each), item):
+                        del items[position]
+                        self.become(tx, items, name, item)
+                        return none
+            case "__delitem__", [at]:
+                try:
+                    del items[index_of(at)]
+                except IndexError as error:
+                    raise observed_error(error) from None
+                self.become(tx, items, name, at)
+                return none
+        return super().call_method(tx, name, args, kwargs)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.foreach(self.items)
+        codegen.build("BUILD_LIST", len(self.items))
+
+
+class RangeVariable(VariableTracker):
+    """A range.
+
+    value: the range itself.
+    """
+
+    def __init__(self, value: range, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def python_type(self) -> type:
+        return range
+
+    def is_python_constant(self) -> bool:
+        return True
+
+    def as_python_constant(self) -> object:
+        return self.value
+
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.value)
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        tx.spend(len(self.value))
+        return [ConstantVariable(item, guards=self.guards) for item in self.value]
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        from stepper.native.variables.folding import fold
+
+        return fold(operator.getitem, [self, key], {})
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        return item.as_python_constant() in self.value
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_callable(range)
+        for part in (self.value.start, self.value.stop, self.value.step):
+            codegen.load_const(part)
+        codegen.call(3)
+
+
+class SliceVariable(VariableTracker):
+    """A slice.
+
+    items: start, stop and step.
+    """
+
+    def __init__(self, items: Iterable[VariableTracker], **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.items = list(items)
+
+    def python_type(self) -> type:
+        return slice
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.items
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        return hasattr(slice, name)
+
+    def is_python_constant(self) -> bool:
+        return all(item.is_python_constant() for item in self.items)
+
+    def as_python_constant(self) -> object:
+        return slice(*[item.as_python_constant() for item in self.items])
+
+    def as_proxy(self) -> object:
+        return slice(*[item.as_proxy() for item in self.items])
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name not in ("start", "stop", "step"):
+            raise self.refuse(f"attribute {name}")
+        return tx.realize(self.items[("start", "stop", "step").index(name)])
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_callable(slice)
+        codegen.foreach(self.items)
+        codegen.call(len(self.items))
+
+
+def joined(
+    operation: Operation, a: BaseListVariable, b: BaseListVariable
+) -> type[BaseListVariable] | None:
+    """What a tuple and a `torch.Size` are together; None: they are something else."""
+    kinds = {TupleVariable: tuple, SizeVariable: torch.Size}
+    if type(a) not in kinds or type(b) not in kinds:
+        return None
+    found = type(operation(kinds[type(a)](), kinds[type(b)]()))
+    return TupleVariable if found is tuple else SizeVariable
+
+
+def index_of(key: VariableTracker) -> Any:
+    """The index or slice that a tracker stands for, as Python takes it."""
+    if not key.is_python_constant():
+        raise key.refuse("use as an index")
+    value = key.as_python_constant()
+    if type(value) not in (int, bool, slice):
+        raise unimplemented(f"TypeError: an index of type {type(value).__name__}")
+    return value
+
+
+def compare_sequences(
+    tx: Translator, operation: Operation, a: BaseListVariable, b: BaseListVariable
+) -> VariableTracker:
+    """Equality of two sequences, or their order where all is constant."""
+    options = VariableTracker.propagate(a, b)
+    if a.is_python_constant() and b.is_python_constant():
+        left, right = a.as_python_constant(), b.as_python_constant()
+        try:
+            return ConstantVariable(bool(operation(left, right)), **options)
+        except TypeError as error:
+            raise observed_error(error) from None
+    if operation not in (operator.eq, operator.ne):
+        raise a.refuse("comparison")
+    kinds = {a.python_type(), b.python_type()}
+    equal = len(a.items) == len(b.items) and (len(kinds) == 1 or list not in kinds)
+    if equal:
+        for left, right in zip(a.items, b.items, strict=True):
+            if not tx.same_or_equal(tx.realize(left), tx.realize(right)):
+                equal = False
+                break
+    return ConstantVariable(equal is (operation is operator.eq), **options)

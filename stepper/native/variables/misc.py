@@ -1,0 +1,182 @@
+"""Modules of Python, the environment, and `super()`."""
+
+from __future__ import annotations
+
+import os
+import types
+from typing import TYPE_CHECKING, Any, Unpack
+
+from stepper.native.guards.class_dicts import find, order_of
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.source import AttrSource
+from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import observed
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+class PythonModuleVariable(VariableTracker):
+    """A module.
+
+    value: it.
+    """
+
+    def __init__(self, value: types.ModuleType, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def describe(self) -> str:
+        return f"module {self.value.__name__}"
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether the module has it; only where that can be checked again."""
+        if name in self.value.__dict__:
+            tx.build(AttrSource(self._source(), name), self.value.__dict__[name])
+            return True
+        raise self.refuse(f"hasattr {name}")
+
+    def _source(self) -> Any:
+        if self.source is None:
+            raise self.refuse("attributes")
+        return self.source
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name not in self.value.__dict__:
+            raise self.refuse(f"attribute {name}")
+        found = tx.build(AttrSource(self._source(), name), self.value.__dict__[name])
+        return found.with_guards(self.guards)
+
+
+class EnvironVariable(VariableTracker):
+    """`os.environ`, to look variables up in; each that is asked for is guarded."""
+
+    def python_type(self) -> type:
+        return type(os.environ)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name != "get":
+            raise self.refuse(f"attribute {name}")
+        return BoundBuiltinMethod(self, name, guards=self.guards)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if name != "get" or len(args) not in (1, 2) or kwargs:
+            raise self.refuse(f"method {name}")
+        found = self._value(tx, args[0])
+        if found.value is None and len(args) == 2:
+            return args[1].with_guards(found.guards)
+        return found
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        return self._value(tx, item).value is not None
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        found = self._value(tx, key)
+        if found.value is None:
+            raise observed(KeyError, key.as_python_constant())
+        return found
+
+    def _value(self, tx: Translator, key: VariableTracker) -> ConstantVariable:
+        name = key.as_python_constant()
+        if type(name) is not str or self.source is None:
+            raise self.refuse("a variable")
+        value = os.environ.get(name)
+        condition = f"{self.source.name()}.get({name!r}) == {value!r}"
+        guards = tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
+        return ConstantVariable(value, guards=self.guards | key.guards | guards)
+
+
+class SuperVariable(VariableTracker):
+    """`super()`.
+
+    objvar: the object.
+    typevar: the class after which the search begins.
+    """
+
+    def __init__(
+        self, typevar: VariableTracker, objvar: VariableTracker, **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.typevar = typevar
+        self.objvar = objvar
+
+    def python_type(self) -> type:
+        return super
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        read = getattr(self.objvar, "attribute_of_class", None)
+        start = getattr(self.typevar, "value", None)
+        if read is None or start is None:
+            raise self.refuse(f"attribute {name}")
+        kind = self.objvar.python_type()
+        if start not in order_of(kind):
+            raise self.refuse(f"attribute {name}")
+        rest = order_of(kind).index(start) + 1
+        if name == "__getattribute__" and find(kind, name, rest)[1] is object.__dict__[name]:
+            return GenericGetattrVariable(self.objvar, **self.propagate(self, self.objvar))
+        method = getattr(self.objvar, "generic_setattr_method", None)
+        if name == "__setattr__" and find(kind, name, rest)[1] is method:
+            return GenericSetattrVariable(self.objvar, **self.propagate(self, self.objvar))
+        found: VariableTracker = read(tx, name, rest)
+        return found.with_guards(self.guards)
+
+
+class GenericAccessVariable(VariableTracker):
+    """What stores or finds an attribute when nobody in between does it otherwise.
+
+    obj: the object.
+    """
+
+    def __init__(self, obj: VariableTracker, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return type(object().__str__)
+
+
+class GenericSetattrVariable(GenericAccessVariable):
+    """`object.__setattr__` of an object, or `nn.Module.__setattr__` of a module."""
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        store = getattr(self.obj, "generic_setattr", None)
+        if store is None or len(args) != 2 or kwargs:
+            raise self.refuse("a call")
+        store(tx, args[0].as_python_constant(), args[1])
+        return ConstantVariable(None)
+
+
+class GenericGetattrVariable(GenericAccessVariable):
+    """`object.__getattribute__` of an object."""
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        find = getattr(self.obj, "generic_getattr", None)
+        if find is None or len(args) != 1 or kwargs:
+            raise self.refuse("a call")
+        found: VariableTracker = find(tx, args[0].as_python_constant())
+        return found.with_guards(self.guards)

@@ -1,0 +1,128 @@
+"""Named tuples: tuples whose items have names."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
+
+from stepper.native.guards.class_dicts import class_dict, lookup, note_all
+from stepper.native.source import AttrSource
+from stepper.native.variables.base import Guards, VariableTracker
+from stepper.native.variables.exceptions import make_instance
+from stepper.native.variables.functions import UserFunctionVariable
+from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.user_defined import UserDefinedClassVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+_FIELD: object = type(vars(collections.namedtuple("Example", ["field"]))["field"])
+_SPECIAL = ("__getattribute__", "__getattr__", "__bool__", "__class__")
+"""What a class may have besides, and then is no plain one."""
+_OF_TUPLES = frozenset(tuple.__dict__) - {"__new__", "__getnewargs__", "__doc__", "__repr__"}
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Whether a class is a named tuple that does nothing in another way than a tuple."""
+    if type(kind) is not type or kind.__bases__ != (tuple,):
+        return False
+    own = class_dict(kind)
+    note_all(kind, *_SPECIAL)
+    return (
+        type(own.get("_fields")) is tuple
+        and _OF_TUPLES.isdisjoint(own)
+        and all(type(own.get(name)) is _FIELD for name in own["_fields"])
+        and not any(name in own for name in _SPECIAL)
+    )
+
+
+class NamedTupleVariable(TupleVariable):
+    """A named tuple.
+
+    tuple_cls: its class.
+    cls: the tracker of the class, None: it was there before.
+    """
+
+    def __init__(
+        self,
+        items: Sequence[VariableTracker],
+        tuple_cls: Any,
+        cls: VariableTracker | None = None,
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        super().__init__(items, **options)
+        self.tuple_cls = tuple_cls
+        self.cls = cls
+
+    def python_type(self) -> type:
+        kind: type = self.tuple_cls
+        return kind
+
+    def is_python_constant(self) -> bool:
+        return False
+
+    def make(self, items: Sequence[VariableTracker], guards: Guards) -> VariableTracker:
+        return TupleVariable(items, guards=guards)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name in self.tuple_cls._fields:
+            position = self.tuple_cls._fields.index(name)
+            return tx.realize(self.items[position]).with_guards(self.guards)
+        if name not in ("index", "count"):
+            raise self.refuse(f"attribute {name}")
+        return super().var_getattr(tx, name)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.items if self.cls is None else [self.cls, *self.items]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        if self.cls is None:
+            raise self.refuse("reconstruction")
+        codegen.load_callable(make_instance)
+        codegen(self.cls)
+        codegen.foreach(self.items)
+        codegen.call(1 + len(self.items))
+
+
+class NamedTupleClassVariable(UserDefinedClassVariable):
+    """A class of named tuples."""
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        names = self.value._fields
+        new = lookup(self.value, "__new__")
+        if self.source is None or not _is_generated(new, names):
+            raise self.refuse("a call")
+        function = tx.build(AttrSource(self.source, "__new__"), new.__func__)
+        assert isinstance(function, UserFunctionVariable)
+        bound = function.bind(tx, [self, *args], kwargs)
+        items = [tx.realize(bound[name]) for name in names]
+        return NamedTupleVariable(items, self.value, self, **self.propagate(self, items))
+
+
+def _is_generated(new: Any, fields: tuple[str, ...]) -> TypeGuard[staticmethod[..., Any]]:
+    """Whether a class's `__new__` is what `collections.namedtuple` makes for these fields."""
+    if type(new) is not staticmethod or type(new.__func__) is not types.FunctionType:
+        return False
+    code, example = new.__func__.__code__, _example_of(len(fields))
+    return (
+        code.co_varnames[1:] == fields
+        and code.co_code == example.co_code
+        and code.co_names == example.co_names
+        and new.__func__.__globals__.get("_tuple_new") == tuple.__new__
+    )
+
+
+@functools.cache
+def _example_of(count: int) -> types.CodeType:
+    make: Any = collections.namedtuple
+    code: types.CodeType = make("Example", [f"f{index}" for index in range(count)]).__new__.__code__
+    return code

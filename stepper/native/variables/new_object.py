@@ -1,0 +1,141 @@
+"""Objects of the program's classes that the frame makes.
+
+Making one runs `__new__`, which is `object`'s, and `__init__`, which is interpreted. What is stored
+in the object is a pending change like any other; where the object is needed, transformed code makes
+an empty one and puts into it what it has then. A class with a metaclass, or with a `__new__` or a
+`__del__`, could do more than that, and is refused; the metaclass of abstract classes does not.
+"""
+
+from __future__ import annotations
+
+import abc
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+import torch
+
+from stepper.native.guards.class_dicts import class_dict, has, lookup
+from stepper.native.source import Source
+from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
+from stepper.native.variables.user_defined import (
+    UserDefinedClassVariable,
+    UserDefinedObjectVariable,
+)
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+class NewObjectVariable(UserDefinedObjectVariable):
+    """An object that the frame made.
+
+    value: an empty instance of its class, which stands for it while tracing.
+    cls: its class.
+    """
+
+    is_new = True
+
+    def __init__(
+        self, value: object, cls: UserDefinedClassVariable, **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(value, **options)
+        self.cls = cls
+
+    def class_source(self) -> Source:
+        if self.cls.source is None:
+            raise self.refuse("the class")
+        return self.cls.source
+
+    def var_delattr(self, tx: Translator, name: str) -> None:
+        plain = lookup(type(self.value), "__delattr__") is object.__delattr__
+        if not plain or tx.output.side_effects.load_attr(self, name) is None:
+            raise self.refuse(f"deletion of attribute {name}")
+        tx.output.side_effects.delete_attr(self, name)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.cls]
+
+    def begin(self, codegen: Codegen) -> None:
+        """Push the object, empty."""
+        codegen.load_callable(object.__new__)
+        codegen(self.cls)
+        codegen.call(1)
+
+    def fill(self, codegen: Codegen, variable: str) -> None:
+        """Store what the object has, which is in the variable."""
+        for name, value in codegen.tx.output.side_effects.stored(self).items():
+            codegen.load_callable(object.__setattr__)
+            codegen.emit("LOAD_FAST", variable)
+            codegen.load_const(name)
+            codegen(value)
+            codegen.call(3)
+            codegen.pop_top()
+
+
+def make_new(
+    tx: Translator,
+    cls: UserDefinedClassVariable,
+    args: list[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+) -> VariableTracker:
+    """`cls(*args, **kwargs)`."""
+    kind = cls.value
+    begin = lookup(kind, "__init__")
+    if issubclass(kind, BaseException):
+        return _make_exception(tx, cls, args, kwargs)
+    plain = type(kind) is type or (type(kind) is abc.ABCMeta and not kind.__abstractmethods__)
+    plain = plain and not issubclass(kind, torch.Tensor | torch.nn.Module)
+    plain = plain and lookup(type(kind), "__call__") is type.__dict__["__call__"]
+    made_by_object = lookup(kind, "__new__") is object.__dict__["__new__"]
+    if not plain or not made_by_object or cls.source is None or has(kind, "__del__"):
+        raise cls.refuse("an instance")
+    by_object = begin is object.__init__ and not args and not kwargs
+    if not by_object and type(begin) is not types.FunctionType:
+        raise cls.refuse("an instance")
+    options = VariableTracker.propagate(cls)
+    try:
+        empty = object.__new__(kind)
+    except TypeError:  # a class in C, which may not be made like that
+        raise cls.refuse("an instance") from None
+    made = NewObjectVariable(empty, cls, mutation_type=AttributeMutationNew(), **options)
+    if not by_object:
+        _call_init(tx, made, args, kwargs)
+    return made
+
+
+def _call_init(
+    tx: Translator,
+    made: NewObjectVariable | ExceptionVariable,
+    args: list[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+) -> None:
+    method = made.attribute_of_class(tx, "__init__")
+    result = method.call_function(tx, args, kwargs)
+    if not isinstance(result, ConstantVariable) or result.value is not None:
+        raise made.cls.refuse("an instance whose __init__ returns something, making")
+
+
+def _make_exception(
+    tx: Translator,
+    cls: UserDefinedClassVariable,
+    args: list[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+) -> VariableTracker:
+    kind = cls.value
+    makes, begin = lookup(kind, "__new__"), lookup(kind, "__init__")
+    if makes not in [class_dict(each).get("__new__") for each in PLAIN]:
+        raise cls.refuse("an instance")
+    if has(kind, "__del__"):
+        raise cls.refuse("an instance")
+    made = ExceptionVariable(cls, args, **VariableTracker.propagate(cls, args))
+    if begin in BEGINNINGS and not kwargs:
+        return made
+    has_own = type(begin) is types.FunctionType and type(kind) is type
+    if not has_own:
+        raise cls.refuse("an instance")
+    _call_init(tx, made, args, kwargs)
+    return made

@@ -1,0 +1,200 @@
+"""Modules of `torch.nn`.
+
+A module is known by its identity, as in the documents: the entry dies with it. Calling it means
+calling its `forward`, unless it has hooks; whether it has is guarded, and so is its `training`
+mode. Parameters and buffers are inputs of the graph, checked like all tensors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import torch
+from torch.nn.modules import module as nn_module
+
+from stepper.native.guards.class_dicts import find, has, lookup
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.originals import is_original
+from stepper.native.guards.scope import HOOKS_OF_CALLS, has_hooks
+from stepper.native.source import AttrSource, GetItemSource
+from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.lists import SliceVariable, TupleVariable
+from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.user_defined import (
+    AttributeMissing,
+    UserDefinedObjectVariable,
+)
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
+    from stepper.native.variables.base import TrackerOptions
+
+_HOOKS_OF_BUFFERS = ("_global_buffer_registration_hooks",)
+
+_REGISTRIES = ("_parameters", "_buffers", "_modules")
+"""Where a module has what is no plain attribute."""
+
+_OF_CALLS = frozenset(
+    {
+        "forward", "_call_impl", "_compiled_call_impl", "_forward_hooks", "_forward_pre_hooks",
+        "_backward_hooks", "_backward_pre_hooks", "_non_persistent_buffers_set",
+    }
+)  # fmt: skip
+"""Attributes that decide what calling the module means."""
+
+
+def has_hooks_of_all(tx: Translator, names: tuple[str, ...]) -> bool:
+    """Whether hooks are registered for all modules; that there are none is guarded.
+
+    names: of torch's dictionaries of them.
+    """
+    if any(vars(nn_module)[name] for name in names):
+        return True
+    tx.output.install_guard(None, GuardBuilder.MODULE_HOOKS, names, name=", ".join(names))
+    return False
+
+
+def _is_of_torch(tx: Translator, kind: type, name: str) -> bool:
+    return is_original(tx.output, kind, name, of=torch.nn.Module)
+
+
+def is_plain(tx: Translator, value: VariableTracker) -> bool:
+    """Whether a module that gets this value does not register it."""
+    if isinstance(value, TensorVariable):
+        plain = value.class_type is torch.Tensor
+        return plain and not value.has_attribute(tx, "_is_buffer")
+    try:
+        kind = value.python_type()
+    except NotImplementedError:
+        return False
+    return not issubclass(kind, torch.Tensor | torch.nn.Module)
+
+
+class NNModuleVariable(UserDefinedObjectVariable):
+    """A module.
+
+    Of what is stored in it, it takes plain attributes, and tensors in the place of a buffer.
+    """
+
+    generic_setattr_method = staticmethod(torch.nn.Module.__setattr__)
+
+    def _refuse_if_changed(self, tx: Translator, registry: dict[str, object], name: str) -> None:
+        known = tx.output.variables.get(id(registry))
+        if known is not None and tx.output.side_effects.latest(known[1]) is not known[1]:
+            raise self.refuse(f"attribute {name}, which is going to be changed,")
+
+    def missing(self, tx: Translator, name: str) -> VariableTracker:
+        if not _is_of_torch(tx, type(self.value), "__getattr__"):
+            raise self.refuse(f"attribute {name}")
+        fields = self.instance_dict()
+        for where in _REGISTRIES:
+            if name in fields[where]:
+                self._refuse_if_changed(tx, fields[where], where)
+                source = GetItemSource(AttrSource(self._source(), where), name)
+                return tx.build(source, fields[where][name])
+        if self.source is not None:
+            own = self.source.name()
+            # To ask the module itself would make it raise an error, at every call.
+            places = [f"{name!r} not in {own}.{place}" for place in ("__dict__", *_REGISTRIES)]
+            condition = " and ".join(places)
+            install = tx.output.install_guard
+            tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
+        raise AttributeMissing(
+            f"AttributeError: {type(self.value).__name__} has no attribute {name}"
+        )
+
+    def generic_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name in _REGISTRIES:
+            stored = tx.output.side_effects.stored_names(self)
+            if not stored.isdisjoint(self.instance_dict()[name]):
+                raise self.refuse(f"attribute {name}, which is going to be changed,")
+        return super().generic_getattr(tx, name)
+
+    def generic_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        if not _is_of_torch(tx, torch.nn.Module, "__setattr__"):
+            raise self.refuse(f"assignment to attribute {name}")
+        value = tx.realize(value)
+        if name in _OF_CALLS or name in _REGISTRIES or not is_plain(tx, value):
+            raise self.refuse(f"assignment to attribute {name}")
+        fields = self.instance_dict()
+        where = next((each for each in _REGISTRIES if name in fields[each]), None)
+        if where is not None:
+            if (
+                where != "_buffers"
+                or not isinstance(value, TensorVariable)
+                or (has_hooks_of_all(tx, _HOOKS_OF_BUFFERS))
+            ):
+                raise self.refuse(f"assignment to {name} of {where}")
+            known = tx.output.variables.get(id(fields[where]))
+            if not _is_of_torch(tx, type(self.value), "register_buffer") or known is not None:
+                raise self.refuse(f"assignment to buffer {name}")
+        condition = " and ".join(
+            f"({name!r} in {self._source().name()}.{each}) == {each == where}"
+            for each in _REGISTRIES
+        )
+        install = tx.output.install_guard
+        tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
+        if where is None:
+            super().generic_setattr(tx, name, value)
+        else:
+            tx.output.side_effects.store_attr(self, name, value)
+
+    def in_own_dict(self, name: str) -> bool:
+        return super().in_own_dict(name) and name not in self.instance_dict()["_buffers"]
+
+    def truth(self, tx: Translator) -> bool:
+        if has(type(self.value), "__len__") and not has(type(self.value), "__bool__"):
+            return bool(self.length(tx).as_python_constant())
+        return super().truth(tx)
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        kind = type(self.value)
+        if find(kind, "__call__")[0] is not torch.nn.Module:
+            return super().call_function(tx, args, kwargs)
+        if not _is_of_torch(tx, kind, "__call__") or not _is_of_torch(tx, kind, "_call_impl"):
+            raise self.refuse("a call, which is not torch's own,")
+        if lookup(kind, "_compiled_call_impl") is not None:
+            raise self.refuse("a call that is compiled by itself")
+        if has_hooks(self.value) or has_hooks_of_all(tx, HOOKS_OF_CALLS):
+            raise self.refuse("a call with hooks")
+        forward = self.attribute_of_class(tx, "forward")
+        return forward.call_function(tx, args, kwargs)
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        of_class = lookup(type(self.value), "__getitem__")
+        if isinstance(key, SliceVariable) and of_class is torch.nn.ModuleList.__getitem__:
+            items = TupleVariable(self.unpack(tx), guards=self.guards).getitem(tx, key)
+            return ModuleListSliceVariable(items, **self.propagate(items))
+        return super().getitem(tx, key)
+
+
+class ModuleListSliceVariable(VariableTracker):
+    """A slice of a `ModuleList`, which is a list of its own: to go through.
+
+    items: a tuple of its modules.
+    """
+
+    def __init__(self, items: VariableTracker, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.items = items
+
+    def python_type(self) -> type:
+        return torch.nn.ModuleList
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return self.items.unpack(tx)
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        if isinstance(key, SliceVariable):
+            raise self.refuse("a slice")
+        return self.items.getitem(tx, key)
+
+    def length(self, tx: Translator) -> VariableTracker:
+        """`len(slice)`."""
+        return ConstantVariable(len(self.unpack(tx)), guards=self.guards)

@@ -1,0 +1,101 @@
+"""`functools.partial`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from stepper import _C
+from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+def make_partial(func: Any, args: tuple[object, ...], keywords: dict[str, object]) -> object:
+    """A partial of these arguments; nothing is captured under it."""
+    return functools.partial(func, *args, **keywords)
+
+
+_C.set_skip(make_partial.__code__, "recursive")
+
+
+class FunctoolsPartialClassVariable(VariableTracker):
+    """The class."""
+
+    def describe(self) -> str:
+        return "class functools.partial"
+
+    def python_type(self) -> type:
+        return type
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if not args:
+            raise self.refuse("a call without a function")
+        func, *rest = args
+        if isinstance(func, FunctoolsPartialVariable):  # they are made one
+            rest, kwargs = [*func.args, *rest], {**func.keywords, **kwargs}
+            func = func.func
+        return FunctoolsPartialVariable(
+            func, rest, kwargs, mutation_type=AttributeMutationNew(),
+            **self.propagate(self, args, list(kwargs.values())),
+        )  # fmt: skip
+
+
+class FunctoolsPartialVariable(VariableTracker):
+    """A function with some of its arguments.
+
+    func, args, keywords: trackers.
+    """
+
+    def __init__(
+        self,
+        func: VariableTracker,
+        args: Sequence[VariableTracker],
+        keywords: dict[str, VariableTracker],
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        super().__init__(**options)
+        self.func = func
+        self.args = list(args)
+        self.keywords = dict(keywords)
+
+    def describe(self) -> str:
+        return f"partial of {self.func.describe()}"
+
+    def python_type(self) -> type:
+        return functools.partial
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        positional = [tx.realize(arg) for arg in self.args] + args
+        named = {key: tx.realize(value) for key, value in self.keywords.items()} | kwargs
+        return tx.realize(self.func).call_function(tx, positional, named).with_guards(self.guards)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.func, *self.args, *self.keywords.values()]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_callable(make_partial)
+        codegen(self.func)
+        codegen.foreach(self.args)
+        codegen.build("BUILD_TUPLE", len(self.args))
+        for key, value in self.keywords.items():
+            codegen.load_const(key)
+            codegen(value)
+        codegen.build("BUILD_MAP", len(self.keywords))
+        codegen.call(3)

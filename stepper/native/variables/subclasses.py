@@ -1,0 +1,75 @@
+"""Whether a class counts as a subclass of another, without running anybody's code.
+
+Of a class whose metaclass is `type` the order of classes says it. An abstract class is asked by
+`ABCMeta`: it calls the hooks of the class and of all its subclasses, and looks at what has been
+registered with any of them. So first it is made sure that there are no hooks but those of Python's
+own abstract classes; then it may be asked. That something counts as a subclass is for good; that it
+does not, a later `register` can change: Python counts these, and so the question is asked again
+only when there has been one.
+"""
+
+from __future__ import annotations
+
+import abc
+from _abc import _get_dump  # type: ignore[import-not-found]
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import lookup, order_of
+from stepper.native.guards.guard_builder import GuardBuilder
+
+_NO_HOOK: object = object.__dict__["__subclasshook__"]
+_STANDARD = ("collections.abc", "numbers", "typing")
+
+
+def is_subclass(kind: type, of: type) -> bool:
+    """`issubclass`.
+
+    Raises:
+        Unsupported: it runs somebody's code.
+    """
+    if type(of) is abc.ABCMeta:
+        if of in order_of(kind) and _has_no_hook(of):
+            return True
+        if of.__module__ in _STANDARD or _runs_nothing(of):
+            return issubclass(kind, of)
+    elif of is torch.nn.Parameter or type(of) is type or isinstance(of, type(torch.Tensor)):
+        return of in order_of(kind)
+    raise unimplemented(f"isinstance with {of.__name__}, whose class is {type(of).__name__}")
+
+
+def counts_as(tx: Any, kind: type, of: type) -> bool:
+    """The same, guarded.
+
+    Raises:
+        Unsupported: it runs somebody's code.
+    """
+    if is_subclass(kind, of):
+        return True
+    if type(of) is abc.ABCMeta:
+        name = f"not issubclass({kind.__qualname__}, {of.__qualname__})"
+        key = id(kind), id(of)
+        install = tx.output.install_guard
+        tx.output.chosen(install(None, GuardBuilder.NOT_SUBCLASS, (kind, of), name, key=key))
+    return False
+
+
+def _runs_nothing(of: type) -> bool:
+    """Whether to ask an abstract class runs nothing but Python's own code."""
+    return _has_no_hook(of) and all(
+        type(each) is type or (type(each) is abc.ABCMeta and _runs_nothing(each))
+        for each in (*_registered(of), *type.__subclasses__(of))
+    )
+
+
+def _has_no_hook(of: type) -> bool:
+    hook = lookup(of, "__subclasshook__")
+    hook = hook.__func__ if type(hook) is classmethod else hook
+    return hook is _NO_HOOK or getattr(hook, "__module__", "") in _STANDARD
+
+
+def _registered(of: type) -> Iterable[type]:
+    return [each for each in (reference() for reference in _get_dump(of)[0]) if each is not None]

@@ -1,0 +1,135 @@
+"""Numbers that are symbols: sizes that change from call to call, and what is computed of them.
+
+Arithmetic and comparisons are nodes of the graph. Whatever needs the number itself specializes it,
+by asking torch's `ShapeEnv`, which remembers that it was asked: so a symbol can stand wherever a
+constant can, at the price of a guard.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any, Unpack
+
+import torch
+
+from stepper.native.exc import Unsupported
+from stepper.native.tracing.source_lines import lines_as_found
+from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
+"""Classes of torch's symbolic numbers."""
+
+_TYPES: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+
+_IN_GRAPH: dict[object, object] = {
+    **{
+        each: each
+        for each in (
+            operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
+            operator.mod, operator.pow, operator.lt, operator.le, operator.eq, operator.ne,
+            operator.gt, operator.ge, operator.neg, operator.pos,
+        )
+    },
+    operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
+    operator.itruediv: operator.truediv, operator.ifloordiv: operator.floordiv,
+    operator.imod: operator.mod, operator.ipow: operator.pow,
+    max: torch.sym_max, min: torch.sym_min, float: torch.sym_float, int: torch.sym_int,
+    math.sqrt: torch._sym_sqrt,  # type: ignore[attr-defined]
+}  # fmt: skip
+"""Functions of numbers, and what stands for them in the graph."""
+
+_ARITIES = {max: 2, min: 2, float: 1, int: 1, math.sqrt: 1}
+
+
+class SymNodeVariable(VariableTracker):
+    """A symbolic number.
+
+    proxy: its node.
+    """
+
+    def __init__(self, proxy: Any, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.proxy = proxy
+
+    @property
+    def sym_num(self) -> object:
+        """The `SymInt`, `SymFloat` or `SymBool`."""
+        return self.proxy.node.meta["example_value"]
+
+    def python_type(self) -> type:
+        return _TYPES[type(self.sym_num)]
+
+    def describe(self) -> str:
+        name = self.source.name() if self.source is not None else self.proxy.node.name
+        return f"symbolic {self.python_type().__name__} {name}"
+
+    def is_python_constant(self) -> bool:
+        return True
+
+    @lines_as_found
+    def as_python_constant(self) -> object:
+        """What it is now, which becomes a guard."""
+        return self.python_type()(self.sym_num)
+
+    def specialized(self) -> ConstantVariable:
+        """The constant that it is now, which becomes a guard."""
+        return ConstantVariable(self.as_python_constant(), guards=self.guards)
+
+    def as_proxy(self) -> object:
+        return self.proxy
+
+    @lines_as_found
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.sym_num)
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return self.specialized().unpack(tx)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        return self.specialized().var_getattr(tx, name)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        return self.specialized().call_method(tx, name, args, kwargs)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_graph_output(self.proxy.node)
+
+
+def is_number(value: VariableTracker) -> bool:
+    """Whether a value is a number, symbolic or not."""
+    if isinstance(value, ConstantVariable):
+        return type(value.value) in (int, float, bool)
+    return isinstance(value, SymNodeVariable)
+
+
+def call_symbolic(
+    tx: Translator, function: object, args: list[VariableTracker]
+) -> VariableTracker | None:
+    """A function of numbers of which one is a symbol, in the graph; None: it needs the numbers
+    themselves."""
+    target = _IN_GRAPH.get(function)
+    if target is None or not any(isinstance(arg, SymNodeVariable) for arg in args):
+        return None
+    if not all(map(is_number, args)) or len(args) != _ARITIES.get(function, len(args)):
+        return None
+    try:
+        return tx.call_in_graph("call_function", target, args, {})
+    except Unsupported:
+        return None
+
+
+def specialize(value: VariableTracker) -> VariableTracker:
+    """The value, known if it is a symbol."""
+    return value.specialized() if isinstance(value, SymNodeVariable) else value

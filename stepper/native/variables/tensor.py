@@ -1,0 +1,351 @@
+"""Tensors: nodes of the graph, with a fake tensor that knows all but the data."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Unpack
+
+import torch
+
+from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import find, has
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.of_torch import require_function
+from stepper.native.guards.originals import require
+from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.lists import SizeVariable, TupleVariable
+from stepper.native.variables.sym_node import SYMBOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from stepper.native.protocols import Codegen, Output, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+_METADATA = frozenset(
+    {
+        "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "is_sparse",
+        "is_quantized", "is_meta", "is_mkldnn", "itemsize", "nbytes", "is_cpu",
+    }
+)  # fmt: skip
+"""Attributes that are constants, since they are guarded."""
+
+_QUESTIONS = frozenset(
+    {
+        "dim", "ndimension", "numel", "nelement", "stride", "is_contiguous", "element_size",
+        "is_floating_point", "is_complex", "is_signed", "get_device", "__len__", "storage_offset",
+    }
+)  # fmt: skip
+"""Methods that give constants, since these are guarded."""
+
+_MEASURES = frozenset({"size", "stride", "numel", "nelement", "storage_offset", "__len__"})
+"""Those of them that may be symbols."""
+
+ANSWERS = _QUESTIONS | {
+    "size", "is_conj", "is_neg", "is_inference", "is_distributed", "is_same_size", "dense_dim",
+    "sparse_dim", "result_type", "_is_zerotensor", "_debug_has_internal_overlap",
+    "_has_compatible_shallow_copy_type",
+}  # fmt: skip
+"""Methods and functions that give what is no tensor, and is known from what is guarded. Whatever
+else a fake tensor answers is about itself: its text, where it is, what kernels it suits."""
+
+_VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+"""Attributes that are tensors."""
+
+_NEEDS_DATA = "needs the data"
+_KEEP_IT = "keep the value a tensor, or take it outside of the compiled function"
+_REFUSED = {
+    **dict.fromkeys(
+        ("item", "tolist", "numpy", "__bool__", "__int__", "__float__", "__index__", "__array__",
+         "__complex__", "is_nonzero", "equal", "allclose"),
+        _NEEDS_DATA,
+    ),
+    **dict.fromkeys(
+        ("data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "share_memory_",
+         "is_shared", "detach_", "requires_grad_", "retain_grad", "backward", "register_hook",
+         "register_post_accumulate_grad_hook", "as_subclass", "_make_subclass", "apply_", "map_",
+         "map2_", "swap_tensors", "__setstate__", "__reduce__", "__reduce_ex__", "__deepcopy__",
+         "unsqueeze_", "squeeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "as_strided_",
+         "index_put_impl_", "new", "type", "is_set_to", "rename", "rename_", "align_to",
+         "refine_names", "_is_view", "__dlpack__", "record_stream", "pin_memory", "is_pinned"),
+        "changes or shows more than the graph knows",
+    ),
+}  # fmt: skip
+
+_PYTHON_METHODS = frozenset(
+    {
+        "split", "norm", "__rsub__", "__rdiv__", "__rtruediv__", "__pow__", "__rpow__", "__pos__",
+        "__neg__", "__abs__", "__floordiv__", "__rfloordiv__", "__rmod__", "__rmatmul__", "stft",
+        "istft", "unflatten", "lu", "unique_consecutive",
+    }
+)  # fmt: skip
+"""Methods that are written in Python and that a graph may call."""
+
+
+class TensorVariable(VariableTracker):
+    """A tensor.
+
+    proxy: its node.
+    class_type: `torch.Tensor` or `torch.nn.Parameter`.
+    """
+
+    is_made = False
+
+    def __init__(
+        self, proxy: Any, class_type: type = torch.Tensor, **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.proxy = proxy
+        self.class_type = class_type
+
+    @property
+    def fake(self) -> torch.Tensor:
+        """The fake tensor; in-place operations have been done to it."""
+        fake: torch.Tensor = self.proxy.node.meta["example_value"]
+        return fake
+
+    def python_type(self) -> type:
+        return self.class_type
+
+    def as_proxy(self) -> object:
+        return self.proxy
+
+    def describe(self) -> str:
+        name = self.source.name() if self.source is not None else self.proxy.node.name
+        return f"tensor {name}"
+
+    def truth(self, tx: Translator) -> bool:
+        reason = f"the truth of {self.describe()} needs the data"
+        raise unimplemented(reason, "decide on tensors with torch.where (both sides computed)")
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        require(tx.output, self.class_type, "__iter__")
+        if self.fake.dim() == 0:
+            raise unimplemented("TypeError: iteration over a 0-d tensor")
+        tx.spend(int(self.fake.shape[0]))
+        unbound = tx.call_in_graph("call_method", "unbind", [self, ConstantVariable(0)], {})
+        return unbound.unpack(tx)
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        return tx.call_in_graph("call_function", operator.getitem, [self, key], {})
+
+    def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
+        tx.call_in_graph("call_function", operator.setitem, [self, key, value], {})
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        raise unimplemented(f"membership in {self.describe()} {_NEEDS_DATA}", _KEEP_IT)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        require(tx.output, self.class_type, "__getattribute__", name)
+        if name == "shape":
+            return self._measure(tx, "size", [])
+        if name in _METADATA:
+            return wrap_constant(getattr(self.fake, name), self.guards)
+        if name in _VIEWS:
+            arguments = [self, ConstantVariable(name)]
+            return tx.call_in_graph("call_function", getattr, arguments, {})
+        if name == "__class__":
+            raise self.refuse("attribute __class__")
+        if name in _REFUSED or is_graph_method(name):
+            return BoundBuiltinMethod(self, name, guards=self.guards)
+        raise self.refuse(f"attribute {name}")
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has an attribute: its class's, or one that somebody stored on it."""
+        require(tx.output, self.class_type, "__getattribute__", "__getattr__")
+        if has(self.class_type, name):
+            return True
+        arg = tx.output.graphargs.get(self.proxy.node)
+        if arg is None:
+            return False
+        stored = name in arg.example.__dict__
+        condition = f"({name!r} in {arg.source.name()}.__dict__) == {stored}"
+        tx.output.install_guard(arg.source, GuardBuilder.EXPRESSION, name=condition)
+        return stored
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if name in _REFUSED:
+            why = _REFUSED[name]
+            raise unimplemented(f"Tensor.{name} {why}", _KEEP_IT if why is _NEEDS_DATA else "")
+        require(tx.output, self.class_type, name)
+        if name in _QUESTIONS or (name == "size"):
+            values = [arg.as_python_constant() for arg in args]
+            named = {key: arg.as_python_constant() for key, arg in kwargs.items()}
+            options = self.propagate(self, args, list(kwargs.values()))
+            try:
+                if name in _MEASURES and not named:
+                    return self._measure(tx, name, values).with_guards(options["guards"])
+                return wrap_constant(getattr(self.fake, name)(*values, **named), options["guards"])
+            except (IndexError, TypeError, RuntimeError) as error:
+                raise unimplemented(f"{type(error).__name__}: {error}") from None
+        if not is_graph_method(name):
+            raise self.refuse(f"method {name}")
+        return tx.call_in_graph("call_method", name, [self, *args], kwargs)
+
+    def _measure(self, tx: Translator, name: str, values: list[object]) -> VariableTracker:
+        """A size or stride, or all; symbols are nodes."""
+        if name == "__len__":
+            name, values = "size", [0]
+        found = getattr(self.fake, name)(*values)
+        if name == "storage_offset" and type(found) is int:
+            return wrap_constant(found, self.guards | _guard_offset(tx.output, self.fake))
+        if isinstance(found, SYMBOLS):
+            arguments = [self, *[ConstantVariable(value) for value in values]]
+            return tx.call_in_graph("call_method", name, arguments, {})
+        if isinstance(found, tuple):
+            each = [self._measure(tx, name, [index]) for index in range(len(found))]
+            kind = SizeVariable if name == "size" else TupleVariable
+            return kind(each, guards=self.guards)
+        return wrap_constant(found, self.guards)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_graph_output(self.proxy.node)
+
+
+def storage_of(value: torch.Tensor) -> int:
+    """What tells whether two fake tensors share memory; 0 for those that have none."""
+    try:
+        return int(value.untyped_storage()._cdata)
+    except (NotImplementedError, RuntimeError):
+        return 0
+
+
+def _guard_offset(output: Output, fake: torch.Tensor) -> Guards:
+    """Have checked where the inputs that share a tensor's memory begin in it: no other guard has
+    to do with that."""
+    guards = NO_GUARDS
+    for node, arg in output.graphargs.items():
+        known, example = node.meta["example_value"], arg.example
+        if isinstance(example, torch.Tensor) and storage_of(known) == storage_of(fake):
+            condition = f"{arg.source.name()}.storage_offset() == {example.storage_offset()}"
+            guards |= output.install_guard(arg.source, GuardBuilder.EXPRESSION, name=condition)
+    return guards
+
+
+def require_methods(output: Output, op: str, target: Any, args: Sequence[VariableTracker]) -> None:
+    """Make sure that what an operation calls of tensors is torch's own, and have checked that it
+    stays so: also what functions of torch call that are written in Python.
+
+    Raises:
+        Unsupported: it is not.
+    """
+    require_function(output, target)
+    for cls, name in _methods(op, target, args):
+        require(output, cls, name)
+        require_function(output, find(cls, name)[1])
+
+
+def _methods(op: str, target: Any, args: Sequence[VariableTracker]) -> Iterator[tuple[type, str]]:
+    """The methods of tensors that an operation calls, with their classes."""
+    first = args[0] if args else None
+    names: tuple[str, ...] = ()
+    if op == "call_method":
+        names = (target,)
+    elif target is getattr:
+        names = (args[1].as_python_constant(),)
+    elif target in _OPERATIONS:
+        *own, mirrored = _OPERATIONS[target]
+        names = tuple(own)
+        for second in args[1:2]:
+            if isinstance(second, TensorVariable) and not _alike(args[0], second):
+                yield second.class_type, mirrored
+    if isinstance(first, TensorVariable):
+        for name in names:
+            yield first.class_type, name
+
+
+def _alike(a: VariableTracker, b: VariableTracker) -> bool:
+    return a.python_type() is b.python_type()
+
+
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
+def _methods_of(name: str) -> tuple[str, ...]:
+    """The methods of the first operand that does it, the last: of the second."""
+    plain = name.strip("_")
+    in_place = plain[0] == "i" and any(hasattr(operator, plain[1:] + end) for end in ("", "_"))
+    if in_place:
+        plain = plain[1:]  # iadd
+    own = (f"__i{plain}__", f"__{plain}__") if in_place else (f"__{plain}__",)
+    return *own, f"__{_MIRRORED.get(plain, f'r{plain}')}__"
+
+
+_OPERATIONS: dict[object, tuple[str, ...]] = {
+    **{getattr(operator, name): _methods_of(name) for name in operator.__all__},
+    **{each: _methods_of(each.__name__) for each in (abs, pow, round, divmod)},
+}
+"""The methods of tensors by which Python does these."""
+
+
+def is_graph_method(name: str) -> bool:
+    """Whether a method of tensors may be a node."""
+    if name in _REFUSED:
+        return False
+    found = getattr(torch._C.TensorBase, name, None)
+    if name in _PYTHON_METHODS:
+        return True
+    return type(found).__name__ in ("method_descriptor", "wrapper_descriptor") and (
+        getattr(torch.Tensor, name) is found
+    )
+
+
+class GraphOutputVariable(VariableTracker):
+    """What an operator returned that is neither tensor nor plain sequence, such as
+    `torch.return_types.max`: a node, whose items are known.
+
+    proxy: its node.
+    items: trackers of the items.
+    """
+
+    is_made = False
+
+    def __init__(
+        self,
+        proxy: Any,
+        items: list[VariableTracker],
+        kind: type,
+        **options: Unpack[TrackerOptions],
+    ):
+        super().__init__(**options)
+        self.proxy = proxy
+        self.items = items
+        self.kind = kind
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.items)
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return [item.with_guards(self.guards) for item in self.items]
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        return TupleVariable(self.items, guards=self.guards).getitem(tx, key)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        fields = [key for key, value in vars(self.kind).items() if is_field(value)]
+        if name not in fields:
+            raise self.refuse(f"attribute {name}")
+        return self.items[fields.index(name)].with_guards(self.guards)
+
+    def as_proxy(self) -> object:
+        return self.proxy
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_graph_output(self.proxy.node)
+
+
+def is_field(descriptor: object) -> bool:
+    """Whether an entry of a class is a field of its struct sequence."""
+    return type(descriptor).__name__ == "member_descriptor"

@@ -1,0 +1,227 @@
+"""Functions of torch: which of them may be nodes, and which answer at once."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+import torch
+import torch.nn.functional
+
+from stepper.native.exc import unimplemented
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.tensor import TensorVariable
+from stepper.uncompiled import keep_out
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+F = TypeVar("F")
+
+_C: Any = torch._C
+_jit: Any = torch.jit
+_NAMESPACES: tuple[object, ...] = (
+    _C._VariableFunctions, _C._nn, _C._special, _C._linalg, _C._fft,
+)  # fmt: skip
+
+_REFUSED = frozenset(
+    {
+        "from_numpy", "from_file", "is_nonzero", "equal", "allclose", "set_", "resize_as_",
+        "_sync", "_to_functional_tensor", "detach_", "is_same_size", "frombuffer", "from_blob",
+        "squeeze_", "unsqueeze_",
+    }
+)  # fmt: skip
+
+_PYTHON_FUNCTIONS: frozenset[object] = frozenset(
+    {
+        torch.functional.einsum, torch.functional.split, torch.functional.norm,
+        torch.functional.meshgrid, torch.functional.cdist, torch.functional.tensordot,
+        torch.functional.broadcast_tensors, torch.functional.atleast_1d,
+        torch.functional.atleast_2d, torch.functional.chain_matmul,
+    }
+)  # fmt: skip
+
+_STATE: dict[object, object] = {
+    torch.is_grad_enabled: lambda tx: tx.output.grad_enabled,
+    torch.get_default_dtype: lambda tx: torch.get_default_dtype(),
+    torch.is_autocast_enabled: lambda tx: False,
+    torch.compiler.is_compiling: lambda tx: True,
+    torch.compiler.is_dynamo_compiling: lambda tx: True,
+    torch.compiler.is_exporting: lambda tx: False,
+    _jit.is_scripting: lambda tx: False,
+    _jit.is_tracing: lambda tx: False,
+    torch._C._get_tracing_state: lambda tx: None,
+    torch._C._is_torch_function_enabled: lambda tx: True,
+    torch._C._get_cudnn_enabled: lambda tx: torch._C._get_cudnn_enabled(),
+}
+"""What these give is part of the guarded state, or a matter of being captured.
+
+`is_compiling` asks whether it is captured, and is told so, as by Dynamo. Libraries leave out what
+needs the data then: with eager's answer, no model of `transformers` with a mask is one graph."""
+
+_QUESTIONS = frozenset(
+    {
+        torch.is_floating_point, torch.is_complex, torch.is_tensor, torch.numel, torch.is_storage,
+        torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary,
+        torch.overrides.has_torch_function_variadic, torch.result_type, torch.promote_types,
+        torch.can_cast, torch.finfo, torch.iinfo, torch.broadcast_shapes,
+    }
+)  # fmt: skip
+
+
+_allowed: weakref.WeakSet[object] = weakref.WeakSet()
+_disallowed: weakref.WeakSet[object] = weakref.WeakSet()
+
+
+def allow_in_graph(fn: F) -> F:
+    """Have calls of a function be nodes: it is called with tensors and constants, and returns
+    such."""
+    _disallowed.discard(fn)
+    _allowed.add(fn)
+    return fn
+
+
+def disallow_in_graph(fn: F) -> F:
+    """Have calls of a function of torch break the graph."""
+    _allowed.discard(fn)
+    _disallowed.add(fn)
+    return fn
+
+
+def graph_break() -> None:
+    """Break the graph here; in code that is not captured, nothing."""
+
+
+def is_graph_function(value: object) -> bool:
+    """Whether a function may be a node."""
+    if _allowed and value in _allowed:
+        return True
+    if _disallowed and value in _disallowed:
+        return False
+    if type(value) is types.FunctionType:
+        if value in _PYTHON_FUNCTIONS:
+            return True
+        return value.__module__ == "torch.nn.functional" and (
+            getattr(torch.nn.functional, value.__name__, None) is value
+        )
+    name = getattr(value, "__name__", "")
+    if name in _REFUSED or type(value).__name__ not in (
+        "builtin_function_or_method",
+        "method_descriptor",
+    ):
+        return False
+    if getattr(value, "__module__", "") is None:  # `__and__` and the like: no graph can name it
+        return False
+    return any(getattr(namespace, name, None) is value for namespace in _NAMESPACES) or (
+        getattr(torch._C._VariableFunctions, name, None) == value
+    )
+
+
+def is_torch_function(value: object) -> bool:
+    """Whether `TorchInGraphFunctionVariable` knows what to do with a function."""
+    try:
+        return answer_of(value) is not None or value in _QUESTIONS or is_graph_function(value)
+    except TypeError:  # not hashable
+        return False
+
+
+def answer_of(value: Any) -> Any:
+    """What gives the answer of a function that is about the state; None: it is no such function."""
+    if getattr(value, "__module__", None) == "torch._dynamo.external_utils":
+        # Another name of the same question; Dynamo is imported late, if at all.
+        value = getattr(torch.compiler, value.__name__, value)
+    return _STATE.get(value)
+
+
+class TorchInGraphFunctionVariable(VariableTracker):
+    """A function of torch.
+
+    value: the function.
+    """
+
+    def __init__(self, value: Any, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def describe(self) -> str:
+        return f"torch function {getattr(self.value, '__name__', '')}"
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        options = self.propagate(self, args, list(kwargs.values()))
+        if (state := answer_of(self.value)) is not None:
+            if self.value is torch._C._get_cudnn_enabled:  # no part of the global state
+                tx.output.install_guard(None, GuardBuilder.CUDNN_ENABLED)
+            return wrap_constant(state(tx), options["guards"])
+        if self.value is torch.numel and isinstance(args[0], TensorVariable):
+            return args[0].call_method(tx, "numel", [], {})
+        if self.value in _QUESTIONS:
+            return self._answer(args, kwargs, options)
+        if "out" in kwargs:
+            raise unimplemented("an operator with out=", "use what it returns, without out=")
+        copies = self.value is torch.tensor or self.value is torch.as_tensor
+        if copies and any(isinstance(arg, TensorVariable) for arg in args):
+            raise unimplemented("torch.tensor of a tensor")
+        result = tx.call_in_graph("call_function", self.value, args, kwargs)
+        return result.with_guards(self.guards)
+
+    def _answer(
+        self,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+        options: Any,
+    ) -> VariableTracker:
+        if "has_torch_function" in self.value.__name__:
+            return ConstantVariable(False, **options)
+        if self.value is torch.is_tensor:
+            return ConstantVariable(isinstance(args[0], TensorVariable), **options)
+        values = [
+            arg.fake if isinstance(arg, TensorVariable) else arg.as_python_constant()
+            for arg in args
+        ]
+        named = {key: value.as_python_constant() for key, value in kwargs.items()}
+        result = self.value(*values, **named)
+        if type(result) in (torch.finfo, torch.iinfo):
+            return TypeInfoVariable(result, **options)
+        return wrap_constant(result, options["guards"])
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_const(self.value)
+
+
+class TypeInfoVariable(VariableTracker):
+    """`torch.finfo(dtype)` or `torch.iinfo(dtype)`.
+
+    value: it.
+    """
+
+    def __init__(self, value: object, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        return wrap_constant(getattr(self.value, name), self.guards)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_const(self.value)
+
+
+keep_out()

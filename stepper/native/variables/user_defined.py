@@ -1,0 +1,404 @@
+"""Objects and classes of the program.
+
+What is read of an object is read as `object.__getattribute__` would, without calling it: the class
+decides (a data descriptor, or a method of its own for attributes, is refused), then the object's
+dictionary, then what the class has. Each step that could come out otherwise is guarded: the class
+of the object, whether its dictionary has the name, and what the class has.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from typing import TYPE_CHECKING, Any, Unpack
+
+import torch
+
+from stepper.native.exc import Unsupported
+from stepper.native.guards.class_dicts import (
+    MISSING,
+    find,
+    has,
+    lookup,
+    order_of,
+    says_its_class,
+)
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.source import (
+    AttrSource,
+    GetItemSource,
+    InstanceAttrSource,
+    Source,
+    TypeSource,
+)
+from stepper.native.variables import dict_contents
+from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import observed
+from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+_PLAIN_BASES = (
+    object, dict, list, tuple, set, frozenset, str, int, float, collections.OrderedDict,
+    collections.defaultdict, BaseException, torch.nn.Module,
+)  # fmt: skip
+"""Classes whose instances have their attributes in the ordinary way."""
+
+
+class UserDefinedVariable(VariableTracker):
+    """The base of objects and classes of the program.
+
+    value: the object.
+    """
+
+    def __init__(self, value: Any, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+
+class UserDefinedClassVariable(UserDefinedVariable):
+    """A class."""
+
+    def describe(self) -> str:
+        return f"class {self.value.__qualname__}"
+
+    def truth(self, tx: Translator) -> bool:
+        if type(self.value) is not type:
+            raise self.refuse("the truth")
+        return True
+
+    def as_python_constant(self) -> object:
+        return self.value
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if self.source is None:
+            raise self.refuse(f"attribute {name}")
+        if name in ("__name__", "__qualname__", "__module__"):
+            return tx.build(AttrSource(self.source, name), getattr(self.value, name))
+        kind = type(self.value)
+        if lookup(kind, "__getattribute__") is not type.__dict__["__getattribute__"]:
+            raise self.refuse(f"attribute {name}")
+        if not order_of(self.value):
+            raise self.refuse(f"attribute {name}, while its bases are put in order,")
+        of_class = lookup(kind, name)
+        if of_class is not MISSING and is_data_descriptor(of_class):
+            raise self.refuse(f"attribute {name}")
+        found = lookup(self.value, name)
+        if type(found) is staticmethod:
+            found = found.__func__
+        if found is MISSING or is_data_descriptor(found) or not is_plain_attribute(found):
+            raise self.refuse(f"attribute {name}")
+        return tx.build(AttrSource(self.source, name), found).with_guards(self.guards)
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        from stepper.native.variables.new_object import make_new
+
+        return make_new(tx, self, args, kwargs)
+
+
+class UserDefinedObjectVariable(UserDefinedVariable):
+    """An object.
+
+    generic_setattr_method: what stores its attributes, unless its class has another method.
+    """
+
+    generic_setattr_method: object = staticmethod(object.__setattr__)
+    is_new = False
+    """Whether the frame made it: it has the attributes that the frame stored, and no others."""
+
+    def describe(self) -> str:
+        name = f"object of class {type(self.value).__qualname__}"
+        return f"{name} {self.source.name()}" if self.source is not None else name
+
+    def truth(self, tx: Translator) -> bool:
+        kind = type(self.value)
+        if not has(kind, "__bool__") and not has(kind, "__len__"):
+            return True
+        raise self.refuse("the truth")
+
+    def _source(self) -> Any:
+        if self.source is None:
+            raise self.refuse("attributes")
+        return self.source
+
+    def class_source(self) -> Source:
+        """Where its class is found."""
+        return TypeSource(self._source())
+
+    def has_getattribute(self) -> bool:
+        """Whether its class has a method of its own for reading attributes."""
+        found = lookup(type(self.value), "__getattribute__")
+        if type(found) is types.WrapperDescriptorType:
+            return found.__objclass__ not in _PLAIN_BASES
+        return True
+
+    def instance_dict(self) -> dict[str, Any]:
+        """The object's own attributes."""
+        found = object.__getattribute__(self.value, "__dict__")
+        if type(found) is not dict:
+            raise self.refuse("attributes")
+        return found
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has the attribute."""
+        if tx.output.side_effects.load_attr(self, name) is not None:
+            return True
+        try:
+            self.var_getattr(tx, name)
+        except AttributeMissing:
+            return False
+        return True
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        stored = tx.output.side_effects.load_attr(self, name)
+        if stored is not None:
+            return tx.realize(stored).with_guards(self.guards)
+        if self.has_getattribute():
+            arguments: list[VariableTracker] = [ConstantVariable(name)]
+            return self.special(tx, "__getattribute__", arguments)
+        return self.generic_getattr(tx, name)
+
+    def generic_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        """What `object.__getattribute__` gives."""
+        stored = tx.output.side_effects.load_attr(self, name)
+        if stored is not None:
+            return tx.realize(stored).with_guards(self.guards)
+        kind = type(self.value)
+        if name == "__class__" and not says_its_class(kind):
+            return tx.class_variable(self)
+        if name == "__dict__" and kind.__dictoffset__:
+            return InstanceDictVariable(self, **self.propagate(self))
+        of_class = lookup(kind, name)
+        if of_class is not MISSING and is_data_descriptor(of_class):
+            return self.data_descriptor(tx, name, of_class)
+        guards: Guards = NO_GUARDS
+        if kind.__dictoffset__ and not self.is_new:
+            source, fields = self._source(), self.instance_dict()
+            if name in fields:
+                own = InstanceAttrSource if self.has_getattribute() else AttrSource
+                return tx.build(own(source, name), fields[name]).with_guards(self.guards)
+            guards = tx.output.install_guard(
+                source, GuardBuilder.HASATTR, (name, False), key=(name, False)
+            )
+        if of_class is MISSING:
+            return self.missing(tx, name).with_guards(guards | self.guards)
+        return self.attribute_of_class(tx, name).with_guards(guards)
+
+    def missing(self, tx: Translator, name: str) -> VariableTracker:
+        """What neither the object nor its class has."""
+        if lookup(type(self.value), "__getattr__") is MISSING:
+            raise AttributeMissing(
+                f"AttributeError: {type(self.value).__name__} has no attribute {name}"
+            )
+        raise self.refuse(f"attribute {name}")
+
+    def data_descriptor(self, tx: Translator, name: str, descriptor: object) -> VariableTracker:
+        """What a property, or another data descriptor of the class, gives."""
+        if type(descriptor) is property and type(descriptor.fget) is types.FunctionType:
+            source = AttrSource(AttrSource(self.class_source(), name), "fget")
+            function = tx.build(source, descriptor.fget)
+            return function.call_function(tx, [self], {})
+        if type(descriptor) is types.MemberDescriptorType:  # a slot
+            try:
+                value = descriptor.__get__(self.value)
+            except AttributeError:
+                raise self.refuse(f"attribute {name}") from None
+            return tx.build(AttrSource(self._source(), name), value).with_guards(self.guards)
+        raise self.refuse(f"attribute {name}")
+
+    def attribute_of_class(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
+        """What the first of its classes that has the name gives for this object; the search begins
+        at `start` of their order."""
+        whole = type(self.value)
+        kind, found = find(whole, name, start)
+        if found is MISSING:
+            raise self.refuse(f"attribute {name}")
+        of_type: Source = self.class_source()
+        # `type(x).f` finds what the first class of the order has, unless that is asked for.
+        first = find(whole, name)[0]
+        if first is not kind:
+            of_type = GetItemSource(AttrSource(of_type, "__mro__"), order_of(whole).index(kind))
+        source = AttrSource(of_type, name)
+        if type(found) is staticmethod:
+            return tx.build(source, found.__func__).with_guards(self.guards)
+        if type(found) is types.FunctionType:
+            function = tx.build(source, found)
+            if not isinstance(function, BaseUserFunctionVariable):
+                raise self.refuse(f"method {name}")
+            options = self.propagate(self, function)
+            plain = first is kind and not self.has_getattribute() and self.source is not None
+            own = AttrSource(self._source(), name) if plain else None
+            return UserMethodVariable(function, self, source=own, **options)
+        if found is dict.__dict__.get(name, MISSING) and name in dict_contents.METHODS:
+            return BoundBuiltinMethod(self._contents(), name, guards=self.guards)
+        if has(type(found), "__get__"):
+            raise self.refuse(f"attribute {name}")
+        return tx.build(source, found).with_guards(self.guards)
+
+    def _contents(self) -> VariableTracker:
+        if not dict_contents.is_read_like_dict(type(self.value)):
+            raise self.refuse("the contents")
+        return dict_contents.DictContentsVariable(
+            self.value, self._source(), **self.propagate(self)
+        )
+
+    def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        if self.has_setattr():
+            self.special(tx, "__setattr__", [ConstantVariable(name), value])
+        else:
+            self.generic_setattr(tx, name, value)
+
+    def has_setattr(self) -> bool:
+        """Whether its class has a method of its own for storing attributes."""
+        return lookup(type(self.value), "__setattr__") is not self.generic_setattr_method
+
+    def generic_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        """What `generic_setattr_method` does."""
+        kind = type(self.value)
+        of_class = lookup(kind, name)
+        if type(of_class) is property and type(of_class.fset) is types.FunctionType:
+            source = AttrSource(AttrSource(self.class_source(), name), "fset")
+            tx.build(source, of_class.fset).call_function(tx, [self, value], {})
+            return
+        in_slot = type(of_class) is types.MemberDescriptorType
+        if not in_slot and (is_data_descriptor(of_class) or not kind.__dictoffset__):
+            raise self.refuse(f"assignment to attribute {name}")
+        tx.output.side_effects.store_attr(self, name, value)
+
+    def in_own_dict(self, name: str) -> bool:
+        """Whether what is stored under the name goes into the object's dictionary."""
+        return type(lookup(type(self.value), name)) is not types.MemberDescriptorType
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if type(lookup(type(self.value), "__call__")) is not types.FunctionType:
+            raise self.refuse("a call")
+        method = self.attribute_of_class(tx, "__call__")
+        return method.call_function(tx, args, kwargs)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        return self.var_getattr(tx, name).call_function(tx, args, kwargs)
+
+    def special(self, tx: Translator, name: str, args: list[VariableTracker]) -> VariableTracker:
+        return self.bound_special(tx, name).call_function(tx, args, {})
+
+    def bound_special(self, tx: Translator, name: str) -> VariableTracker:
+        """A method that Python looks for in the class only, bound."""
+        if not self.has_special(name):
+            raise self.refuse(f"method {name}")
+        return self.attribute_of_class(tx, name)
+
+    def has_special(self, name: str) -> bool:
+        """Whether its class has such a method, written in Python."""
+        return type(lookup(type(self.value), name)) is types.FunctionType
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        return self.special(tx, "__getitem__", [key])
+
+    def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
+        self.special(tx, "__setitem__", [key, value])
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        return self.special(tx, "__contains__", [item]).truth(tx)
+
+    def length(self, tx: Translator) -> VariableTracker:
+        """`len(object)`."""
+        return self.special(tx, "__len__", [])
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        iterator = self.special(tx, "__iter__", [])
+        if isinstance(iterator, UserDefinedObjectVariable):
+            raise iterator.refuse("iteration")  # by `__next__`; it may be the object itself
+        return iterator.unpack(tx)
+
+
+class InstanceDictVariable(VariableTracker):
+    """`object.__dict__`, to look into.
+
+    obj: the object.
+    """
+
+    def __init__(self, obj: UserDefinedObjectVariable, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return dict
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        name = item.as_python_constant()
+        stored = tx.output.side_effects.load_attr(self.obj, name)
+        if stored is not None and self.obj.in_own_dict(name):
+            return True
+        present = name in self.obj.instance_dict()
+        source = self.obj.source
+        if source is None:
+            raise self.refuse("a membership test")
+        found = name, present
+        tx.output.install_guard(source, GuardBuilder.HASATTR, found, key=found)
+        return present
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        if not self.contains(tx, key):
+            raise observed(KeyError, key.as_python_constant())
+        return self.obj.generic_getattr(tx, key.as_python_constant()).with_guards(self.guards)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name != "get":
+            raise self.refuse(f"attribute {name}")
+        return BoundBuiltinMethod(self, name, guards=self.guards)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if name != "get" or kwargs:
+            raise self.refuse(f"method {name}")
+        if self.contains(tx, args[0]):
+            return self.getitem(tx, args[0])
+        return args[1] if len(args) == 2 else ConstantVariable(None, guards=self.guards)
+
+    def reconstruct(self, codegen: Any) -> None:
+        codegen(self.obj)
+        codegen.load_attr("__dict__")
+
+
+class AttributeMissing(Unsupported):
+    """Reading the attribute raises AttributeError."""
+
+
+def is_data_descriptor(value: object) -> bool:
+    """Whether a class's attribute comes before the object's own."""
+    kind = type(value)
+    return has(kind, "__set__") or has(kind, "__delete__")
+
+
+def is_plain_attribute(value: object) -> bool:
+    """Whether a class gives this as it is."""
+    return type(value) is types.FunctionType or not has(type(value), "__get__")

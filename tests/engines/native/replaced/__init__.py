@@ -1,0 +1,1 @@
+"""Programs of which a part is replaced after they have been captured: see `running`."""

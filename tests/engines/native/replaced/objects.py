@@ -1,0 +1,306 @@
+"""Properties, descriptors, slots, members and methods that Python calls by itself."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import gc
+import sys
+import types
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from tests.engines.native.replaced.running import (
+    LOG,
+    case,
+    swapped,
+)
+
+
+@case
+def property_that_is_cached() -> Iterator[Any]:
+    class Thing:
+        by = 2
+
+        @functools.cached_property
+        def found(self) -> int:
+            return self.by
+
+    thing = Thing()
+    yield lambda x: x + thing.found
+    Thing.by = 3
+    yield
+    thing.__dict__.pop("found", None)
+    yield
+    thing.__dict__["found"] = 9
+    yield
+
+
+@case
+def property_whose_functions_change() -> Iterator[Any]:
+    class Thing:
+        by = 2
+
+        @property
+        def found(self) -> int:
+            return self.by
+
+    thing = Thing()
+    yield lambda x: x + thing.found
+    Thing.by = 3
+    yield
+    Thing.found.fget.__code__ = (lambda self: 6).__code__  # type: ignore[attr-defined]
+    yield
+    Thing.found = Thing.found.getter(lambda self: 7)  # type: ignore[attr-defined]
+    yield
+
+
+@case
+def descriptor_whose_class_changes() -> Iterator[Any]:
+    class Descriptor:
+        pass
+
+    class Thing:
+        found = Descriptor()
+
+    thing = Thing()
+    thing.__dict__["found"] = 4
+    yield lambda x: (x + 1, thing.found, Thing.found)
+    Descriptor.__get__ = lambda self, thing, cls: 5  # type: ignore[attr-defined]
+    yield
+    Descriptor.__set__ = lambda self, thing, value: None  # type: ignore[attr-defined]
+    yield
+    del Descriptor.__get__  # type: ignore[attr-defined]
+    yield
+
+
+@case
+def class_attribute_whose_class_gets_a_getter() -> Iterator[Any]:
+    class Plain:
+        by = 3
+
+    class Thing:
+        found = Plain()
+
+    thing = Thing()
+    yield lambda x: x + thing.found.by
+    Plain.__get__ = lambda self, thing, cls: types.SimpleNamespace(by=8)  # type: ignore[attr-defined]
+    yield
+    del Plain.__get__  # type: ignore[attr-defined]
+    yield
+
+
+@case
+def dictionary_of_an_object_replaced() -> Iterator[Any]:
+    class Thing:
+        by = 1
+
+    thing = Thing()
+    thing.by = 2
+    yield lambda x: (x + thing.by, "by" in thing.__dict__, sorted(vars(thing)))
+    thing.__dict__ = {"by": 4}
+    yield
+    thing.__dict__ = {}
+    yield
+    thing.__dict__ = collections.OrderedDict(by=5)
+    yield
+
+
+@case
+def slots_that_are_emptied() -> Iterator[Any]:
+    class Thing:
+        __slots__ = ("by",)
+
+    thing = Thing()
+    thing.by = 2
+    yield lambda x: (x + getattr(thing, "by", 8), hasattr(thing, "by"))
+    del thing.by
+    yield
+    thing.by = 4
+    yield
+
+
+@case
+def target_of_a_weak_reference() -> Iterator[Any]:
+    class Thing:
+        by = 2
+
+    held = [Thing()]
+    reference = weakref.ref(held[0])
+    table: Any = weakref.WeakValueDictionary(a=held[0])
+    yield lambda x: (x + (5 if reference() is None else reference().by), len(table), "a" in table)
+    held.clear()
+    gc.collect()
+    yield
+
+
+@case
+def members_of_an_enumeration() -> Iterator[Any]:
+    import enum
+
+    class Color(enum.Enum):
+        RED = 1
+        BLUE = 2
+
+    yield lambda x: (x + Color.RED.value, Color(1) is Color.RED, len(Color), Color["BLUE"].name)
+    Color.RED._value_ = 5
+    yield
+    Color._value2member_map_[1] = Color.BLUE
+    yield
+    Color._member_map_["BLUE"] = Color.RED
+    yield
+
+
+@case
+def fields_of_a_data_class() -> Iterator[Any]:
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Thing:
+        a: int = 1
+
+    thing = Thing()
+    yield lambda x: (x + thing.a, [f.name for f in dataclasses.fields(thing)], thing == Thing(),
+                     dataclasses.asdict(thing), dataclasses.replace(thing, a=4).a)  # fmt: skip
+    Thing.a = 3
+    yield
+    thing.a = 5
+    yield
+    Thing.__dataclass_fields__ = {}  # type: ignore[misc]
+    yield
+
+
+@case
+def context_variable() -> Iterator[Any]:
+    import contextvars
+
+    number = contextvars.ContextVar("number", default=2)
+    yield lambda x: x + number.get() + number.get(4)
+    token = number.set(5)
+    yield
+    number.reset(token)
+    yield
+
+
+@case
+def context_manager_of_the_program() -> Iterator[Any]:
+    class Manager:
+        def __enter__(self) -> int:
+            return 2
+
+        def __exit__(self, *args: Any) -> None:
+            LOG.append("left")
+
+    manager = Manager()
+
+    def program(x: Any) -> Any:
+        with manager as by:
+            return x * by
+
+    yield program
+    Manager.__enter__ = lambda self: 3  # type: ignore[method-assign]
+    yield
+    Manager.__exit__ = lambda self, *args: LOG.append("gone")  # type: ignore[method-assign]
+    yield
+    del Manager.__exit__
+    yield
+
+
+@case
+def iterator_of_the_program() -> Iterator[Any]:
+    class Counts:
+        def __init__(self) -> None:
+            self.left = 3
+
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> int:
+            self.left -= 1
+            if not self.left:
+                raise StopIteration
+            return self.left
+
+    def program(x: Any) -> Any:
+        for each in Counts():
+            x = x + each
+        return x
+
+    yield program
+    Counts.__next__ = lambda self: next(iter(()))  # type: ignore[method-assign]
+    yield
+    Counts.__iter__ = lambda self: iter((4, 5))  # type: ignore[method-assign]
+    yield
+
+
+@case
+def generator_function_replaced() -> Iterator[Any]:
+    def numbers() -> Any:
+        yield from (1, 2)
+
+    def others() -> Any:
+        yield 7
+
+    yield lambda x: x + sum(numbers())
+    numbers.__code__ = others.__code__
+    yield
+
+
+@case
+def exception_classes() -> Iterator[Any]:
+    class Base(Exception):
+        pass
+
+    class First(Base):
+        pass
+
+    class Second(First):
+        pass
+
+    def program(x: Any) -> Any:
+        try:
+            raise Second("it")
+        except First as error:
+            return x + 1, str(error), error.args, getattr(error, "more", None)
+
+    yield program
+    First.more = 3  # type: ignore[attr-defined]
+    yield
+    Second.__str__ = lambda self: "other"  # type: ignore[method-assign]
+    yield
+    Second.__init__ = lambda self, text: Exception.__init__(self, 5)  # type: ignore[misc]
+    yield
+    Second.__bases__ = (Base,)
+    yield
+
+
+@case
+def display_hook_and_streams() -> Iterator[Any]:
+    import io
+
+    stream = io.StringIO()
+
+    def program(x: Any) -> Any:
+        stream.truncate(0)
+        print("text", file=stream)
+        return x + 1, sys.stdout is stream
+
+    yield program
+    with contextlib.redirect_stdout(stream):
+        yield
+    yield
+
+
+@case
+def scripting_and_tracing() -> Iterator[Any]:
+    def program(x: Any) -> Any:
+        return x + torch.jit.is_tracing(), torch.jit.is_scripting()
+
+    yield program
+    with swapped(torch.jit, "is_tracing", lambda: True):
+        yield
+    yield

@@ -1,0 +1,168 @@
+"""No text is parsed that stepper wrote: what is known as data is recorded as data, and worded where
+it is shown. Texts of torch's and of the user's have to be read, in the places that are named here;
+whoever adds one says whose text it is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from stepper.model import cache, lookup, program, shapes, trace, value
+
+ROOT = Path(__file__).resolve().parent.parent / "stepper"
+TAKES_APART = frozenset(
+    {
+        "split", "rsplit", "partition", "rpartition", "startswith", "endswith", "removeprefix",
+        "removesuffix", "splitlines", "find", "rfind", "index", "compile", "match", "fullmatch",
+        "search", "findall", "finditer", "sub",
+    }
+)  # fmt: skip
+"""Methods of texts and patterns, and functions of `re`."""
+
+IN_ANALYSIS = {
+    "answering.py": {"_limit_memory": "the kernel's"},
+    "break_changes.py": {"": "torch's: what is called", "change_for": "torch's: what is called"},
+    "break_trials.py": {
+        "": "torch's logs and warnings",
+        "_printed": "what the program printed, and torch's logs and warnings",
+        "changes_for": "torch's: the source of what is called",
+        "_inlined": "a path",
+    },
+    "breaks.py": {
+        "": "torch's: the message of a graph break, the name of a resume function",
+        "kinds_of": "torch's message",
+        "_kind": "torch's message",
+        "_hints": "torch's message",
+        "cause": "torch's message",
+        "skipped": "the compiler's, cut to its first line",
+        "_resume_codes": "torch's name of a resume function, Python's qualified names",
+    },
+    "guard_uses.py": {
+        "_means": "what the user has typed",
+        "checked": "the compiler's: a guard's code",
+        "_parts_reached": "the compiler's: a guard's code",
+    },
+    "guarded.py": {"": "an expression of the user's", "_property": "an expression of the user's"},
+    "query.py": {"_names_read": "the user's SQL", "_meaning": "SQLite's"},
+    "reasons.py": {
+        "": "torch's: why it compiles again",
+        "parse_check": "the compiler's: a guard's code",
+        "parse_reason": "torch's: why it compiles again",
+    },
+    "recompile_lines.py": {"": "a path", "callers_of": "a path"},
+    "row_lines.py": {"csv_lines": "what the csv module has just written"},
+    "runs.py": {
+        "": "torch's: names that it makes up",
+        "_plain": "torch's: names that it makes up",
+        "_facts": "the compiler's, cut to its first line",
+        "_first_line": "the compiler's, cut to its first line",
+    },
+    "shapes.py": {
+        "": "the compiler's: an expression",
+        "is_number": "the compiler's: an expression",
+    },
+    "sources.py": {
+        "": "torch's sources",
+        "spelled": "torch's sources",
+        "unscoped": "torch's sources",
+        "path_of": "torch's sources",
+    },
+    "views.py": {"": "the definitions of the views", "tables": "the definitions of the views"},
+}
+"""Whose text it is that is taken apart, by file and function (empty: of the module)."""
+
+ELSEWHERE = {
+    "tui/app.py": {"_explain_break": "the compiler's, cut to its first line"},
+    "tui/panes/console.py": {"on_console_pane_answered": "what the program printed, in lines"},
+    "tui/panes/output.py": {"on_session_event": "what the program printed"},
+    "console/caching.py": {"entry": "code, in lines"},
+    "console/looking.py": {"_source": "a path"},
+    "console/paths.py": {"resolve": "what the user has typed"},
+    "recording/diff.py": {"_guard_key": "torch's: names that it makes up"},
+    "recording/recorded_call.py": {
+        "read": "the compiler's: a source",
+        "_object": "Python's: the name of an attribute",
+        "_tensor": "torch's: a dtype and a device",
+    },
+    "debuggee/evaluator.py": {"place_of": "a path"},
+    "engines/common/lookup_words.py": {"_meta_differences": "torch's: a device"},
+    "engines/common/variations.py": {"variations": "the compiler's: a source"},
+    "engines/dynamo/lookup_programs.py": {"user_line": "a path"},
+    "engines/dynamo/versions.py": {"resolve": "Python's: a qualified name"},
+    "engines/native/entry_guards.py": {"_row": "the compiler's: a source"},
+    "engines/native/recording.py": {"leave": "Python's: the name of an instruction"},
+}
+"""Likewise of texts that stand in fields of records, in the other rooms."""
+
+
+def recorded_fields() -> frozenset[str]:
+    """Names of the fields of records that hold a text."""
+    kinds = [
+        kind
+        for module in (cache, lookup, program, shapes, trace, value)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    ]
+    return frozenset(
+        field.name
+        for kind in kinds
+        for field in _struct(kind).fields
+        if isinstance(field.type, inspect.StrType)
+    )
+
+
+def _struct(kind: Any) -> inspect.StructType:
+    found = inspect.type_info(kind)
+    assert isinstance(found, inspect.StructType)
+    return found
+
+
+def places(path: Path) -> Iterator[tuple[str, ast.Call]]:
+    """The calls that may take a text apart, with the function around each."""
+
+    def below(node: ast.AST, function: str) -> Iterator[tuple[str, ast.Call]]:
+        for child in ast.iter_child_nodes(node):
+            inner = function
+            if isinstance(child, ast.FunctionDef):
+                inner = child.name
+            elif (
+                isinstance(child, ast.Call)
+                and isinstance(child.func, ast.Attribute)
+                and child.func.attr in TAKES_APART
+            ):
+                yield function, child
+            yield from below(child, inner)
+
+    yield from below(ast.parse(path.read_text()), "")
+
+
+def test_analysis_takes_no_text_apart_but_others() -> None:
+    found = {
+        path.name: {function for function, _ in places(path)}
+        for path in (ROOT / "analysis").glob("*.py")
+    }
+    assert {name: known for name, known in found.items() if known} == {
+        name: set(known) for name, known in IN_ANALYSIS.items()
+    }
+
+
+def test_no_room_takes_recorded_words_apart() -> None:
+    """As far as the text is a field of a record, and is taken apart where it is read."""
+    fields = recorded_fields()
+    assert {"reason", "text", "name", "recompile_reason"} <= fields
+    found: dict[str, set[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        file = str(path.relative_to(ROOT))
+        if file.startswith(("analysis/", "native/", "model/")):
+            continue  # analysis is held to more, the compiler knows no records
+        for function, call in places(path):
+            assert isinstance(call.func, ast.Attribute)
+            texts = [call.func.value, *call.args]
+            if any(isinstance(each, ast.Attribute) and each.attr in fields for each in texts):
+                found.setdefault(file, set()).add(function)
+    assert found == {name: set(known) for name, known in ELSEWHERE.items()}
