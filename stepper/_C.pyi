@@ -95,6 +95,13 @@ class Turn:
     def release(self) -> None: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
+    def during(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Call `function` and have the turn as long as that takes, whatever ends it.
+
+        A `with` is left by instructions, before which a trace function can raise: the turn would
+        be had for good, and every other thread that wants it would wait for ever.
+        """
+
     def depth(self) -> int:
         """How often this thread has it."""
 

@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from stepper import _C
+from tests.leftovers import nothing_left
+
+__all__ = ["nothing_left"]
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
@@ -60,33 +63,6 @@ def _evaluator_is_in() -> bool:
         return True
     _C.remove_hook()
     return False
-
-
-@pytest.fixture(autouse=True)
-def modes_of_torch() -> Iterator[None]:
-    """A test leaves torch as it was for those that run in the same process after it."""
-    before = _modes()
-    yield
-    left = _modes()
-    torch = sys.modules.get("torch")
-    if torch is not None and left != before:
-        torch.set_grad_enabled(True)
-        torch.set_default_dtype(torch.float32)
-        torch.use_deterministic_algorithms(False)
-    assert left == before
-
-
-def _modes() -> tuple[object, ...]:
-    """Gradients, inference, the default dtype, determinism; torch's own where it is not loaded."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return (True, False, "torch.float32", False)
-    return (
-        torch.is_grad_enabled(),
-        torch.is_inference_mode_enabled(),
-        str(torch.get_default_dtype()),
-        torch.are_deterministic_algorithms_enabled(),
-    )
 
 
 @pytest.fixture

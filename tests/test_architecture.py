@@ -134,3 +134,38 @@ def test_import_loads_nothing_heavy(
     outcome = run_python("-c", f"import sys, {module}; print(*(set(sys.modules) & {unwanted!r}))")
     assert outcome.returncode == 0, outcome.stderr
     assert not outcome.stdout.split()
+
+
+LOCKS = {"Lock", "RLock", "allocate_lock", "Turn"}
+
+
+def test_no_exception_from_outside_leaves_a_lock_locked() -> None:
+    """A `with` is left by instructions of its own, before which a trace function of the program can
+    raise: whoever wants the lock then waits for ever. So in the program's process locks are had by
+    calls of C functions, `Turn.during` and `at_once`, and by no `with`."""
+    rooms = [ROOT / "stepper" / room for room in ("debuggee", "engines", "recording", "native")]
+    trees = {path: ast.parse(path.read_text()) for room in rooms for path in room.rglob("*.py")}
+    locks = {
+        name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if _last_name(node.value.func) in LOCKS
+        for target in node.targets
+        if (name := _last_name(target))
+    }
+    assert locks >= {"turn", "_sending", "compile_lock", "_mode"}
+    found = [
+        f"{path}:{node.lineno}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With)
+        and any(_last_name(i.context_expr) in locks for i in node.items)
+    ]
+    assert not found
+
+
+def _last_name(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

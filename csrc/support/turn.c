@@ -118,6 +118,23 @@ turn_release(Turn *self, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+/* A `with` gives back by an instruction of its own, which a trace function can raise before. */
+static PyObject *
+turn_during(Turn *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    if (count < 1) {
+        PyErr_SetString(PyExc_TypeError, "during() wants a function and its arguments");
+        return NULL;
+    }
+    Py_ssize_t depth = turn_depth(self);
+    if (turn_take(self) < 0) {
+        return NULL;
+    }
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)(count - 1), names);
+    turn_unwind(self, depth);
+    return result;
+}
+
 static PyObject *
 depth_of(Turn *self, PyObject *Py_UNUSED(ignored))
 {
@@ -174,6 +191,7 @@ static PyMethodDef methods[] = {
     {"release", (PyCFunction)turn_release, METH_NOARGS, NULL},
     {"__enter__", (PyCFunction)turn_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)turn_release, METH_VARARGS, NULL},
+    {"during", (PyCFunction)(void (*)(void))turn_during, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"depth", (PyCFunction)depth_of, METH_NOARGS, NULL},
     {"unwind", (PyCFunction)unwind, METH_O, NULL},
     {NULL},

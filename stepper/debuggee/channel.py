@@ -22,6 +22,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from stepper import _C
 from stepper.model.control import (
     MAX_MESSAGE,
     DebuggeeMessage,
@@ -117,7 +118,9 @@ class Channel:
         self._socket = connection
         self._identity = _identity(connection.fileno())
         self._framer = Framer()
-        self._sending = _thread.allocate_lock()
+        self._sending = _C.Turn()
+        self._going: tuple[list[int], int] = [], 0
+        """What has been sent of the message that is being sent, and its length; in bytes."""
         self._reading = _thread.allocate_lock()
         self._wake: tuple[int, int] | None = None
         self._wake_identity: object = None
@@ -162,16 +165,26 @@ class Channel:
         data = memoryview(frame_message(message))
         if len(data) > MAX_MESSAGE:
             raise ProtocolError(f"a message of {len(data)} bytes is too long to send")
-        with self._sending:
-            sent: list[int] = []
-            try:
-                self._send_all(data, sent)
-            finally:
-                # A signal handler may raise in the midst. Nothing can follow half a message.
-                if 0 < sum(sent) < len(data):
-                    self.alive = False
+        self._sending.during(self._send_whole, data)
         log(f"sent {type(message).__name__}" if self.alive else "the front end is gone")
         return self.alive
+
+    def _send_whole(self, data: memoryview) -> None:
+        # A signal handler may come in the midst, and send or raise. Nothing can follow half a
+        # message.
+        self._see_whole()
+        outer, self._going = self._going, ([], len(data))
+        try:
+            if self.alive:
+                self._send_all(data, self._going[0])
+        finally:
+            self._see_whole()
+            self._going = outer
+
+    def _see_whole(self) -> None:
+        sent, size = self._going
+        if 0 < sum(sent) < size:
+            self.alive = False
 
     def _send_all(self, data: memoryview, sent: list[int]) -> None:
         while data:
@@ -218,8 +231,9 @@ class Channel:
         if wake is None or self._stolen():
             return
         os.write(wake[1], b".")
-        with self._reading:
-            at_once((setattr, self, "_wake", None), *((os.close, each) for each in wake))
+        reading = self._reading
+        gone = ((os.close, each) for each in wake)
+        at_once((reading.acquire,), (setattr, self, "_wake", None), *gone, (reading.release,))
 
     def close(self) -> None:
         """Say good-bye: close the connection. Not to be called on the reading thread."""

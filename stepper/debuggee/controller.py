@@ -28,6 +28,7 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
+from stepper import _C
 from stepper.debuggee.breakpoints import BreakpointTable, Hit
 from stepper.debuggee.cache_requests import answer, intervention, prepare
 from stepper.debuggee.channel import Channel
@@ -99,7 +100,7 @@ class Controller:
         self._leaving = False
         self._expected: tuple[Hit, str] | None = None
         """A breakpoint that was hit and stops at the next moment."""
-        self._turn = _thread.RLock()
+        self._turn = _C.Turn()
         """Held by the one thread that stands still."""
         self._asides = 0
         """How many stops there are at which something is run by hand, each within the one before;
@@ -108,7 +109,7 @@ class Controller:
         """The user has ended the program."""
         self._untold: Callable[[], None] | None = None
         """To be called at the next moment."""
-        self._mode = _thread.allocate_lock()
+        self._mode = _C.Turn()
         """Guards the hand-over of requests."""
         self._standing: int | None = None
         self._scratch: dict[str, object] = {}
@@ -264,24 +265,28 @@ class Controller:
         if not self.listens or self._recorder is None:
             self._forget_goal()
             return
-        limit = sys.getrecursionlimit()
-        with self._turn:
-            # This frame fits, so the old limit can be restored in it.
-            sys.setrecursionlimit(limit + _SPARE_RECURSION)
-            try:
-                self._forget_goal()
-                moment = self._recorder.stopping(moment, f"{reason}: {text}" if text else reason)
-                self._stand(Stopped(moment, reason, text, breakpoint, thread_name()))
-            finally:
-                sys.setrecursionlimit(limit)
+        self._turn.during(self._stop_in_turn, moment, reason, text, breakpoint)
         if self._leaving:
             self._leave()
+
+    def _stop_in_turn(
+        self, moment: MomentId, reason: str, text: str, breakpoint: int | None
+    ) -> None:
+        assert self._recorder is not None
+        limit = sys.getrecursionlimit()
+        # This frame fits, so the old limit can be restored in it.
+        sys.setrecursionlimit(limit + _SPARE_RECURSION)
+        try:
+            self._forget_goal()
+            moment = self._recorder.stopping(moment, f"{reason}: {text}" if text else reason)
+            self._stand(Stopped(moment, reason, text, breakpoint, thread_name()))
+        finally:
+            sys.setrecursionlimit(limit)
 
     def _stand(self, message: Stopped) -> None:
         assert self._recorder is not None
         began = time.monotonic()
-        with self._mode:
-            self._standing = _thread.get_ident()
+        self._mode.during(setattr, self, "_standing", _thread.get_ident())
         try:
             self._send(message)
             origin = self._recorder.place()
@@ -290,11 +295,13 @@ class Controller:
         finally:
             self._scratch = {}
             self.stood += time.monotonic() - began
-            with self._mode:
-                self._standing = None
-                self._refuse_the_rest()
+            self._mode.during(self._stand_no_more)
             self._update_alert()
             self._send(Running())
+
+    def _stand_no_more(self) -> None:
+        self._standing = None
+        self._refuse_the_rest()
 
     def _next_request(self) -> Request | None:
         self._keep_reading()
@@ -417,8 +424,7 @@ class Controller:
         """The program runs, as far as anybody can tell, and stands still again afterwards."""
         assert self._recorder is not None
         scratch, stood = self._scratch, self.stood
-        with self._mode:
-            self._standing = None
+        self._mode.during(setattr, self, "_standing", None)
         self._asides += 1
         self._send(Running())
         try:
@@ -429,8 +435,7 @@ class Controller:
             self._forget_goal()
             self._scratch, self.stood = scratch, stood
             self._recorder.commit()
-            with self._mode:
-                self._standing = _thread.get_ident()
+            self._mode.during(setattr, self, "_standing", _thread.get_ident())
 
     def _evaluate(self, seq: int, expression: str, frame: int | None) -> Response:
         if self._engine is None:
@@ -456,13 +461,15 @@ class Controller:
     # -- requests while running ------------------------------------------------------------------
 
     def _receive(self, request: Request | None) -> None:
-        with self._mode:
-            if self._standing is not None:
-                self._requests.put(request)
-            elif request is None:
-                self.let_go()
-            else:
-                self._while_running(request)
+        self._mode.during(self._take_in, request)
+
+    def _take_in(self, request: Request | None) -> None:
+        if self._standing is not None:
+            self._requests.put(request)
+        elif request is None:
+            self.let_go()
+        else:
+            self._while_running(request)
 
     def _while_running(self, request: Request) -> None:
         match request:

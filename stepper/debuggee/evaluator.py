@@ -29,6 +29,7 @@ import msgspec
 
 from stepper._C import shortened_at
 from stepper.debuggee.rendering import rendered
+from stepper.recording.at_once import at_once
 
 SECONDS = 1.0
 """How long an evaluation may take."""
@@ -251,8 +252,7 @@ class _Watchdog:
         if self._started:
             if self._stop.locked():
                 self._stop.release()
-            with self._gone:
-                pass
+            at_once((self._gone.acquire,), (self._gone.release,))
             self._drain()
         if self._by_signal:
             signal.signal(_SIGNAL, self._old_handler)

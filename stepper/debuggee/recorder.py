@@ -571,13 +571,15 @@ class Recorder:
         self.walks.turn.unwind(mark.turn)
         self.stepping = mark.stepping
         for left in reversed(self.walks.since(mark.under_way)):
-            with self.walks.turn:
-                if isinstance(left, LiveTranslation):
-                    self.end_translation(left, Outcome.FAILED, reason=reason)
-                elif isinstance(left, Walk):
-                    left.end(Outcome.RAISED, reason)
-                self.walks.ends(left)
+            self.walks.turn.during(self._end, left, reason)
         self.steps.top = mark.top
+
+    def _end(self, left: object, reason: str) -> None:
+        if isinstance(left, LiveTranslation):
+            self.end_translation(left, Outcome.FAILED, reason=reason)
+        elif isinstance(left, Walk):
+            left.end(Outcome.RAISED, reason)
+        self.walks.ends(left)
 
     def whole(self, function: Callable[..., None], *args: object) -> None:
         call_and_undo(partial(self.unwind, self.mark(), "an exception left it"), function, *args)

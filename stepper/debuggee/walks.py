@@ -33,7 +33,8 @@ from __future__ import annotations
 import _thread
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -181,12 +182,7 @@ class Walks:
 
     def taking_turns(self, hook: Callable[..., None]) -> Callable[..., None]:
         """A hook of a translation that takes the turn."""
-
-        def in_turn(*arguments: Any) -> None:
-            with self.turn:
-                hook(*arguments)
-
-        return in_turn
+        return partial(self.turn.during, hook)
 
 
 class Walk:

@@ -75,11 +75,13 @@ class _Connection(sqlite3.Connection):
     def close(self) -> None:
         """Let go of the file."""
         self.closing = True
-        with files.turn:
-            super().close()
-            ends, self.ends = self.ends, None
-            if ends is not None:
-                ends()
+        files.turn.during(self._close)
+
+    def _close(self) -> None:
+        super().close()
+        ends, self.ends = self.ends, None
+        if ends is not None:
+            ends()
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
@@ -328,19 +330,23 @@ def _connected(path: str, real: str, options: str, *, in_place: bool = False) ->
     """Open a file by SQLite; `in_place`: it can change meanwhile, and is locked."""
     # With an empty authority, since a path can begin with two slashes.
     uri = f"file://{quote(os.fsencode(real))}?{options}"
-    with files.turn:
-        try:
-            connection = sqlite3.connect(
-                uri, uri=True, timeout=_PATIENCE / 1000, isolation_level=None,
-                check_same_thread=False, factory=_Connection,
-            )  # fmt: skip
-        except sqlite3.Error as error:
-            raise _translated(error, path) from error
-        if in_place:
-            with contextlib.suppress(FileNotFoundError):
-                connection.file, connection.ends = files.in_use(real)
+    try:
+        connection = files.turn.during(_connection, uri, real if in_place else "")
+    except sqlite3.Error as error:
+        raise _translated(error, path) from error
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BLOB)
     return Database(connection, path)
+
+
+def _connection(uri: str, in_place: str) -> _Connection:
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=_PATIENCE / 1000, isolation_level=None,
+        check_same_thread=False, factory=_Connection,
+    )  # fmt: skip
+    if in_place:
+        with contextlib.suppress(FileNotFoundError):
+            connection.file, connection.ends = files.in_use(in_place)
+    return connection
 
 
 def _make_file(path: str, fill: Callable[[Database], None]) -> None:

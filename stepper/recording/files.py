@@ -24,10 +24,11 @@ import shutil
 import stat
 import struct
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from stepper import _C
 
 SIDE_FILES = ("-journal", "-wal", "-shm")
 """What SQLite appends to the name of a file for those that it makes beside it."""
@@ -43,8 +44,9 @@ _FLOCK = "@qqihh" if sys.platform == "darwin" else "@hhqqi4x"
 
 _Key = tuple[int, int, int]
 
-turn = threading.RLock()
-"""Had by whoever opens or closes a recording in this process: see the module's essay."""
+turn = _C.Turn()
+"""Had by whoever opens or closes a recording in this process: see the module's essay. By `during`
+only: another thread that opens one would wait for ever for what an exception has left locked."""
 
 _open_here: Counter[_Key] = Counter()
 
@@ -79,21 +81,23 @@ def look(path: str) -> Found:
             when it is none.
         ValueError: no file can have such a name.
     """
-    real = os.path.realpath(path)
-    with turn:
-        status = os.stat(real)
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(real)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError("it is not a plain file")
-        if _open_here[_key(status)]:
-            return Found(real, b"", True, os.getpid(), False, _log_size(real), status.st_mtime)
-        descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
-        try:
-            head = os.read(descriptor, 100)
-            holder = _holder(descriptor)
-        finally:
-            os.close(descriptor)
+    return turn.during(_look, os.path.realpath(path))
+
+
+def _look(real: str) -> Found:
+    status = os.stat(real)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(real)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("it is not a plain file")
+    if _open_here[_key(status)]:
+        return Found(real, b"", True, os.getpid(), False, _log_size(real), status.st_mtime)
+    descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        head = os.read(descriptor, 100)
+        holder = _holder(descriptor)
+    finally:
+        os.close(descriptor)
     # SQLite writes into bytes 18 and 19 whether the file wants a log (2) or a journal (1).
     return Found(
         real, head, False, holder, head[19:20] == b"\x02", _log_size(real), status.st_mtime

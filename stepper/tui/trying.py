@@ -62,15 +62,23 @@ class Trying(threading.Thread):
     def run(self) -> None:
         lines: list[Line] = []
         try:
-            recording = Recording.open(self._path)
-            try:
-                self.newest = recording.newest
-                lines.extend(self._trial(recording, self._plan, self._progress))
-            finally:
-                recording.close()
+            self._answer(lines)
         except (RecordingError, ReplayError, OSError) as error:
             lines.append(Line(f"not tried: {error}", role="error"))
-        self._asker.post_message(self.Over(self, lines))
+        except BaseException as error:
+            lines.append(Line(f"not tried, by a defect of stepper: {error!r}", role="error"))
+            raise
+        finally:
+            # Whatever has ended it: the screen waits for this.
+            self._asker.post_message(self.Over(self, lines))
+
+    def _answer(self, lines: list[Line]) -> None:
+        recording = Recording.open(self._path)
+        try:
+            self.newest = recording.newest
+            lines.extend(self._trial(recording, self._plan, self._progress))
+        finally:
+            recording.close()
 
     def give_up(self) -> None:
         """Kill the program that runs; harmless when it is over."""

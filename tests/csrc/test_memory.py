@@ -440,6 +440,7 @@ def in_turn() -> Call:
         turn.release()
         with turn, _C.Telling(turn, True), _C.Telling(turn, False):
             turn.unwind(turn.depth())
+        turn.during(dict, one=1)
         hook = _C.Hook(dict, turn, watcher)
         hook()
         _C.Hook(raises, turn, watcher)()

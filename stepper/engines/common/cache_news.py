@@ -16,9 +16,11 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import NamedTuple
 
+from stepper._C import call_and_undo
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.program_names import program_frame
@@ -69,14 +71,14 @@ class CacheNews:
         recorder = self._recorder
         while self._news:
             news = self._news.popleft()
-            with recorder.walks.turn:
-                recorder.occurred(
-                    news.kind,
-                    news.text,
-                    news.entry,
-                    Subject(name=news.function),
-                    moment=news.moment,
-                )
+            recorder.walks.turn.during(
+                recorder.occurred,
+                news.kind,
+                news.text,
+                news.entry,
+                Subject(name=news.function),
+                moment=news.moment,
+            )
 
     def tell_if_safe(self) -> None:
         """Tell it now, or see to it that it is told soon."""
@@ -91,14 +93,17 @@ class CacheNews:
             return
         if _inside_of_us(heard_in):
             return
-        if recorder.walks.busy or not recorder.walks.turn.acquire(blocking=False):
+        if recorder.walks.busy:
             return
+        turn = recorder.walks.turn
         try:
-            self.tell()
+            call_and_undo(partial(turn.unwind, turn.depth()), self._tell_if_free)
         except KeyboardInterrupt:  # no exception leaves a finalizer
             _thread.start_new_thread(self._interrupt_outside, (_thread.get_ident(),))
-        finally:
-            recorder.walks.turn.release()
+
+    def _tell_if_free(self) -> None:
+        if self._recorder.walks.turn.acquire(blocking=False):
+            self.tell()
 
     def _beneath_the_finalizer(self, frame: FrameType | None) -> FrameType | None:
         """Where the program was when a finalizer ran that called us."""

@@ -27,6 +27,7 @@ from stepper.engines.native.recording import RecordingObserver
 from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
 from stepper.model.lookup import RejectedEntry
+from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
 from stepper.native.codegen.resume_info import info_of
 from stepper.native.library import is_library
@@ -153,23 +154,35 @@ class NativeEngine(Engine, Watcher):
             self._lookups.nothing_there(code, translation.f_locals, namespace, translation.backend)
         if trouble := PENDING.before_translating(translation):
             self.recorder.note(trouble)
-        with self.recorder.walks.turn:
-            live = self.recorder.begin_translation(
-                compile_id=f"{number}/{again}",
-                code=self.codes.plain(code),
-                cache_size=entries,
-                python_stack=_program_stack(sys._getframe(1)),
-                resume_of=info_of(code).function,
-                state=torch_state(),
-                nested=bool(self._observers),
-            )
-            if rejected := self._rejected(translation):
-                self.recorder.recompiled(live, "\n".join(map(str, rejected)), rejected)
+        live = self.recorder.walks.turn.during(
+            self._begin, translation, f"{number}/{again}", entries, _program_stack(sys._getframe(1))
+        )
         self._executions.pause()
         observer = RecordingObserver(self, live)
         self._observers.append(observer)
         self._captured[observer] = translation
         return observer
+
+    def _begin(
+        self,
+        translation: CapturedFrame,
+        compile_id: str,
+        entries: int,
+        stack: tuple[PythonFrame, ...],
+    ) -> LiveTranslation:
+        code = translation.code
+        live = self.recorder.begin_translation(
+            compile_id=compile_id,
+            code=self.codes.plain(code),
+            cache_size=entries,
+            python_stack=stack,
+            resume_of=info_of(code).function,
+            state=torch_state(),
+            nested=bool(self._observers),
+        )
+        if rejected := self._rejected(translation):
+            self.recorder.recompiled(live, "\n".join(map(str, rejected)), rejected)
+        return live
 
     @property
     def walks_are_told(self) -> bool:
