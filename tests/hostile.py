@@ -103,6 +103,7 @@ STRAIGHT = {
     "why-recompile": [[], ["--replay", "--yes"], ["--replay", "--yes", "--trust"]],
     "why-break": [[], ["--replay", "--yes", "--trust"]],
     "why-shape": [[], ["x.shape[0]"], ["s0"], [PLANT, PLANT]],
+    "why-failed": [[], [PLANT]],
     "why-guard": [["*"], ["*", "--experiment", "--yes", "--trust"]],
     "is-guarded": [["x"], ["self.scale"]],
     "idle-guards": [[], ["0/0"]],

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from stepper.model.failure import FailedStage
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import (
@@ -236,7 +237,10 @@ def sample_recording(path: str, *, remember: bool = False) -> Tape:
     failed = tape.begin(block, "2/0")
     tape.start_attempt()
     tape.step(0, stack=(), locals={})
-    tape.event(EventKind.EXCEPTION, "InternalTorchDynamoError: boom", ref=failed.id)
+    tape.failure(
+        FailedStage.TRACING, "boom", exception="InternalTorchDynamoError", translation=failed.id,
+        compile_id="2/0", name="block",
+    )  # fmt: skip
     tape.end_attempt()
     tape.end(Outcome.FAILED, reason="InternalTorchDynamoError: boom")
     tape.event(EventKind.CACHE_LIMIT, "recompile_limit (8) reached for forward")

@@ -12,6 +12,7 @@ import msgspec
 
 from stepper.engines.dynamo.registration import ENGINE
 from stepper.model.cache import Verdict
+from stepper.model.failure import FailedStage, Failure
 from stepper.model.lookup import Check, CheckedGuard, TriedEntry
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.shapes import ShapeStep, ShapeStepKind
@@ -375,6 +376,13 @@ class Tape:
         self.writer.graph_break(msgspec.structs.replace(found, **facts))
         self.event(EventKind.GRAPH_BREAK, reason.partition("\n")[0], ref=found.id)
         self._count("graph_breaks")
+        return found.id
+
+    def failure(self, stage: FailedStage, message: str, **facts: Any) -> int:
+        """A compilation fails in the current step."""
+        found = Failure(self._next("failure"), self.moment, stage, "Exception", message)
+        self.writer.failure(msgspec.structs.replace(found, **facts))
+        self.event(EventKind.EXCEPTION, message.partition("\n")[0], ref=found.id)
         return found.id
 
     def tried(

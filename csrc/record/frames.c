@@ -94,6 +94,22 @@ done_by(PyObject *function, PyObject *const *args, size_t count)
     return function == NULL ? Py_NewRef(Py_None) : PyObject_Vectorcall(function, args, count, NULL);
 }
 
+/* The newest moment of a frame: the call's, if what it called has moments since. */
+static long long
+newest_moment_of(Steps *steps, Mirror *frame)
+{
+    Mirror *at = steps->current == Py_None ? NULL : (Mirror *)steps->current;
+    long long moment = steps->moment;
+    while (at != NULL && at != frame) {
+        if (at->parent == NULL || at->call_moment == Py_None) {
+            return steps->moment; /* it belongs to another translation */
+        }
+        moment = PyLong_AsLongLong(at->call_moment);
+        at = at->parent;
+    }
+    return at == NULL ? steps->moment : moment;
+}
+
 PyObject *
 frames_entered(Steps *self, PyObject *const *args, Py_ssize_t count)
 {
@@ -107,7 +123,7 @@ frames_entered(Steps *self, PyObject *const *args, Py_ssize_t count)
         return PyErr_Occurred() ? NULL : done_by(frames->on_enter, args, 2);
     }
     Mirror *frame = mirror_within(caller, ++frames->newest, args[1], frames->make_code,
-                                  frames->attempt, self->moment);
+                                  frames->attempt, newest_moment_of(self, caller));
     if (frame == NULL) {
         return NULL;
     }

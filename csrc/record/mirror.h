@@ -53,7 +53,7 @@ typedef struct Mirror {
 
 extern PyTypeObject Mirror_Type;
 
-/* The mirror of a call that is inlined in `parent`, whose newest moment is `moment`. */
+/* The mirror of a call that is inlined in `parent`, which calls it in `moment`. */
 Mirror *mirror_within(Mirror *parent, long long id, PyObject *key, PyObject *make_code,
                       PyObject *attempt, long long moment);
 

@@ -1,19 +1,278 @@
-"""Where a run came to grief."""
+"""Compilations that failed: what, where in the program, and the moment that is to blame.
+
+An exception is raised deep in the compiler, and often late: a size that was not to be fixed is
+found fixed when the guards are built, when the instruction that fixed it is long over. So the
+moment to blame is not always the one that was the newest. It is, in this order: the step that fixed
+a marked size; the node that the backend or AOTAutograd was at; the instruction that was interpreted
+when it was raised, and of library code that was inlined, the program's call that led into it.
+"""
 
 from __future__ import annotations
 
+import re
+
+import msgspec
+
+from stepper.analysis.shapes import sizes
 from stepper.analysis.walks import compilations
-from stepper.model.trace import Outcome, Translation
+from stepper.client.text import short_path, source_line
+from stepper.model.failure import FailedStage, Failure
+from stepper.model.program import Instruction, PythonFrame, UserLine
+from stepper.model.shapes import Why
+from stepper.model.trace import MomentId, Node, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
+_MARKED = frozenset({Why.MARKED, Why.MARKED_UNBACKED, Why.MARKED_MAYBE})
+_TAKES = {
+    "BINARY_OP": 2, "BINARY_SUBSCR": 2, "COMPARE_OP": 2, "CONTAINS_OP": 2, "IS_OP": 2,
+    "STORE_SUBSCR": 3, "STORE_ATTR": 2, "RETURN_VALUE": 1, "UNPACK_SEQUENCE": 1, "GET_ITER": 1,
+    "LOAD_ATTR": 1, "LOAD_METHOD": 1, "FOR_ITER": 1, "RAISE_VARARGS": 1, "FORMAT_VALUE": 1,
+}  # fmt: skip
+"""How many values of the stack an instruction takes; of others: those of its argument, or one."""
+_COUNTED = ("CALL", "BUILD_")
+_JUMP = re.compile(r"POP_JUMP_|JUMP_IF_|TO_BOOL|UNARY_")
+_MOST_OPERANDS = 6
 
-def last_failure(recording: Recording) -> Translation | None:
+
+class Site(msgspec.Struct, frozen=True):
+    """An instruction on the way to what failed."""
+
+    moment: MomentId
+    instruction: Instruction
+    line: UserLine
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """A value that an instruction was about to take."""
+
+    place: int
+    """In the stack, from the bottom."""
+    value: int
+    """The number of its tracker."""
+    made_at: MomentId | None = None
+    """The moment whose instruction put its node into the graph; None: not recorded, or no node."""
+    input: Node | None = None
+    """The graph's input that it is."""
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """A compilation that failed."""
+
+    failure: Failure
+    translation: Translation | None
+    """None: it failed outside of one, or it is not recorded."""
+    moment: MomentId
+    """The one to blame; of a failure outside of tracing, the newest one then."""
+    sites: tuple[Site, ...]
+    """Where that is: its instruction, then the calls that led to it; empty: not recorded."""
+    certain: bool
+    """Whether that instruction is known to be to blame, or only was the last one."""
+    callers: tuple[PythonFrame, ...]
+    """The program's own frames that led to it, outermost first."""
+    lookup: Translation | None
+    """The lookup that found no entry; None: it is not recorded, or this failed later."""
+
+    @property
+    def compile_id(self) -> str:
+        """Dynamo's; empty when it never got one."""
+        return self.failure.compile_id
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self.failure.name or (self.translation.name if self.translation else "")
+
+    @property
+    def place(self) -> PythonFrame | None:
+        """Where the program is to be looked at; None: not recorded."""
+        if self.sites:
+            return self.sites[0].line.place
+        stack = self.failure.user_stack
+        return next((each for each in reversed(stack) if not in_torch(each.filename)), None)
+
+
+def failures(recording: Recording, function: str = "", *, after: int = 0) -> list[Failed]:
+    """Every compilation that failed, in order.
+
+    Args:
+        recording: what is asked.
+        function: only those of functions with this in their name; empty: all.
+        after: only those of walks after this one.
+    """
+    every = {item.id: item for item in compilations(recording)}
+    found: list[Failed] = []
+    told: set[int] = set()
+    for failure in recording.failures():
+        item = every.get(failure.translation or 0) or _forward(failure, every)
+        if failure.translation is not None and (item is None or item.outcome is not Outcome.FAILED):
+            continue  # the program went on without: the frame was skipped
+        if item is not None:
+            told.add(item.id)
+        if (item.id if item is not None else after + 1) > after:
+            found.append(_failed(recording, failure, item))
+    found += [
+        _failed(recording, _of_its_end(item), item)
+        for item in every.values()
+        if item.outcome is Outcome.FAILED and item.id > after and item.id not in told
+    ]
+    found.sort(key=lambda each: each.failure.moment)
+    return [each for each in found if function.lower() in each.name.lower()]
+
+
+def last_failure(recording: Recording) -> Failed | None:
     """The last compilation that failed; None when all that began succeeded or were skipped."""
-    failed = [item for item in compilations(recording) if item.outcome is Outcome.FAILED]
-    return failed[-1] if failed else None
+    found = failures(recording)
+    return found[-1] if found else None
 
 
-def last_moment(recording: Recording, item: Translation) -> int:
-    """The moment at which a compilation ended, the nearest recorded one."""
-    at = item.last_moment or item.first_moment
-    return max(recording.oldest, min(at, recording.newest))
+def in_torch(filename: str) -> bool:
+    """Whether a file is torch's own, as far as its path says so."""
+    return short_path(filename).startswith("torch/")
+
+
+def operands(recording: Recording, failed: Failed) -> list[Operand]:
+    """What the instruction to blame was about to take, the top of the stack first."""
+    if not failed.sites or not failed.certain:
+        return []
+    site = failed.sites[0]
+    state = recording.state(site.moment)
+    stack = state.top.stack
+    count = min(_taken(site.instruction), len(stack), _MOST_OPERANDS)
+    nodes = recording.nodes(None, attempt=state.attempt)
+    inputs = {node.source: node for node in nodes if node.op == "placeholder" and node.source}
+    found = []
+    for place in range(len(stack) - 1, len(stack) - 1 - count, -1):
+        value = state.values.get(stack[place])
+        if value is None or value.cls == "NullVariable":
+            continue
+        node = recording.node(state.attempt, value.node) if value.node else None
+        taken = inputs.get(value.source) if value.source else None
+        made_at = None if node is None else node.moment
+        found.append(Operand(place, stack[place], made_at, taken))
+    return found
+
+
+def site_at(recording: Recording, moment: MomentId) -> Site | None:
+    """The instruction of a moment; None: it is not recorded."""
+    if not recording.oldest <= moment <= recording.newest:
+        return None
+    found = recording.moment(moment)
+    code = recording.code(recording.frame(found.frame).code)
+    row = code.instructions[found.ip]
+    place = PythonFrame(code.filename, row.line or code.first_line, code.label)
+    return Site(moment, row, UserLine(place, source_line(code, row.line)))
+
+
+def _taken(instruction: Instruction) -> int:
+    name, argument = instruction.opname, instruction.arg or 0
+    if name in _TAKES:
+        return _TAKES[name]
+    if name.startswith(_COUNTED):
+        return argument + 2 if name.startswith("CALL") else argument
+    return 1 if _JUMP.match(name) else 0
+
+
+def _forward(failure: Failure, every: dict[int, Translation]) -> Translation | None:
+    """The compilation of which a failed backward is."""
+    if failure.stage is not FailedStage.BACKWARD:
+        return None
+    made = [item for item in every.values() if item.compile_id == failure.compile_id]
+    before = [item for item in made if item.first_moment <= failure.moment + 1]
+    return before[-1] if before else None
+
+
+def _of_its_end(item: Translation) -> Failure:
+    """Of a translation that ended without a word of Dynamo's, by Ctrl-C for instance."""
+    return Failure(
+        id=0,
+        moment=item.last_moment or item.first_moment,
+        stage=FailedStage.OTHER,
+        exception="",
+        message=item.reason,
+        name=item.name,
+        filename=item.filename,
+        line=item.line,
+        compile_id=item.compile_id,
+        translation=item.id,
+    )
+
+
+def _failed(recording: Recording, failure: Failure, item: Translation | None) -> Failed:
+    blamed, certain = _blamed(recording, failure, item)
+    sites = _way_to(recording, blamed) if failure.stage is not FailedStage.LOOKUP else []
+    if failure.stage is FailedStage.BACKWARD and not certain:
+        sites = []  # the newest moment then has nothing to do with it
+    ours = next((at for at, site in enumerate(sites) if not in_torch(site.line.place.filename)), 0)
+    stack = failure.python_stack or (item.python_stack if item is not None else ())
+    return Failed(
+        failure=failure,
+        translation=item,
+        moment=sites[ours].moment
+        if sites
+        else min(max(blamed, recording.oldest), recording.newest),
+        sites=tuple(sites[ours:]),
+        certain=certain,
+        callers=tuple(frame for frame in stack if not in_torch(frame.filename)),
+        lookup=_lookup(recording, failure),
+    )
+
+
+def _recorded(recording: Recording, moment: MomentId) -> MomentId:
+    """The nearest moment that is recorded."""
+    return max(recording.oldest, min(moment, recording.newest))
+
+
+def _blamed(
+    recording: Recording, failure: Failure, item: Translation | None
+) -> tuple[MomentId, bool]:
+    """The moment whose instruction is to blame, and whether that is known."""
+    if failure.stage is FailedStage.TRACING:
+        return failure.moment, True
+    if failure.stage is FailedStage.GUARDS and item is not None:
+        for size in sizes(recording, item):
+            if size.why in _MARKED and size.value:
+                steps = size.fixed_by or ((size.zero_one,) if size.zero_one is not None else ())
+                return (steps[0].moment, True) if steps else (failure.moment, False)
+        for size in sizes(recording, item):
+            if size.why in _MARKED and size.symbol is not None and size.symbol.conditions:
+                return size.symbol.conditions[0].moment, True
+    if failure.node and item is not None:
+        attempts = recording.attempts(item.id)
+        nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
+        # A backend can have another graph, in which another node is called so. But its nodes know
+        # the lines for which they are there, as Dynamo's do.
+        lines = set(map(_line, failure.user_stack[-1:]))
+        for node in sorted(nodes, key=lambda node: node.name != failure.node):
+            way = _way_to(recording, node.moment) if node.op != "placeholder" else []
+            if lines & {_line(site.line.place) for site in way}:
+                return node.moment, True
+    return failure.moment, False
+
+
+def _line(place: PythonFrame) -> tuple[str, int]:
+    return place.filename, place.line
+
+
+def _way_to(recording: Recording, moment: MomentId) -> list[Site]:
+    """A moment's instruction, then the calls that led to it, up to the translated frame."""
+    found: list[Site] = []
+    site = site_at(recording, moment)
+    while site is not None:
+        found.append(site)
+        frame = recording.frame(recording.moment(site.moment).frame)
+        # No frame is entered before its caller, and no call is later than what it calls.
+        if frame.parent is None or frame.parent >= frame.id or frame.call_moment is None:
+            break
+        site = site_at(recording, frame.call_moment) if frame.call_moment < site.moment else None
+    return found
+
+
+def _lookup(recording: Recording, failure: Failure) -> Translation | None:
+    if failure.stage is not FailedStage.LOOKUP:
+        return None
+    if not recording.oldest <= failure.moment <= recording.newest:
+        return None
+    attempt = recording.attempt(recording.place(failure.moment).attempt)
+    walk = recording.translation(attempt.translation)
+    same = walk.phase is Phase.LOOKUP and failure.name.endswith(walk.name)
+    return walk if same else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from stepper.analysis.failures import failures
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import Advice, advise
 from stepper.analysis.recompile_series import History, Series, histories
@@ -70,14 +71,22 @@ def recompile_lines(
     found = recompilations(recording, function, after=after)
     if not found:
         which = f"no function with {function!r} in its name" if function else "no function"
-        yield Line(f"{which} was compiled again: each call found an entry, or was the first")
+        failed = len(failures(recording, function, after=after))
+        why = (
+            f"; {plural(failed, 'compilation')} failed: why-failed says why"
+            if failed
+            else ": each call found an entry, or was the first"
+        )
+        yield Line(f"{which} was compiled again{why}")
         return
     by_function = histories(recording, found)
     refused = sum(each.limit is not None for each in by_function)
+    failed = sum(each.failed for each in found)
+    made = len(found) - failed - sum(bool(each.limit) and not each.failed for each in found)
     yield Line(
-        f"{plural(len(by_function), 'function')} compiled again, "
-        f"{plural(len(found) - sum(bool(each.limit) for each in found), 'recompilation')}"
-        + (f"; {refused} given up at a limit" if refused else ""),
+        f"{plural(len(by_function), 'function')} compiled again, {plural(made, 'recompilation')}"
+        + (f"; {refused} given up at a limit" if refused else "")
+        + (f"; {failed} failed: why-failed says why" if failed else ""),
         role="title",
     )
     for event in recording.events(kinds=(EventKind.INTERVENTION,)):
@@ -92,7 +101,7 @@ def recompile_lines(
 def _function(recording: Recording, history: History, trying: Trying | None) -> Iterator[Line]:
     cwd = recording.facts.cwd
     place = f"{short_path(history.filename, cwd)}:{history.line}"
-    counted = len([each for each in history.recompilations if not each.limit])
+    counted = len([each for each in history.recompilations if not (each.limit or each.failed)])
     yield Line(
         f"{short_name(history.name)}  {place}  {plural(counted, 'recompilation')}, "
         f"{history.seconds:.2f} s",
@@ -157,8 +166,7 @@ def _recompilation(
     moment = found.lookup.first_moment if found.lookup is not None else item.first_moment
     stack = callers_of(item)
     by = f"  called by {python_frame_line(stack[-1], cwd)}" if stack else ""
-    what = "given up" if found.limit else "compiled"
-    yield Line(f"  {item.compile_id or '-'} {what}{by}", moment)
+    yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
     for frame in reversed(stack[:-1]) if stack[:-1] != before[:-1] else ():
         yield Line(f"      from {python_frame_line(frame, cwd)}", moment, "dim")
     nearest = found.nearest

@@ -167,6 +167,16 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     limit: str = ""
     """Dynamo's words, when it would not compile any more."""
 
+    @property
+    def failed(self) -> bool:
+        """Whether the call was an error instead."""
+        return self.translation.outcome is Outcome.FAILED
+
+    @property
+    def result(self) -> str:
+        """What became of it: `compiled`, `failed`, `given up`."""
+        return "failed" if self.failed else "given up" if self.limit else "compiled"
+
     @cached_property
     def nearest(self) -> Tried | None:
         """The entry with the fewest things in its way; the first of several."""

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from stepper.analysis.failures import failures
 from stepper.analysis.walks import Calls, compiled_again, lookup_checks, source_of
 from stepper.model.cache import Verdict
 from stepper.model.datum import text_of
@@ -155,6 +156,24 @@ CREATE TABLE graph_breaks (
     line INTEGER,
     resumes INTEGER,              -- 1: compiled in parts; 0: the whole frame runs uncompiled
     user_stack TEXT               -- outermost first, one frame a line
+);
+
+-- Each compilation that failed.
+CREATE TABLE failures (
+    id INTEGER PRIMARY KEY,
+    frame INTEGER,                -- frames.id; NULL: it failed outside of one
+    compile_id TEXT,
+    name TEXT,                    -- of the function
+    stage TEXT,                   -- lookup, tracing, guards, AOTAutograd, backend, backward …
+    exception TEXT,               -- its class
+    message TEXT,                 -- Dynamo's words, whole
+    moment INTEGER,               -- of the instruction to blame, or of the last one
+    certain INTEGER,              -- 1: that instruction is known to be to blame
+    function TEXT,                -- of that instruction
+    file TEXT,
+    line INTEGER,
+    node TEXT,                    -- FX node that was being run or lowered
+    raised TEXT                   -- of the traceback, outermost first, one frame a line
 );
 
 -- Each compilation of a function that has cache entries already, tried or refused.
@@ -384,6 +403,17 @@ def _graph_breaks(recording: Recording) -> Iterator[Row]:
         )  # fmt: skip
 
 
+def _failures(recording: Recording) -> Iterator[Row]:
+    for number, each in enumerate(failures(recording), 1):
+        failure, item, place = each.failure, each.translation, each.place
+        yield (
+            number, item.id if item else None, each.compile_id, each.name, str(failure.stage),
+            failure.exception, failure.message, each.moment, int(each.certain),
+            place.function if place else None, place.filename if place else None,
+            place.line if place else None, failure.node, "\n".join(map(str, failure.raised)),
+        )  # fmt: skip
+
+
 def _recompilations(recording: Recording) -> Iterator[Row]:
     calls = Calls(recording)
     for each in compiled_again(recording):
@@ -448,6 +478,7 @@ FILLERS: dict[str, Callable[[Recording], Iterator[Row]]] = {
     "nodes": _nodes,
     "shapes": _shapes,
     "graph_breaks": _graph_breaks,
+    "failures": _failures,
     "recompilations": _recompilations,
     "lookups": _lookups,
     "checks": _checks,

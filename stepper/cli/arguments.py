@@ -48,6 +48,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         report,
         run,
         why_break,
+        why_failed,
         why_guard,
         why_recompile,
         why_shape,
@@ -62,7 +63,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
     for module in (
         run, record, open, console, post_mortem,
-        query, why_recompile, why_break, why_guard, why_shape, diff, report,
+        query, why_recompile, why_break, why_failed, why_guard, why_shape, diff, report,
     ):  # fmt: skip
         module.add_to(subparsers)
     return parser, subparsers.choices

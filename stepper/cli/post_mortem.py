@@ -57,9 +57,8 @@ def post_mortem(options: argparse.Namespace) -> int:
 
 def _failure(session: Session) -> tuple[int, str]:
     """The moment to open at, and what happened there in one line."""
-    from stepper.analysis.failures import last_failure, last_moment
-    from stepper.client.text import short_name
-    from stepper.model.trace import headline
+    from stepper.analysis.failed_lines import failed_headline
+    from stepper.analysis.failures import last_failure
 
     recording = session.recording
     if recording is None or not recording.newest:
@@ -67,8 +66,7 @@ def _failure(session: Session) -> tuple[int, str]:
     failed = last_failure(recording)
     if failed is None:
         return recording.newest, ""
-    name = f"{failed.compile_id or '-'} {short_name(failed.name)}"
-    return last_moment(recording, failed), f"{name} failed: {headline(failed.reason)}"
+    return failed.moment, failed_headline(failed)
 
 
 def _on_full_screen() -> bool:

@@ -177,12 +177,15 @@ def _nothing(recording: Recording) -> str:
 
 
 def _counts(recording: Recording) -> str:
+    from stepper.analysis.failures import failures
     from stepper.client.text import plural
     from stepper.model.trace import EventKind
 
+    failed = len(failures(recording))
     parts = (
         plural(recording.event_count((EventKind.TRANSLATION,)), "translation"),
         plural(recording.newest, "moment"),
         plural(recording.event_count((EventKind.GRAPH_BREAK,)), "graph break"),
+        f"{failed:,} failed" if failed else "",
     )
-    return ", ".join(parts)
+    return ", ".join(filter(None, parts))

@@ -72,6 +72,19 @@ def why_break(shell: Shell, argument: str) -> None:
     _say(shell, break_lines(shell.recording, argument))
 
 
+@command("why-failed", usage="[FUNCTION]", group="Ask")
+def why_failed(shell: Shell, argument: str) -> None:
+    """Why compilations failed: Dynamo's whole message, and the instruction to blame.
+
+    For each the stage and the exception, what the instruction was about to take and where that was
+    made, and the calls that led there; numbers after @ are moments. With FUNCTION, only of
+    functions with that in their names.
+    """
+    from stepper.analysis.failed_lines import failed_lines
+
+    _say(shell, failed_lines(shell.recording, argument))
+
+
 @command("why-guard", usage="GUARD [ENTRY]", group="Ask")
 def why_guard(shell: Shell, argument: str) -> None:
     """Why a guard is there: what it protects against, where it came from, how often it fails.

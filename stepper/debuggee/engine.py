@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         Mark,
     )
     from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks
+    from stepper.model.failure import Failure
     from stepper.model.lookup import RejectedEntry
     from stepper.model.program import Code, PythonFrame
     from stepper.model.shapes import ShapeStep
@@ -200,8 +201,9 @@ class Recorder(Protocol):
     def skipped(self, name: str, filename: str, line: int, reason: str) -> None:
         """The compiler was asked for a frame and never began."""
 
-    def raised(self, translation: LiveTranslation, text: str) -> None:
-        """An exception leaves the compiler."""
+    def failed(self, failure: Failure, translation: LiveTranslation | None = None) -> None:
+        """An exception leaves the compiler. Its `id` and what is known of the translation need not
+        be given."""
 
     def enter(
         self,

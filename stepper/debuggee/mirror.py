@@ -87,6 +87,25 @@ class Mark(NamedTuple):
     stepping: WalkFrame | None
 
 
+def newest_moment_of(
+    translator: object, innermost: FrameMirror | None, newest: MomentId
+) -> MomentId | None:
+    """The newest moment of a translator's frame: the call's, if what it called has moments since.
+
+    Args:
+        translator: whose frame; it is looked for around the innermost one.
+        innermost: the frame of the newest moment.
+        newest: that moment.
+    """
+    at: FrameMirror | None = innermost
+    moment: MomentId | None = newest
+    while at is not None and moment is not None:
+        if at.key is translator:
+            return moment
+        moment, at = at.call_moment, at.parent
+    return None
+
+
 def names_at(
     mirror: FrameMirror | None, frame: int | None, guards_of: Callable[[Any], list[Any]]
 ) -> dict[str, object]:

@@ -37,12 +37,14 @@ from stepper.debuggee.mirror import (
     LiveAttempt,
     LiveTranslation,
     Mark,
+    newest_moment_of,
     storing,
 )
 from stepper.debuggee.occurrence import NO_SUBJECT, Subject
 from stepper.debuggee.threads import thread_name
 from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
 from stepper.model import trace
+from stepper.model.failure import Failure
 from stepper.model.lookup import CheckedGuard, RejectedEntry, TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
@@ -53,7 +55,9 @@ if TYPE_CHECKING:
     from stepper.recording.writer import Writer
 
 _encode = msgspec.msgpack.Encoder().encode
-_NUMBERED = ("translation", "attempt", "side_effect", "shape", "break", "skipped frame")
+_NUMBERED = (
+    "translation", "attempt", "side_effect", "shape", "break", "failure", "skipped frame",
+)  # fmt: skip
 
 
 class Recorder:
@@ -280,8 +284,19 @@ class Recorder:
         text = f"{name} ({filename}:{line}): {reason}"
         self._occurred(EventKind.SKIP, text, None, Subject(name=name))
 
-    def raised(self, translation: LiveTranslation, text: str) -> None:
-        self._occurred(EventKind.EXCEPTION, text, translation.id)
+    def failed(self, failure: Failure, translation: LiveTranslation | None = None) -> None:
+        number = self._next("failure")
+        if translation is not None:
+            record = translation.record
+            failure = msgspec.structs.replace(
+                failure, translation=record.id, compile_id=record.compile_id, name=record.name,
+                filename=record.filename, line=record.line,
+            )  # fmt: skip
+        failure = msgspec.structs.replace(failure, id=number)
+        self._writer.failure(failure)
+        text = f"{failure.exception}: {failure.message}"
+        subject = Subject(name=failure.name)
+        self._occurred(EventKind.EXCEPTION, text, number, subject, moment=failure.moment)
 
     def enter(
         self,
@@ -292,7 +307,10 @@ class Recorder:
     ) -> FrameMirror:
         steps = self.steps
         steps.last_frame += 1
-        call_moment = steps.moment if parent is not None else None
+        call_moment = None
+        if parent is not None:
+            newest = steps.moment
+            call_moment = newest_moment_of(parent.key, steps.current, newest) or newest
         frame = FrameMirror(steps.last_frame, translator, make_code, parent, attempt, call_moment)
         self.entered(frame)
         return frame

@@ -17,6 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from stepper.model.failure import Failure
 from stepper.model.shapes import ShapeStep
 from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect, SkippedFrame
 from stepper.recording.catalog import Catalog
@@ -143,6 +144,7 @@ class Findings:
         self._breaks: list[GraphBreak] = []
         self._breaks_generation = -1
         self._break_decoder = msgspec.msgpack.Decoder(GraphBreak)
+        self._failure_decoder = msgspec.msgpack.Decoder(Failure)
         self._skipped_decoder = msgspec.msgpack.Decoder(SkippedFrame)
 
     def refresh(self) -> None:
@@ -244,6 +246,11 @@ class Findings:
             self._breaks += all_unpacked(self._database, self._break_decoder, bodies)
             self._breaks_generation = self._generation
         return self._breaks
+
+    def failures(self) -> list[Failure]:
+        """All exceptions that left the compiler, in order."""
+        rows = self._database.query(tuple[bytes], "SELECT body FROM failure ORDER BY id")
+        return all_unpacked(self._database, self._failure_decoder, [body for (body,) in rows])
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """All frames that were never begun with, in order."""

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
+from stepper.model.failure import Failure
 from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.program import Code
 from stepper.model.shapes import ShapeStep
@@ -339,6 +340,11 @@ class Recording:
         """The graph breaks of an attempt, or all."""
         found = self._findings.graph_breaks()
         return [each for each in found if attempt is None or each.attempt == attempt]
+
+    def failures(self) -> list[Failure]:
+        """The exceptions that left the compiler, in order; see also `stepper.analysis.failures`,
+        which knows what came of them."""
+        return self._findings.failures()
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """The frames that the compiler was asked for and never began with, in order."""

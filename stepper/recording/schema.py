@@ -34,7 +34,8 @@ HISTORY = {
     7: "What a lookup's checks found is data, in the tables `guard_program` and `tried`; in 6 it "
     "was words, cut to 300 characters. Likewise frames that were never begun with, in "
     "`skipped_frame`, and that a walk was made by hand. The facts hold the engine's capabilities. "
-    "What became known about sizes is told, in `shape_step`."
+    "What became known about sizes is told, in `shape_step`, and what made compilations fail, in "
+    "`failure`."
 }
 
 MOST_TOGETHER = 65_536
@@ -160,6 +161,13 @@ CREATE TABLE graph_break (
     attempt INTEGER NOT NULL,
     moment INTEGER NOT NULL,
     body BLOB NOT NULL                -- msgpack of GraphBreak
+);
+
+-- Exceptions that left the compiler and reached the program.
+CREATE TABLE failure (
+    id INTEGER PRIMARY KEY,
+    moment INTEGER NOT NULL,
+    body BLOB NOT NULL                -- msgpack of Failure
 );
 
 -- Frames that the compiler was asked for and never began with.

@@ -28,6 +28,7 @@ from itertools import chain
 from typing import Any
 
 from stepper._C import EventRun
+from stepper.model.failure import Failure
 from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
@@ -75,6 +76,7 @@ _NODE_ERASED = "INSERT OR REPLACE INTO node_erased VALUES (?, ?)"
 _SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
 _SHAPE_STEP = "INSERT INTO shape_step VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
+_FAILURE = "INSERT INTO failure VALUES (?, ?, ?)"
 _SKIPPED_FRAME = "INSERT INTO skipped_frame VALUES (?, ?, ?)"
 _GUARD_PROGRAM = "INSERT INTO guard_program VALUES (?, ?)"
 _TRIED = "INSERT INTO tried VALUES (?, ?)"
@@ -87,7 +89,7 @@ _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _STATEMENTS = (
     _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARDS,
     _GUARD_WITHDRAWN, _GUARD_CODES, _NODES, _NODE_ERASED, _SIDE_EFFECT, _SHAPE_STEP,
-    _GRAPH_BREAK, _SKIPPED_FRAME, _GUARD_PROGRAM, _TRIED, _EVENTS, _FRAME_END,
+    _GRAPH_BREAK, _FAILURE, _SKIPPED_FRAME, _GUARD_PROGRAM, _TRIED, _EVENTS, _FRAME_END,
 )  # fmt: skip
 
 
@@ -283,6 +285,10 @@ class Writer:
     def graph_break(self, b: GraphBreak) -> None:
         """A graph break."""
         self._add(_GRAPH_BREAK, b.id, b.attempt, b.moment, pack(b))
+
+    def failure(self, f: Failure) -> None:
+        """A compilation that failed."""
+        self._add(_FAILURE, f.id, f.moment, pack(f))
 
     def skipped_frame(self, f: SkippedFrame) -> None:
         """A frame that the compiler never began with."""

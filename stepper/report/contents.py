@@ -197,6 +197,37 @@ class Cause(msgspec.Struct, frozen=True):
     occurrences: tuple[Occurrence, ...]
 
 
+class Failed(msgspec.Struct, frozen=True):
+    """A compilation that failed."""
+
+    walk: int | None
+    """None: it failed outside of one, or it is not recorded."""
+    compile_id: Told
+    name: Told
+    """Of the function."""
+    stage: Told
+    """In words: `while tracing`, `in the backend` …"""
+    exception: Told
+    message: tuple[Told, ...]
+    """Dynamo's words, line by line; empty when redacted."""
+    where: Where | None
+    """The program's line that is to blame; None: it is not known which is."""
+    source: Told
+    """That line's text."""
+    instruction: Told
+    stack: tuple[Told, ...]
+    """What the instruction was about to take, the top of the stack first."""
+    note: Told
+    """What is not known; empty: nothing that could be."""
+    called_from: tuple[Where, ...]
+    """The inlined calls that led there, innermost first."""
+    called_by: tuple[Where, ...]
+    """The program's frames, innermost first."""
+    raised: tuple[Where, ...]
+    """Where the exception was raised: some frames of its traceback, outermost first."""
+    moment: int
+
+
 class Skipped(msgspec.Struct, frozen=True):
     """Frames that run uncompiled for a reason that is no graph break."""
 
@@ -248,6 +279,8 @@ class Recompilation(msgspec.Struct, frozen=True):
     walk: int
     refused: bool
     """Whether a limit was reached, so that it runs uncompiled."""
+    result: Told
+    """`compiled`, `failed` or `given up`."""
     moment: int
     tried: tuple[Tried, ...]
 
@@ -374,6 +407,8 @@ class Report(msgspec.Struct, frozen=True):
     timeline: Timeline
     causes: tuple[Cause, ...]
     """Of graph breaks, the most expensive first."""
+    failed: tuple[Failed, ...]
+    """In the order in which they failed."""
     skipped: tuple[Skipped, ...]
     recompiled: tuple[Recompiled, ...]
     """What took most time comes first."""

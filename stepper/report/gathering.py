@@ -14,6 +14,7 @@ from stepper.model.trace import Outcome, Phase, Translation, headline
 from stepper.recording.reader import Recording
 from stepper.report import contents
 from stepper.report.entries import Entries
+from stepper.report.failed import failed
 from stepper.report.places import Places
 from stepper.report.recompiled import recompiled
 from stepper.report.telling import NOTHING, Teller, Told
@@ -40,6 +41,7 @@ def gather(recording: Recording, *, name: str = "", redact: bool = False) -> con
     walks = tuple(_walk(places, item) for item in _told_of(recording))
     found = tuple(_causes(places))
     again = tuple(recompiled(places))
+    broken = tuple(failed(places))
     passed_over = tuple(_skipped(places))
     made = Entries(places)
     cached = tuple(map(made.read, entries(recording)))
@@ -51,6 +53,7 @@ def gather(recording: Recording, *, name: str = "", redact: bool = False) -> con
         walks=walks,
         timeline=drawn,
         causes=found,
+        failed=broken,
         skipped=passed_over,
         recompiled=again,
         entries=cached,
@@ -116,7 +119,7 @@ def _totals(
 
 def _walk(places: Places, item: Translation) -> contents.Walk:
     tell = places.tell
-    failed = item.outcome is not Outcome.COMPILED
+    made = item.outcome is Outcome.COMPILED
     again = next(iter(reasons_of(item)), Reason(""))
     return contents.Walk(
         id=item.id,
@@ -125,7 +128,7 @@ def _walk(places: Places, item: Translation) -> contents.Walk:
         name=tell.name(item.name),
         where=places.where(item.filename, item.line),
         outcome=tell.own(item.outcome),
-        reason=tell.words(headline(item.reason)) if failed else NOTHING,
+        reason=NOTHING if made else tell.words(headline(item.reason)),
         recompile_reason=tell.words(": ".join(filter(None, (again.entry, again.text)))),
         resume_of=tell.name(item.resume_of),
         called_by=tuple(map(places.frame, reversed(item.python_stack))),

@@ -45,6 +45,7 @@ def _lines(report: Report) -> Iterator[str]:
             plural(totals.graph_breaks, "graph break"),
             plural(totals.recompilations, "recompilation"),
             *([f"{totals.refused:,} refused at a limit"] if totals.refused else []),
+            *([f"{len(report.failed):,} failed"] if report.failed else []),
             plural(totals.instructions, "instruction"),
             plural(totals.guards, "guard"),
             plural(totals.nodes, "node"),
@@ -54,6 +55,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     yield f"`@N` is a moment: {span(command_of(about.recording, 'N'))} shows it."
     yield from _frames(report)
+    yield from _failures(report)
     yield from _breaks(report)
     yield from _recompilations(report)
     yield from _guards(report)
@@ -81,6 +83,28 @@ def _frames(report: Report) -> Iterator[str]:
     )  # fmt: skip
     yield from _table(columns, rows)
     yield from _more(len(frames), _MOST, "frame")
+
+
+def _failures(report: Report) -> Iterator[str]:
+    if not report.failed:
+        return
+    yield from ("", "## Failures")
+    for number, each in enumerate(report.failed[:_MOST], 1):
+        name = span(" ".join(filter(None, (each.compile_id, each.name))))
+        said = f"{span(each.exception)} {each.stage}".strip()
+        yield from ("", f"{number}. {name} {said} {_where(each.where)} {_at(each.moment)}")
+        facts = (
+            span(each.source),
+            *map(span, each.message),
+            f"instruction: {span(each.instruction)}" if each.instruction else "",
+            *(f"took {span(value)}" for value in each.stack),
+            each.note,
+            *(f"called from {_where(place)}" for place in each.called_from),
+            *(f"called by {_where(place)}" for place in each.called_by),
+            *(f"raised in {_where(place)}" for place in each.raised),
+        )
+        yield from (f"   - {fact}" for fact in facts if fact)
+    yield from _more(len(report.failed), _MOST, "failure")
 
 
 def _breaks(report: Report) -> Iterator[str]:
@@ -136,8 +160,7 @@ def _recompiled(function: Recompiled, report: Report) -> Iterator[str]:
         since = f" (since {span(advice.evidence)})" if advice.evidence else ""
         yield f"- advice: {span(advice.text)}{since}"
     for each in function.recompilations[:_MOST]:
-        what = "given up" if each.refused else "compiled"
-        yield f"- {span(names.get(each.walk, ''))} {what} {_at(each.moment)}"
+        yield f"- {span(names.get(each.walk, ''))} {each.result} {_at(each.moment)}"
         for tried in each.tried:
             for failure in tried.failures:
                 because = f", because of {_where(failure.because_of)}" if failure.because_of else ""

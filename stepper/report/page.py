@@ -22,12 +22,16 @@ from stepper.report.linking import (
 )
 from stepper.report.markup import Html, element, joined
 from stepper.report.page_entries import code_section, graphs_section, guards_section
-from stepper.report.page_findings import breaks_section, recompilations_section
+from stepper.report.page_findings import (
+    breaks_section,
+    recompilations_section,
+)
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _SECTIONS = (
     ("overview", "Overview"),
     ("frames", "Frames"),
+    ("failed", "Failures"),
     ("breaks", "Graph breaks"),
     ("recompilations", "Recompilations"),
     ("guards", "Guards"),
@@ -125,9 +129,9 @@ def _overview(report: Report) -> Html:
 def _worst(report: Report) -> Html:
     """What somebody should look at first."""
     first: list[Html] = []
-    failed = [walk for walk in report.walks if walk.outcome == "failed"]
-    if failed:
-        first.append(sentence(plural(len(failed), "frame"), "failed to compile."))
+    if report.failed:
+        link = element("a", plural(len(report.failed), "compilation"), href="#failed-1")
+        first.append(sentence(link, "failed."))
     if report.causes:
         worst = report.causes[0]
         link = element("a", worst.kind, href="#cause-1")

@@ -5,9 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepper.client.text import plural
-from stepper.report.contents import Cause, Failure, Occurrence, Recompiled, Report, Skipped, Tried
+from stepper.report.contents import (
+    Cause,
+    Failed,
+    Failure,
+    Occurrence,
+    Recompiled,
+    Report,
+    Skipped,
+    Tried,
+)
 from stepper.report.linking import Links, code, details, listed, place, section, sentence, table
 from stepper.report.markup import Html, element, joined
+
+
+def failures_section(report: Report, links: Links) -> Html:
+    """Every compilation that failed, with Dynamo's whole message."""
+    parts = [_failed(at, each, links) for at, each in enumerate(report.failed, 1)]
+    return section("failed", "Failures", *(parts or [element("p", "No compilation failed.")]))
+
+
+def _failed(number: int, each: Failed, links: Links) -> Html:
+    name = " ".join(filter(None, (each.compile_id, each.name)))
+    stack = element("ol", *(element("li", code(value)) for value in each.stack))
+    way = [*map(place, each.called_from), *map(place, each.called_by)]
+    facts = [
+        sentence(place(each.where, each.source), links.moment(each.moment)),
+        sentence("Instruction:", code(each.instruction)) if each.instruction else Html(""),
+        sentence(each.note),
+    ]
+    return element(
+        "article",
+        element("h3", " ".join(filter(None, (f"{number}. {name}:", each.exception, each.stage)))),
+        *(element("p", fact) for fact in facts if fact),
+        element("pre", "\n".join(each.message)) if each.message else "",
+        details("What the instruction took, the top first", stack, open=True) if each.stack else "",
+        details("Called by", listed(way)) if way else "",
+        details("Raised in", listed(map(place, each.raised))) if each.raised else "",
+        id=f"failed-{number}",
+    )
 
 
 def breaks_section(report: Report, links: Links) -> Html:
@@ -98,14 +134,14 @@ _WITHOUT_LOOKUPS = (
 
 
 def _recompiled(number: int, function: Recompiled, links: Links) -> Html:
-    refused = sum(each.refused for each in function.recompilations)
-    count = plural(len(function.recompilations) - refused, "recompilation")
+    made = [each for each in function.recompilations if each.result == "compiled"]
+    count = plural(len(made), "recompilation")
     calls = [
         joined(
             (
                 sentence(
                     links.walk(each.walk),
-                    "given up" if each.refused else "compiled",
+                    each.result,
                     links.moment(each.moment),
                 ),
                 listed(row for tried in each.tried for row in _tried(tried, links)),

@@ -62,6 +62,7 @@ def _recompilation(places: Places, found: recompiles.Recompilation) -> contents.
     return contents.Recompilation(
         walk=item.id,
         refused=bool(found.limit),
+        result=places.tell.own(found.result),
         moment=places.moment(moment),
         tried=tuple(
             contents.Tried(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.break_trials import BreakTrials
 from stepper.analysis.dependence_lines import dependence_lines, idle_lines
+from stepper.analysis.failed_lines import failed_lines
 from stepper.analysis.guard_experiments import experiment_lines
 from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.guard_uses import entries
@@ -68,6 +69,7 @@ OF_THE_RUN = (
         lambda recording, _: break_lines(recording),
         _with_breaks_forced_away,
     ),
+    Question("why compilations failed", lambda recording, _: failed_lines(recording)),
 )
 """What can be asked anywhere."""
 

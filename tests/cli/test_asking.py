@@ -14,6 +14,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from stepper.model.failure import FailedStage
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.value import Value
@@ -72,6 +73,7 @@ def test_without_a_question_the_views_are_listed(sample: str) -> None:
         "why-recompile",
         "why-break",
         "why-shape",
+        "why-failed",
         "why-guard",
         "is-guarded",
         "idle-guards",
@@ -232,6 +234,7 @@ HOSTILE = "\x1b]0;owned\x07\x9b31m\u202e"
         ["why-recompile"],
         ["why-break"],
         ["why-shape"],
+        ["why-failed"],
         ["why-guard", "TYPE_MATCH"],
         ["is-guarded", "x"],
         ["diff", "--of", "0/0", "0/1"],
@@ -263,6 +266,11 @@ def test_hostile_names_are_shown_as_signs(arguments: list[str], tmp_path: Path) 
             asked_by=(PythonFrame(HOSTILE, 1, HOSTILE),),
         )  # fmt: skip
         tape.graph_break(HOSTILE, gb_type=HOSTILE, explanation=HOSTILE, hints=(HOSTILE,))
+        tape.failure(
+            FailedStage.TRACING, HOSTILE, exception=HOSTILE, name=f"f{HOSTILE}", filename=HOSTILE,
+            user_stack=(PythonFrame(HOSTILE, 1, HOSTILE),),
+            raised=(PythonFrame(HOSTILE, 1, HOSTILE),),
+        )  # fmt: skip
         tape.end_attempt()
         tape.end()
     tape.close()

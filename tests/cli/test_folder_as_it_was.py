@@ -29,6 +29,7 @@ COMMANDS = {
     "why-recompile": ("why-recompile", "R"),
     "why-break": ("why-break", "R"),
     "why-shape": ("why-shape", "R"),
+    "why-failed": ("why-failed", "R"),
     "why-guard": ("why-guard", "R", "TENSOR_MATCH"),
     "is-guarded": ("is-guarded", "R", "x"),
     "idle-guards": ("idle-guards", "R"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,7 +65,7 @@ def stepper(tmp_path: Path, *words: str, typed: str = "") -> subprocess.Complete
     [
         (BACKEND, "BackendCompilerFailed", "backend='failing' raised: RuntimeError: no", "x + 1"),
         (UNSUPPORTED, "Unsupported", "Failed to trace builtin operator\n", 'print("in between")'),
-        (INTERNAL, "InternalTorchDynamoError", "AttributeError: a bug", "x + 1"),
+        (INTERNAL, "InternalTorchDynamoError", "a bug", "x + 1"),
         (BACKEND + RAISED_FROM, "KeyError: 'mine'", "backend='failing' raised", "x + 1"),
     ],
     ids=["backend", "fullgraph", "internal", "raised from it"],
@@ -77,7 +78,7 @@ def test_run_opens_where_the_compilation_failed(
     done = stepper(tmp_path, *words, typed="info\n")
     assert done.returncode == 1
     assert error in done.stderr
-    assert f"0/0 f failed: {reason}" in done.stdout
+    assert re.search(f"0/0 f failed [a-z ]+: [A-Za-z]+: {re.escape(reason)}", done.stdout)
     assert place in done.stdout
     assert "(stepper) info" in done.stdout
     assert "a.stepper" in done.stderr
@@ -109,7 +110,12 @@ def test_the_excepthook_calls_the_one_before_it(tmp_path: Path) -> None:
     done = stepper(tmp_path, "dying.py")
     assert done.returncode == 1
     assert done.stdout.count("mine BackendCompilerFailed") == 1
-    assert done.stdout.count("0/0 f failed: backend='failing' raised") == 1
+    assert (
+        done.stdout.count(
+            "0/0 f failed in the backend: BackendCompilerFailed: backend='failing' raised"
+        )
+        == 1
+    )
 
 
 def test_it_opens_at_the_last_moment_when_nothing_failed(tmp_path: Path) -> None:

@@ -212,6 +212,7 @@ COMMANDS: tuple[Command, ...] = (
     lambda spoilt, good: ["why-recompile", spoilt],
     lambda spoilt, good: ["why-break", spoilt],
     lambda spoilt, good: ["why-shape", spoilt],
+    lambda spoilt, good: ["why-failed", spoilt],
     lambda spoilt, good: ["why-guard", spoilt, "*"],
     lambda spoilt, good: ["is-guarded", spoilt, "x"],
     lambda spoilt, good: ["idle-guards", spoilt],

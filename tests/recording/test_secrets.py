@@ -17,6 +17,7 @@ from stepper.model import trace
 from stepper.model.cache import Verdict
 from stepper.model.capabilities import Capabilities
 from stepper.model.datum import Many, Octets
+from stepper.model.failure import Failure
 from stepper.model.lookup import Check, CheckedGuard, Difference, TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
@@ -77,6 +78,7 @@ def test_no_column_of_any_table_holds_one(secret: str, asked: bool, tmp_path: Pa
     writer.side_effect(planted(trace.SideEffect, plant))
     writer.shape_step(planted(ShapeStep, plant))
     writer.graph_break(planted(trace.GraphBreak, plant))
+    writer.failure(planted(Failure, plant))
     writer.skipped_frame(planted(trace.SkippedFrame, plant))
     differs = Difference("value", secret, Octets(secret.encode()))
     program = [msgspec.structs.replace(planted(CheckedGuard, plant), expected=secret)]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stepper.model.failure import FailedStage
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.trace import Outcome, SessionFacts, SkippedFrame
 from stepper.model.value import TensorMeta, Value
@@ -54,5 +55,11 @@ def _frame(tape: Tape, number: int, text: str) -> None:
         text, gb_type=text, explanation=text, hints=(text,), user_stack=(frame,), resumes=False
     )
     tape.writer.skipped_frame(SkippedFrame(number, tape.moment, text, text, 1, text))
+    for owner in (tape.translation.id, None):
+        tape.failure(
+            FailedStage.TRACING, text, exception=text, name=text, filename=text, compile_id=text,
+            translation=owner, user_stack=(frame,), raised=(frame,), python_stack=(frame,),
+            node=text,
+        )  # fmt: skip
     tape.end_attempt()
     tape.end(Outcome.COMPILED, reason=text, transformed_code=tape.code(body))

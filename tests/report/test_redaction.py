@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stepper.model.failure import FailedStage
 from stepper.model.shapes import ShapeStepKind, Stage, Why
 from stepper.model.trace import EventKind, Outcome, Phase, SessionFacts
 from stepper.recording.database import expected_columns
@@ -163,7 +164,7 @@ def test_the_arguments_of_the_program_are_left_out(tmp_path: Path) -> None:
 
 
 MARKER = "Zq7Marker"
-_LISTS = (Phase, Outcome, EventKind, ShapeStepKind, Stage, Why)
+_LISTS = (Phase, Outcome, EventKind, FailedStage, ShapeStepKind, Stage, Why)
 _ENUMERATED = frozenset(str(each) for kind in _LISTS for each in kind)
 PLANTINGS: dict[str, Callable[[str], str]] = {
     "instead": lambda text: MARKER,

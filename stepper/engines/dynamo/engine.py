@@ -20,16 +20,22 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
-from torch._dynamo.exc import TorchDynamoException
+from torch._dynamo.exc import TorchDynamoException, Unsupported
 
 from stepper._C import Hook, Steps, call_and_undo
 from stepper._C import fields as fields_of
 from stepper.debuggee.engine import Engine, Recorder
-from stepper.debuggee.evaluator import shorten
-from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation, Mark, names_at
+from stepper.debuggee.mirror import (
+    FrameMirror,
+    LiveAttempt,
+    LiveTranslation,
+    Mark,
+    names_at,
+    newest_moment_of,
+)
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.torch_state import torch_state
-from stepper.engines.dynamo import bytecode, versions
+from stepper.engines.dynamo import bytecode, failures, versions
 from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.cache_face import DynamoCache
@@ -50,7 +56,7 @@ from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
 from stepper.model.program import Code
 from stepper.model.shapes import SHAPE_EVENTS
-from stepper.model.trace import EventKind, Outcome
+from stepper.model.trace import EventKind, MomentId, Outcome
 from stepper.support.words import callable_name, plain_text
 from stepper.uncompiled import keep_out
 
@@ -374,14 +380,32 @@ class DynamoEngine(Engine):
         self._lookups.registered(code, original)
         self._executions.entry_made(code, original, compile_id)
 
-    def _on_left(self, exc_type: type[BaseException] | None) -> None:
-        # Dynamo itself deals with exceptions; those that end a program pass it by.
-        if exc_type is None or issubclass(exc_type, Exception) or not self._contexts:
+    def _on_left(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None
+    ) -> None:
+        # Dynamo itself deals with most exceptions; some pass it by: those that end a program, what
+        # it raises before it begins to trace, and what the compilation of a backward raises.
+        if exc_type is None or exc_value is None:
             return
         # This hook, the context manager's `__exit__`, then who leaves it.
         caller = sys._getframe(2)
-        if versions.is_compile(caller.f_code):
-            self._end_left(enclosing_calls(caller), f"{exc_type.__name__} left it")
+        if versions.is_backward_compile(caller.f_code):
+            if issubclass(exc_type, Exception):
+                stack = _program_stack(caller)
+                self.recorder.failed(failures.of_backward(exc_value, self.recorder.moment, stack))
+        elif self._contexts and versions.is_compile(caller.f_code):
+            running = enclosing_calls(caller)
+            if not issubclass(exc_type, Exception):
+                self._end_left(running, f"{exc_type.__name__} left it")
+            elif self._now is not None and len(self._contexts) > running:
+                self._failed_before(self._now, exc_value)
+
+    def _failed_before(self, now: _Context, error: BaseException) -> None:
+        """An exception leaves a translation before it has begun to trace."""
+        # At the recompile limit the frame is given up with this one; what is told to `skipped`.
+        if now.attempt is None and not issubclass(type(error), Unsupported):
+            self._failed = now.translation
+            self._fail(now, error)
 
     def _on_attempt_begins(self, f_code: CodeType) -> None:
         now = self._now
@@ -435,12 +459,18 @@ class DynamoEngine(Engine):
             self._fail(self._now, error)
 
     def _fail(self, now: _Context, error: BaseException) -> None:
-        text = _message(error)
-        if now.attempt is not None and self._breaks.pending(error):
-            self.recorder.graph_break(now.attempt, self._breaks.confirm(error, text, resumes=False))
+        text = failures.message(error)
+        moment, traced = self.recorder.moment, now.attempt is not None
+        if now.attempt is not None:
+            moment = failures.moment_of(error, self.recorder.current, moment) or moment
+            if self._breaks.pending(error):
+                found = self._breaks.confirm(error, text, resumes=False)
+                self.recorder.graph_break(now.attempt, found)
+        failure = failures.failure_of(error, moment, traced=traced)
+        self.recorder.failed(failure, now.translation)
         said = f"{type(error).__name__}: {text}"
-        self.recorder.raised(now.translation, said)
         reason = text if isinstance(error, TorchDynamoException) else said
+        reason = now.translation.record.reason or reason  # it has one at the recompile limit
         self._end(now, Outcome.FAILED, reason=reason)
 
     def _on_skipped(self, result: Any, frame: Any) -> None:
@@ -738,12 +768,18 @@ class DynamoEngine(Engine):
         self._breaks.announced(gb_type, explanation, hints, from_exc)
 
     def _on_unsupported_raised(self, error: Any, msg: str) -> None:
-        self._breaks.raised(error, self.recorder.moment)
+        self._breaks.raised(error, self._raised_at())
         if self._now is not None and "recompile limit exceeded" in msg.partition("\n")[0]:
             self.recorder.cache_limit(self._now.translation, msg)
 
     def _on_user_error_raised(self, error: Any) -> None:
-        self._breaks.raised(error, self.recorder.moment)
+        self._breaks.raised(error, self._raised_at())
+
+    def _raised_at(self) -> MomentId:
+        """The moment whose instruction raises now: the call's, when what it inlined is over."""
+        top, newest = self._steps.top, self.recorder.moment
+        key = None if top is None else top.key
+        return newest_moment_of(key, self.recorder.current, newest) or newest
 
     def _on_graph_break(self, reason: str, exc: Any) -> None:
         now = self._now
@@ -751,15 +787,6 @@ class DynamoEngine(Engine):
             return
         resumes = "Skipping the function" not in reason
         self.recorder.graph_break(now.attempt, self._breaks.confirm(exc, reason, resumes=resumes))
-
-
-def _message(error: BaseException) -> str:
-    """A compiler exception's message. They are torch's own classes or come from torch's own
-    operators."""
-    text = getattr(error, "msg", None)
-    if type(text) is str:
-        return text
-    return " ".join(shorten(part) if type(part) is str else plain_text(part) for part in error.args)
 
 
 keep_out()

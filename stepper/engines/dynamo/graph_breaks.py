@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stepper._C import shortened
-from stepper.model.program import PythonFrame
+from stepper.engines.dynamo.failures import user_stack
 from stepper.model.trace import GraphBreak, MomentId
 from stepper.support.per_object import PerObject
 
@@ -61,7 +61,7 @@ class BreakTracker:
             gb_type=gb_type or str(getattr(error, "gb_type", "") or type(error).__name__),
             explanation=explanation,
             hints=hints,
-            user_stack=_frames(getattr(error, "real_stack", None)),
+            user_stack=user_stack(error),
             resumes=resumes,
         )
 
@@ -73,10 +73,3 @@ class BreakTracker:
         """Forget all raises."""
         self._raised.clear()
         self._announced = None
-
-
-def _frames(stack: Any) -> tuple[PythonFrame, ...]:
-    """The user's frames of a `traceback.StackSummary`, outermost first."""
-    if stack is None:
-        return ()
-    return tuple(PythonFrame(frame.filename, frame.lineno or 0, frame.name) for frame in stack)

@@ -44,6 +44,7 @@ from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Program
 from stepper.engines.dynamo.lookup_tries import reason, region_notes, tried_notes, try_entry
 from stepper.engines.dynamo.probes import Probe
 from stepper.engines.dynamo.quiet import Loud, Missing, Quiet, forget, words
+from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.support.per_object import PerCode
@@ -192,6 +193,26 @@ class LookupWatcher:
         else:
             text = f"{code.co_qualname}: {why}"
             self._recorder.occurred(EventKind.SKIP, text, None, Subject(name=code.co_qualname))
+        if not entries_of(code) and versions.surely_compiled(frame.f_locals):
+            self._refused(code, asking, why)
+
+    def _on_reasons_asked(self, frame: Any) -> None:
+        # This hook, `get_and_maybe_log_recompilation_reasons`, then who asks.
+        asking = _caller(2)
+        if asking is not None and versions.refused_callback(asking) is not None:
+            # All but the guards that failed, which are found out now.
+            self._refused(frame.f_code, asking, str(asking.f_locals["message"]))
+
+    def _refused(self, code: CodeType, asking: FrameType | None, text: str) -> None:
+        """A call that no entry serves is about to be an error."""
+        stack = self._program_stack(asking)
+        self._recorder.failed(
+            Failure(
+                id=0, moment=self._recorder.moment, stage=FailedStage.LOOKUP,
+                exception="RuntimeError", message=text, name=code.co_qualname,
+                filename=code.co_filename, line=code.co_firstlineno, python_stack=stack,
+            )
+        )  # fmt: skip
 
     def _on_entry_made(self, code: CodeType, guard_manager: Any) -> None:
         compiling = _enclosing(_caller(1), self._compile_name)

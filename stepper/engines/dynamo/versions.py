@@ -139,7 +139,9 @@ _POINTS: dict[str, ProbePoint] = {
     "metrics_known": ProbePoint(
         "torch._dynamo.metrics_context", "MetricsContext.update_outer", ("values",)
     ),
-    "left": ProbePoint("torch._dynamo.metrics_context", "MetricsContext.__exit__", ("exc_type",)),
+    "left": ProbePoint(
+        "torch._dynamo.metrics_context", "MetricsContext.__exit__", ("exc_type", "exc_value")
+    ),
     "compiled": ProbePoint(
         "torch._dynamo.types", "GuardedCode.__init__", ("code", "guard_manager", "compile_id")
     ),
@@ -197,6 +199,10 @@ _LOOKUP_POINTS = {
     ),
     # What is called in place of `_compile` under the stance "fail_on_recompile" asks this first.
     "refused": ProbePoint("torch._dynamo.convert_frame", "has_tensor_in_frame", ("frame",)),
+    # Then this, when there are entries and it is going to raise.
+    "reasons_asked": ProbePoint(
+        "torch._dynamo.guards", "get_and_maybe_log_recompilation_reasons", ("frame",)
+    ),
 }
 
 RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.run", ())
@@ -311,6 +317,27 @@ def is_backend(code: CodeType) -> bool:
     return code.co_name == "call_user_compiler" and code.co_filename == output_graph.__file__
 
 
+def is_guard_building(code: CodeType) -> bool:
+    """Whether a code object is that of what makes an entry's guards."""
+    return code.co_name == "__init__" and code.co_filename == torch._dynamo.guards.__file__
+
+
+def is_running_graph(code: CodeType) -> bool:
+    """Whether a code object is that of what runs or lowers a graph, its local `node` after node."""
+    return code.co_name == "run" and code.co_filename == torch.fx.interpreter.__file__
+
+
+def is_backward_compile(code: CodeType) -> bool:
+    """Whether a code object is that of what has a backward compiled when gradients are asked
+    for."""
+    # Since torch 2.13 a method of its own; before, it is done in the backward itself.
+    names = ("get_or_compile", "_backward_impl", "backward")
+    return code.co_name in names and code.co_filename.endswith(_BACKWARD)
+
+
+_BACKWARD = os.path.join("_functorch", "_aot_autograd", "runtime_wrappers.py")
+
+
 @functools.cache
 def probed_modules() -> frozenset[str]:
     """The modules whose functions are watched."""
@@ -381,6 +408,12 @@ def refused_callback(asking: FrameType | None) -> Any:
     if asking is None or asking.f_code.co_filename != torch._dynamo.eval_frame.__file__:
         return None
     return asking.f_locals["callback"] if asking.f_code.co_name == "fail_callback" else None
+
+
+def surely_compiled(f_locals: dict[str, Any]) -> bool:
+    """Whether Dynamo compiles a frame, as far as that can be told from the types of its locals: it
+    does when there is a tensor among them."""
+    return any(issubclass(type(value), torch.Tensor) for value in f_locals.values())
 
 
 # What `torch.compiler.set_stance` can set → what becomes of a call of a compiled function.

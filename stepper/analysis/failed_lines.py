@@ -1,0 +1,188 @@
+"""What failed to compile, in words: for the command line, the console and the screen.
+
+Dynamo's own words are told whole; beside them stands what the recording knows: the instruction to
+blame, what it was about to take, and the way there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepper.analysis.failures import Failed, Operand, failures, in_torch, operands, site_at
+from stepper.analysis.line import Line
+from stepper.client.text import (
+    instruction_text,
+    line_text,
+    node_meta,
+    place_text,
+    plural,
+    python_frame_line,
+    short_name,
+    value_line,
+)
+from stepper.model.failure import FailedStage
+from stepper.model.program import PythonFrame
+from stepper.model.shapes import ShapeStepKind
+from stepper.model.trace import headline
+from stepper.model.value import Value
+from stepper.recording.reader import Recording
+
+_RAISED = 3
+"""Frames of the traceback that are told, beside the program's own among them."""
+
+_STAGES = {
+    FailedStage.LOOKUP: "before tracing",
+    FailedStage.TRACING: "while tracing",
+    FailedStage.GUARDS: "while building guards",
+    FailedStage.DISPATCH: "in AOTAutograd",
+    FailedStage.BACKEND: "in the backend",
+    FailedStage.BACKWARD: "while compiling the backward",
+    FailedStage.OTHER: "",
+}
+
+
+def failed_lines(recording: Recording, function: str = "", *, after: int = 0) -> Iterator[Line]:
+    """The whole answer: a heading, then each compilation that failed.
+
+    Args:
+        recording: what is asked.
+        function: only of functions with this in their name; empty: all.
+        after: only of walks after this one.
+    """
+    found = failures(recording, function, after=after)
+    if not found:
+        where = f" of a function with {function!r} in its name" if function else ""
+        yield Line(f"no compilation{where} failed")
+        return
+    yield Line(f"{plural(len(found), 'compilation')} failed", role="title")
+    groups: dict[tuple[object, ...], list[Failed]] = {}
+    for each in found:
+        groups.setdefault(_alike(each), []).append(each)
+    for number, group in enumerate(groups.values(), 1):
+        yield Line("")
+        yield from _failed(recording, group, number)
+
+
+def failed_headline(failed: Failed) -> str:
+    """`0/0 f failed while tracing: Unsupported: Data-dependent branching`."""
+    failure = failed.failure
+    said = ": ".join(filter(None, (failure.exception, headline(failure.message))))
+    return f"{_whose(failed)} failed {stage_text(failure.stage)}".rstrip() + f": {said}"
+
+
+def stage_text(stage: FailedStage) -> str:
+    """`while tracing`; empty where there is nothing to say."""
+    return _STAGES[stage]
+
+
+def not_known_text(failed: Failed) -> str:
+    """Why no instruction is blamed; empty when one is, or none could be."""
+    if failed.certain:
+        return "" if failed.sites else "the instruction is not recorded"
+    match failed.failure.stage:
+        case FailedStage.BACKEND | FailedStage.DISPATCH:
+            return "which node of the graph is to blame is not recorded"
+        case FailedStage.GUARDS:
+            return "which instruction made the guard is not recorded"
+        case FailedStage.BACKWARD:
+            return "which node of the backward's graph is to blame is not recorded"
+        case _:
+            return ""
+
+
+def raised_in(failed: Failed) -> list[PythonFrame]:
+    """The frames of the traceback that say most: the innermost, and all that are not torch's."""
+    every = failed.failure.raised
+    last = len(every) - _RAISED
+    return [frame for at, frame in enumerate(every) if at >= last or not in_torch(frame.filename)]
+
+
+def handed_over_text(failed: Failed, cwd: str = "") -> str:
+    """Where the graph was complete that could not be compiled; empty: that says nothing."""
+    if failed.certain or not failed.sites or failed.failure.stage is FailedStage.BACKWARD:
+        return ""
+    site = failed.sites[0]
+    return f"the graph ended at {instruction_text(site.instruction)} {line_text(site.line, cwd)}"
+
+
+def operand_text(value: Value | None, operand: Operand) -> str:
+    """A value that an instruction took: as it was before, and as an input of the graph if it became
+    one only then."""
+    text = value_line(value)
+    if value is not None and value.lazy and operand.input is not None:
+        return f"{text}  {node_meta(operand.input)}"
+    return text
+
+
+def _whose(failed: Failed) -> str:
+    return f"{failed.compile_id} {short_name(failed.name)}".lstrip()
+
+
+def _alike(failed: Failed) -> tuple[object, ...]:
+    """What is the same of failures that need to be told only once."""
+    failure = failed.failure
+    return failed.name, failure.stage, failure.exception, failure.message, failed.place
+
+
+def _failed(recording: Recording, group: list[Failed], number: int) -> Iterator[Line]:
+    failed, *again = group
+    cwd, failure = recording.facts.cwd, failed.failure
+    moment = failed.moment or None
+    said = f"{failure.exception or 'it ended'} {stage_text(failure.stage)}".rstrip()
+    place = place_text(failed.place, cwd)
+    at = f"  {place}" if place and failed.certain else ""
+    times = f"{len(group)}×  " if again else ""
+    yield Line(f"{number}. {times}{_whose(failed)}: {said}{at}", moment, "title")
+    if failed.sites and failed.certain and failed.sites[0].line.text:
+        yield Line(f"     {failed.sites[0].line.text}", moment)
+    for text in failure.message.strip().splitlines():
+        yield Line(f"   {text}".rstrip(), moment if text.strip() else None)
+    yield from _blamed(recording, failed)
+    if failed.lookup is not None and failed.lookup.reason:
+        yield Line(f"   the lookup: {failed.lookup.reason}", failed.lookup.first_moment)
+    for site in failed.sites[1:] if failed.certain else ():
+        yield Line(f"   called from {line_text(site.line, cwd)}", site.moment, "dim")
+    for frame in reversed(failed.callers):
+        yield Line(f"   called by {python_frame_line(frame, cwd)}", role="dim")
+    for frame in raised_in(failed):
+        yield Line(f"   raised in {python_frame_line(frame, cwd)}", role="dim")
+    for each in again:
+        yield Line(f"   again: {_whose(each)}", each.moment or None, "dim")
+
+
+def _blamed(recording: Recording, failed: Failed) -> Iterator[Line]:
+    if text := not_known_text(failed):
+        yield Line(f"   {text}", role="dim")
+    if text := handed_over_text(failed, recording.facts.cwd):
+        yield Line(f"   {text}", failed.moment, "dim")
+    if not failed.sites or not failed.certain:
+        return
+    site, cwd = failed.sites[0], recording.facts.cwd
+    node = f" for the node {failed.failure.node}" if failed.failure.node else ""
+    yield Line(f"   at {instruction_text(site.instruction)}{node}", site.moment)
+    state = recording.state(site.moment)
+    for each in operands(recording, failed):
+        text = operand_text(state.values.get(each.value), each)
+        yield Line(f"     [{each.place}] {text}", site.moment, "dim")
+        made = None if each.made_at is None else site_at(recording, each.made_at)
+        if made is not None:
+            yield Line(f"         made by {line_text(made.line, cwd)}", made.moment, "dim")
+    yield from _undecided(recording, failed)
+
+
+def _undecided(recording: Recording, failed: Failed) -> Iterator[Line]:
+    """Where the symbols come from of a decision that depends on data."""
+    item, cwd = failed.translation, recording.facts.cwd
+    attempts = [] if item is None else recording.attempts(item.id)
+    steps = recording.shape_steps(None, attempt=attempts[-1].id) if attempts else []
+    asked = {
+        name
+        for step in steps
+        if step.kind is ShapeStepKind.UNDECIDED and step.moment == failed.failure.moment
+        for name in step.symbols
+    }
+    for step in steps:
+        if step.kind is ShapeStepKind.UNBACKED and step.symbol in asked:
+            born = site_at(recording, step.moment)
+            where = "a line that is not recorded" if born is None else line_text(born.line, cwd)
+            yield Line(f"     {step.symbol} comes from {where}", step.moment, "dim")

@@ -1,0 +1,31 @@
+"""`stepper why-failed`: compilations that failed, and what is to blame."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "why-failed",
+        help="why compilations failed, and where",
+        description="Each compilation that failed: in which stage and with which exception, "
+        "Dynamo's whole message, the line and the instruction to blame with what it was about to "
+        "take and where that comes from, and the calls that led there.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument(
+        "function", nargs="?", default="", metavar="FUNCTION", help="only of functions named so"
+    )
+    parser.set_defaults(handler=why_failed)
+
+
+def why_failed(options: argparse.Namespace) -> int:
+    """Print the answer."""
+    from stepper.analysis.failed_lines import failed_lines
+    from stepper.cli.asking import answer
+
+    return answer(options.file, lambda recording: failed_lines(recording, options.function))

@@ -1,0 +1,190 @@
+"""What is known of a compilation that failed, from its exception alone.
+
+Dynamo hands the exception to a function of its own before it changes it and lets it go. By then all
+translators have been left, so the traceback says where it was raised: the interpreter's `step`, the
+guards, the backend, a node of the graph. Where an exception was raised from another, that one knows
+more. Nothing of either is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import msgspec
+import torch
+from torch._guards import CompileContext
+
+from stepper._C import shortened
+from stepper.debuggee.evaluator import shorten
+from stepper.debuggee.mirror import FrameMirror, newest_moment_of
+from stepper.engines.dynamo import versions
+from stepper.model.failure import FailedStage, Failure
+from stepper.model.program import PythonFrame
+from stepper.model.trace import MomentId
+from stepper.support.words import plain_text
+from stepper.uncompiled import keep_out
+
+_LONGEST = 20_000
+_RAISED = 12
+"""Frames of a traceback that are told."""
+_MOST_LINKS = 20
+_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*?)(?:, code: .*)?$', re.MULTILINE)
+"""A frame in a node's stack trace."""
+
+
+def message(error: BaseException) -> str:
+    """A compiler exception's message. They are torch's own classes or come from torch's own
+    operators."""
+    text = getattr(error, "msg", None)
+    if type(text) is str:
+        return text
+    return " ".join(shorten(part) if type(part) is str else plain_text(part) for part in error.args)
+
+
+def failure_of(error: BaseException, moment: MomentId, *, traced: bool) -> Failure:
+    """What is known of it.
+
+    Args:
+        error: what leaves the compiler.
+        moment: the one to blame.
+        traced: whether tracing had begun.
+    """
+    links = list(_links(error))
+    frames = [_frames(link) for link in links]
+    node = next((found for each in reversed(frames) if (found := _node(each))), None)
+    deepest = next((each for each in reversed(frames) if each), [])
+    return Failure(
+        id=0,
+        moment=moment,
+        stage=_stage([frame for each in frames for frame, _ in each], traced=traced),
+        exception=type(error).__name__,
+        message=shortened(_whole_message(links), _LONGEST),
+        user_stack=next(filter(None, map(user_stack, links)), ()) or _stack_of(node),
+        raised=tuple(_python_frame(*each) for each in deepest[-_RAISED:]),
+        node="" if node is None else node.name,
+    )
+
+
+def moment_of(
+    error: BaseException, innermost: FrameMirror | None, newest: MomentId
+) -> MomentId | None:
+    """The newest moment of the frame whose instruction raised it; None: no instruction of these
+    frames did.
+
+    Args:
+        error: what leaves the compiler.
+        innermost: the frame of the newest moment.
+        newest: that moment.
+    """
+    for link in reversed(list(_links(error))):
+        for frame, _ in reversed(_frames(link)):
+            if versions.is_interpreting(frame.f_code):
+                found = newest_moment_of(frame.f_locals.get("self"), innermost, newest)
+                if found is not None:
+                    return found
+    return None
+
+
+def of_backward(error: BaseException, newest: MomentId, stack: tuple[PythonFrame, ...]) -> Failure:
+    """What is known of a backward that could not be compiled; its forward is the compilation of the
+    same id.
+
+    Args:
+        error: what leaves the compiler.
+        newest: the newest moment.
+        stack: the program's frames that led to it.
+    """
+    return msgspec.structs.replace(
+        failure_of(error, newest, traced=True),
+        stage=FailedStage.BACKWARD,
+        compile_id=str(CompileContext.current_compile_id() or ""),
+        python_stack=stack,
+    )
+
+
+def _links(error: BaseException) -> Iterator[BaseException]:
+    """The exception, what it was raised from, and so on."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen and len(seen) < _MOST_LINKS:
+        seen.add(id(link))
+        yield link
+        link = link.__cause__
+
+
+def _whole_message(links: list[BaseException]) -> str:
+    """What an exception says, and what those say that it was raised from and that it does not
+    repeat."""
+    text = message(links[0])
+    for link in links[1:]:
+        said = message(link)
+        if said.strip() and said.strip().split("\n", 1)[0] not in text:
+            text = f"{text}\n\nCaused by {type(link).__name__}: {said}"
+    return text
+
+
+def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
+    """The frames of its traceback and their lines, outermost first."""
+    found = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        found.append((traceback.tb_frame, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return found
+
+
+def _python_frame(frame: FrameType, line: int | None) -> PythonFrame:
+    return PythonFrame(frame.f_code.co_filename, line or 0, frame.f_code.co_qualname)
+
+
+def _stage(frames: list[FrameType], *, traced: bool) -> FailedStage:
+    codes = [frame.f_code for frame in frames]
+    if not traced:
+        return FailedStage.LOOKUP
+    if any(map(versions.is_backend, codes)):
+        return FailedStage.DISPATCH if _runs_for_dispatch(codes) else FailedStage.BACKEND
+    if any(map(versions.is_interpreting, codes)):
+        return FailedStage.TRACING
+    if any(map(versions.is_guard_building, codes)):
+        return FailedStage.GUARDS
+    return FailedStage.OTHER
+
+
+def _runs_for_dispatch(codes: list[CodeType]) -> bool:
+    """Whether it was AOTAutograd that ran the graph, or failed by itself."""
+    parts = [versions.part_of_torch(code.co_filename) for code in codes]
+    running = next((at for at, code in enumerate(codes) if versions.is_running_graph(code)), None)
+    asking = [part for part in parts[:running] if part != "fx"]
+    return bool(asking) and asking[-1] == "_functorch"
+
+
+def _node(frames: list[tuple[FrameType, int]]) -> Any:
+    """The FX node that was run; the outermost, which is of Dynamo's graph."""
+    for frame, _ in frames:
+        if versions.is_running_graph(frame.f_code):
+            node = frame.f_locals.get("node")
+            if type(node) is torch.fx.Node:
+                return node
+    return None
+
+
+def user_stack(error: BaseException) -> tuple[PythonFrame, ...]:
+    """The program's frames, outermost first, as Dynamo notes them on its exceptions."""
+    stack = getattr(error, "real_stack", None)
+    if stack is None:
+        return ()
+    return tuple(PythonFrame(frame.filename, frame.lineno or 0, frame.name) for frame in stack)
+
+
+def _stack_of(node: Any) -> tuple[PythonFrame, ...]:
+    """The program's frames for which a node is in the graph."""
+    text = None if node is None else node.stack_trace
+    if type(text) is not str:
+        return ()
+    return tuple(PythonFrame(file, int(line), name) for file, line, name in _FRAME.findall(text))
+
+
+keep_out()
