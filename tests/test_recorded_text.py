@@ -62,6 +62,11 @@ IN_ANALYSIS = {
         "_facts": "the compiler's, cut to its first line",
         "_first_line": "the compiler's, cut to its first line",
     },
+    "recompile_advice.py": {"_object": "torch's sources"},
+    "recompiles.py": {
+        "": "the compiler's: a condition",
+        "_compares": "the compiler's: a condition",
+    },
     "shapes.py": {
         "": "the compiler's: an expression",
         "is_number": "the compiler's: an expression",
@@ -71,6 +76,11 @@ IN_ANALYSIS = {
         "spelled": "torch's sources",
         "unscoped": "torch's sources",
         "path_of": "torch's sources",
+    },
+    "value_advice.py": {
+        "": "torch's sources",
+        "on_value": "torch's sources",
+        "_belongs_to_a_module": "torch's: the name of a scope",
     },
     "views.py": {"": "the definitions of the views", "tables": "the definitions of the views"},
 }

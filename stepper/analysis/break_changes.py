@@ -97,7 +97,13 @@ _WORDS = {
         "make a new tensor instead of assigning .data"
     ),
     "copy.deepcopy()": "copy before the compiled function, or clone tensors",
-    "Attempted to copy.deepcopy a tensor": "use tensor.clone()",
+    "Attempted to copy.deepcopy a tensor": (
+        "copy before the compiled function; of a tensor, use clone()"
+    ),
+    "requires_grad_() intermediate leaked as output": (
+        "call requires_grad_ before the compiled function, or return what is detached"
+    ),
+    "Invalid call to __build_class__": "define the class outside of the compiled function",
     "Unsupported Tensor.requires_grad_() call": "call requires_grad_ before the compiled function",
     "setattr() on Tensor.requires_grad": "set requires_grad before the compiled function",
     "Unsupported Tensor.backward() call": "call backward outside of the compiled function",
@@ -162,7 +168,8 @@ def change_for(kind: str, explanation: str = "") -> Remedy | None:
         name = called[1]
         by_call = _BY_CALL.get(name) or _BY_CALL.get(name.rpartition(".")[2])
         if by_call is _PRINTING:
-            return msgspec.structs.replace(by_call, reordered=name)
+            # Dynamo names a builtin by the module in C that it is from.
+            return msgspec.structs.replace(by_call, reordered=name.removeprefix("_"))
         if by_call is not None:
             return by_call
     return CHANGES.get(kind)

@@ -9,6 +9,7 @@ from stepper.analysis.line import Line
 from stepper.client.text import (
     clip,
     instruction_text,
+    is_installed,
     place_text,
     plural,
     python_frame_line,
@@ -16,6 +17,7 @@ from stepper.client.text import (
     short_path,
     value_line,
 )
+from stepper.model.program import PythonFrame
 from stepper.recording.reader import Recording
 
 _STACK = 4
@@ -82,6 +84,8 @@ def _cause(
     yield Line(f"{number}. {times}{cause.kind}{then}  {place}", cause.moment, "title")
     if cause.source:
         yield Line(f"     {cause.source}", cause.moment)
+    if asked := _asked_by(cause):
+        yield Line(f"   called by {python_frame_line(asked, cwd)}", cause.moment)
     yield Line(f"   cost: {cost_text(cause)}", cause.moment)
     if cause.change is not None:
         yield Line(f"   change: {cause.change}", cause.moment)
@@ -98,6 +102,15 @@ def _cause(
         yield from _stack(recording, cause)
     for each in cause.occurrences:
         yield from _occurrence(each, cwd)
+
+
+def _asked_by(cause: Cause) -> PythonFrame | None:
+    """The program's own line that led to a break in a library; None: the break is in the
+    program."""
+    if cause.place is None or not is_installed(cause.place.filename):
+        return None
+    stack = cause.occurrences[0].found.user_stack
+    return next((frame for frame in reversed(stack) if not is_installed(frame.filename)), None)
 
 
 def cost_text(cause: Cause) -> str:

@@ -11,41 +11,26 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from stepper.analysis.advice import Advice, Entries, needed_by, seen, symbol_of
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.shapes import Size, cause_of, size_of
 from stepper.analysis.sources import path_of, spelled
-from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.client.text import plural, python_frame_line, short_name
-from stepper.model.capabilities import Capabilities
-from stepper.model.change import Change, Dynamic, MarkSize, Setting
-from stepper.model.datum import UNKNOWN, text_of
-from stepper.model.lookup import Aspect
+from stepper.analysis.value_advice import on_value
+from stepper.analysis.wanted import wanted_by
+from stepper.client.text import plural, short_name
+from stepper.model.change import Change, Dynamic, MarkSize
+from stepper.model.datum import Words
 from stepper.model.shapes import Why
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 
 _SPECIAL_SIZES = (0, 1)
-_ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
-
-
-_Entries = list[tuple[str, Wanted]]
-"""The recompiled entries of a function, the newest first: compile id, and what it wants."""
-
-
-class Advice(msgspec.Struct, frozen=True):
-    """Something to change, and what speaks for it."""
-
-    text: str
-    evidence: str
-    """What the recording shows; nobody has tried the change."""
-    source: str = ""
-    aspect: Aspect = Aspect("")
-    """What of it changes."""
-    changes: tuple[Change, ...] = ()
-    """Each a way to try it; empty: it is about the program's own text."""
-    together: bool = False
-    """They are one way, made at once."""
+_CODE = ".__code__"
+_ZERO_ONE = (
+    "Dynamo makes no symbol of a size 0 or 1, also where sizes are symbols, and so has an entry "
+    "for it alone. Torch's remedy: torch._dynamo.decorators.mark_unbacked"
+)
 
 
 def advise(recording: Recording, history: History) -> list[Advice]:
@@ -59,6 +44,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     for series in history.series:
         found += _on(recording, history, wanted, series)
     found += _at_once(history, [each.changes[-1] for each in found if each.changes])
+    found = list({each.text: each for each in reversed(found)}.values())[::-1]
     limit = history.limit
     if limit is not None:
         limited_by = history.capabilities.recompile_limit or "the limit"
@@ -92,7 +78,7 @@ def _at_once(history: History, changes: list[Change]) -> Iterator[Advice]:
 
 
 def _on(
-    recording: Recording, history: History, wanted: _Entries, series: Series
+    recording: Recording, history: History, wanted: Entries, series: Series
 ) -> Iterator[Advice]:
     name = spelled(series.source)
     what, dim = series.aspect
@@ -112,17 +98,29 @@ def _on(
         yield msgspec.structs.replace(advice, changes=changes)
         return
     if what == "value":
-        advice = _on_value(wanted, series, name, can)
-        yield msgspec.structs.replace(
-            advice, changes=_on_attribute(series, name) if can.dynamo_config else ()
-        )
+        yield from on_value(recording, history, wanted, series, name)
         return
     known = _BY_WHAT.get(what) or _BY_KIND.get(series.kind)
     if known is None and ".size()" in series.source:
-        known = _of_a_range
-    if known is not None:
+        yield _on_condition(recording, history, series, name)
+    elif known is not None:
         text = known(name, series)
-        yield Advice(text, _seen(series, name), series.source, series.aspect)
+        yield Advice(text, seen(series, name), series.source, series.aspect)
+
+
+def _on_condition(recording: Recording, history: History, series: Series, name: str) -> Advice:
+    """A size for which an entry's conditions do not hold."""
+    path = path_of(series.source)
+    for each in history.recompilations:
+        size = None if path is None else size_of(recording, each.translation, path)
+        if size is not None and size.zero_one is not None:
+            return Advice(
+                f"{_ZERO_ONE}(tensor, dim).",
+                f"{each.translation.compile_id} has {name} as {size.value}",
+                series.source,
+                series.aspect,
+            )
+    return Advice(_of_a_range(name, series), seen(series, name), series.source, series.aspect)
 
 
 def _known(recording: Recording, history: History, series: Series, dim: int) -> list[Size]:
@@ -141,9 +139,8 @@ def _on_zero_one(known: list[Size], series: Series, name: str, dim: int) -> Iter
     entries = [size.translation.compile_id for size in known if size.zero_one is not None]
     if entries:
         yield Advice(
-            f"Sizes 0 and 1 become numbers, also where sizes are symbols. Torch's remedy: "
-            f"torch._dynamo.decorators.mark_unbacked({name}, {dim}).",
-            f"{', '.join(entries)} has it as a number; {_seen(series, name)}",
+            f"{_ZERO_ONE}({name}, {dim}).",
+            f"{', '.join(entries)} has it as a number; {seen(series, name)}",
             series.source,
             series.aspect,
         )
@@ -153,23 +150,13 @@ def _on_fixed(
     recording: Recording, size: Size, series: Series, name: str, dim: int
 ) -> Iterator[Advice]:
     """A size that was a symbol, until something that the program does needed its value."""
-    cause, symbol = cause_of(size), size.symbol
-    assert symbol is not None
-    if cause is None or not cause.user_stack:
-        return
-    place = python_frame_line(cause.user_stack[-1], recording.facts.cwd)
-    by = f" for {cause.target}" if cause.target else ""
-    yield Advice(
-        f"Size {dim} of {name} is a symbol until {place}{by} needs its value. As long as that is "
-        "asked for, each value is compiled by itself: take it out of the compiled function, or do "
-        "it without the value.",
-        f"{size.translation.compile_id} has {cause.expression} from there; {_seen(series, name)}",
-        series.source,
-        series.aspect,
-    )
+    cause = cause_of(size)
+    if cause is not None and cause.user_stack:
+        text, fact = needed_by(recording, size, cause, f"Size {dim} of {name}")
+        yield Advice(text, f"{fact}; {seen(series, name)}", series.source, series.aspect)
 
 
-def _on_size(history: History, wanted: _Entries, series: Series, name: str, dim: int) -> Advice:
+def _on_size(history: History, wanted: Entries, series: Series, name: str, dim: int) -> Advice:
     dynamic = f"{history.capabilities.compile}(dynamic=True)"
     how = (
         # What the code before a graph break has computed, nobody can mark.
@@ -178,105 +165,23 @@ def _on_size(history: History, wanted: _Entries, series: Series, name: str, dim:
         else f"torch._dynamo.mark_dynamic({name}, {dim}) before the first call, or {dynamic}"
     )
     special = any(value in _SPECIAL_SIZES for value in series.values)
-    symbol, entry = _symbol(wanted, series)
+    symbol, entry = symbol_of(wanted, series)
     if symbol:
         text = (
-            f"Dynamo has made size {dim} of {name} a symbol by itself, so other sizes fit that "
-            f"entry. To save the compilation for the first size: {how}."
+            f"Dynamo has made size {dim} of {name} a symbol by itself. To save the entry for its "
+            f"first size: {how}."
         )
-        evidence = f"{entry} has it as {symbol}; {_seen(series, name)}"
+        evidence = f"{entry} has it as {symbol}; {seen(series, name)}"
     elif special:
-        text = (
-            f"Sizes 0 and 1 are never symbols. Keep size {dim} of {name} at 2 or more (pad, or "
-            "repeat), or give that case a function of its own."
-        )
-        evidence = _seen(series, name)
+        text = f"{_ZERO_ONE}({name}, {dim})."
+        evidence = seen(series, name)
     else:
         text = (
             f"Make size {dim} of {name} a symbol: {how}. Dynamo does so by itself at the second "
             "size, unless the tensor is marked static or dynamic shapes are off."
         )
-        evidence = f"each entry has it as a number; {_seen(series, name)}"
+        evidence = f"each entry has it as a number; {seen(series, name)}"
     return Advice(text, evidence, series.source, series.aspect)
-
-
-def _on_value(wanted: _Entries, series: Series, name: str, can: Capabilities) -> Advice:
-    symbol, entry = _symbol(wanted, series)
-    if symbol:
-        text = f"Dynamo has made {name} an input of the graph by itself; other values fit now."
-        evidence = f"{entry} has it as an input; {_seen(series, name)}"
-        return Advice(text, evidence, series.source, series.aspect)
-    if not can.symbols:
-        text = _each_by_itself(name)
-    elif _all(int, series) and "." in name:
-        text = (
-            f"An int that is an attribute is a constant of the graph. Keep {name} in a tensor "
-            "(for a module: register_buffer), or count outside of the compiled function."
-        )
-        if can.dynamo_config:
-            text += f" For an nn.Module, {_ATTRIBUTES_ARE_SYMBOLS} does without."
-    elif _all(int, series):
-        text = (
-            f"Pass {name} as a tensor. Dynamo makes an int argument a symbol at its second value, "
-            "unless the code needs it as a constant (as an index of a Python list, a loop's "
-            "bound, a dict's key) or dynamic shapes are off."
-        )
-    elif _all(float, series):
-        text = f"Pass {name} as a tensor: torch.tensor({name})."
-        if can.dynamo_config:
-            text += (
-                " (Dynamo makes a float an input by itself only where "
-                "torch._dynamo.config.specialize_float is False and the code computes with it.)"
-            )
-    else:
-        text = _each_by_itself(name)
-    return Advice(text, _seen(series, name), series.source, series.aspect)
-
-
-def _each_by_itself(name: str) -> str:
-    return (
-        f"Each value of {name} is compiled by itself. If there are few, that is the price of "
-        "branching on it; if there are many, take what depends on it out of the compiled "
-        "function, or hand over what it is looked up for instead."
-    )
-
-
-def _on_attribute(series: Series, name: str) -> tuple[Change, ...]:
-    if "." in name and _all(int, series):
-        return (_ATTRIBUTES_ARE_SYMBOLS,)
-    return ()
-
-
-def _symbol(wanted: _Entries, series: Series) -> tuple[str, str]:
-    """What the newest entry has that has no constant there, and its compile id; empty: none."""
-    source, aspect = series.source, series.aspect
-    for compile_id, wants in wanted:
-        has = wants.get((source, aspect), UNKNOWN)
-        if aspect.what == "value":
-            typed = (source, Aspect("type")) in wants
-            found = "an input" if typed and has == UNKNOWN else ""
-        else:
-            found = text_of(has) if has != UNKNOWN and symbolic(has) else ""
-        if found:
-            return found, compile_id
-    return "", ""
-
-
-def _all(kind: type, series: Series) -> bool:
-    """Whether all values that were seen are of a type."""
-    return all(type(value) is kind for value in series.values)
-
-
-def _seen(series: Series, name: str) -> str:
-    if len(series.values) == 1:
-        return f"{_what(series, name)} is no longer {text_of(series.values[0])}"
-    if not series.seen:
-        return f"{_what(series, name)} differed {plural(series.times, 'time')}"
-    return f"{_what(series, name)} was {series.seen}"
-
-
-def _what(series: Series, name: str) -> str:
-    return " of ".join(filter(None, (str(series.aspect), name)))
 
 
 def _global_state(name: str, series: Series) -> str:
@@ -289,10 +194,23 @@ def _global_state(name: str, series: Series) -> str:
 
 def _of_a_range(name: str, series: Series) -> str:
     return (
-        "An entry for a range of sizes does not fit this size. Sizes 0 and 1 always have entries "
-        "of their own; other conditions come from code that branches on a size. Keep sizes on one "
-        "side, or state the range: torch._dynamo.mark_dynamic(tensor, dim, min=…, max=…)."
+        "An entry holds for the sizes that its conditions allow, and for this one they do not: "
+        "keep the sizes on one side of the condition, or do without what asks for it."
     )
+
+
+def _object(name: str, series: Series) -> str:
+    if not any(isinstance(value, Words) and value.another for value in series.values):
+        return (
+            f"Each object that is handed over as {name} is compiled by itself: what was traced was "
+            "read from it. If there are few, that is the price."
+        )
+    if name.endswith(_CODE):
+        return (
+            f"{name.removesuffix(_CODE)} is a function with code of its own each time, as exec and "
+            "several definitions make them: define it once, and hand over what differs."
+        )
+    return f"{name} is another object each time: make it once, outside, and hand over that one."
 
 
 _Text = Callable[[str, Series], str]
@@ -316,16 +234,22 @@ _BY_WHAT: dict[str, _Text] = {
         "each."
     ),
     "length": lambda name, _: (
-        f"The length of a container is a constant of the graph: pass {name} as one stacked tensor, "
-        "pad it to one length, or loop over it outside of the compiled function."
+        f"The length of a container is a constant of the graph: hand over {name} always with as "
+        "many elements, or do what needs all of them outside of the compiled function."
     ),
-    "object": lambda name, _: (
-        f"{name} is another object each time: make it once, outside of the call, and hand over "
-        "that one (functions defined in a loop and lambdas are new ones each time)."
+    "dictionary": lambda name, _: f"Hand over {name} always with the same keys.",
+    "stride": lambda name, _: (
+        f"Where the elements lie in memory is a constant of the graph: hand over {name} always in "
+        f"one memory format, e.g. {name}.contiguous()."
     ),
+    "object": _object,
     "backend": lambda _, __: (
         "All compiled versions of a function share the cache of its code. Use one backend object "
         "for it, or a copy of the function for each backend."
+    ),
+    "inference tensor": lambda name, _: (
+        f"{name} was made under torch.inference_mode in one call and not in another: make it under "
+        f"one, or hand over {name}.clone(), made outside of that mode."
     ),
     "dispatch keys": lambda name, _: (
         f"{name} comes in different kinds (a subclass, an inference tensor, another mode): make "

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from stepper.analysis.advice import Advice
 from stepper.analysis.failures import failures
 from stepper.analysis.line import Line
-from stepper.analysis.recompile_advice import Advice, advise
+from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.recompiles import (
     Failure,
@@ -112,6 +113,11 @@ def _function(recording: Recording, history: History, trying: Trying | None) -> 
     limit = history.limit
     if limit is not None:
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
+    for advice in advise(recording, history):
+        yield Line(f"  advice: {advice.text}")
+        yield Line(f"    since {advice.evidence}", role="dim")
+        if trying is not None:
+            yield from trying(history, advice)
     told: set[tuple[str, str, str]] = set()
     stack: tuple[PythonFrame, ...] = ()
     left_out = max(0, len(history.recompilations) - 2 * _AT_AN_END)
@@ -125,11 +131,6 @@ def _function(recording: Recording, history: History, trying: Trying | None) -> 
         if not _AT_AN_END <= at < _AT_AN_END + left_out:
             yield from _recompilation(recording, each, stack, told)
             stack = callers_of(each.translation)
-    for advice in advise(recording, history):
-        yield Line(f"  advice: {advice.text}")
-        yield Line(f"    since {advice.evidence}", role="dim")
-        if trying is not None:
-            yield from trying(history, advice)
 
 
 def series_text(series: Series, of: int) -> str:

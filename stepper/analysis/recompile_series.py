@@ -166,5 +166,6 @@ def _series(found: list[Recompilation]) -> list[Series]:
             seen = values.setdefault(key, [expected] if expected != UNKNOWN else [])
             if actual != UNKNOWN and not (seen and alike(seen[-1], actual)):
                 seen.append(actual)
-    ordered = sorted(times, key=lambda key: -times[key])
+    # What is known by its values says more than what only fails because of it.
+    ordered = sorted(times, key=lambda key: (-times[key], not values[key]))
     return [Series(*key, kinds.get(key, ""), tuple(values[key]), times[key]) for key in ordered]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepper.analysis.advice import Advice
 from stepper.analysis.line import Line
-from stepper.analysis.recompile_advice import Advice
 from stepper.analysis.recompile_series import History
 from stepper.analysis.replays import Replays, told
 from stepper.analysis.walks import compilations

@@ -12,6 +12,7 @@ with the fewest things in its way, is what a series is made of.
 from __future__ import annotations
 
 import itertools
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
@@ -20,7 +21,7 @@ from typing import NamedTuple, overload
 
 import msgspec
 
-from stepper.analysis.reasons import Reason, reasons_of
+from stepper.analysis.reasons import Reason, parse_check, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing
 from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import (
@@ -34,7 +35,7 @@ from stepper.analysis.wanted import Wanted, differing, varying, wanted_by
 from stepper.client.text import source_line
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Words
-from stepper.model.lookup import INVALID, Check, CheckedGuard, Difference
+from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.shapes import ShapeStep
 from stepper.model.trace import (
@@ -63,6 +64,9 @@ _OF_STATE: dict[str, tuple[str, ...]] = {
 }
 """What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
 _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
+
+_SIZE = re.compile(r"\b[LG]\['[^()]*\.size\(\)\[\d+\]")
+"""A size of a tensor in a condition, as Dynamo words it."""
 
 _COMPARED = 64
 """Entries that a compilation is compared with when lookups were not recorded, the newest. More than
@@ -277,10 +281,26 @@ class _Reader:
             guards = self._recording.guard_program(entry.code)
             failed = [each for each in entry.checks if each.verdict is Verdict.FAIL]
             failures = [
-                _failure(guards[check.place], check, entry.entry, said)
+                self._compares(item, _failure(guards[check.place], check, entry.entry, said))
                 for check in (*failed, *entry.behind)
             ]
             yield self._tried(item, entry.entry, failures)
+
+    def _compares(self, item: Translation, failure: Failure) -> Failure:
+        """With what the value was and is, where the guard is an expression that compares it with a
+        number: one that was a symbol until it was fixed."""
+        if failure.differences or failure.kind != "LAMBDA_GUARD":
+            return failure
+        compared = parse_check(unscoped(failure.text))
+        if compared is None:
+            sizes = set(_SIZE.findall(failure.text))
+            source = failure.source or (sizes.pop() if len(sizes) == 1 else "")
+            return msgspec.structs.replace(failure, source=source)
+        source, what, expected = compared
+        actual = self._wants(item.code)[item.id].all.get((source, Aspect(what)), UNKNOWN)
+        return msgspec.structs.replace(
+            failure, source=source, differences=(Difference(what, expected, actual),)
+        )
 
     # Without one
 

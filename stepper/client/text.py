@@ -26,6 +26,7 @@ from stepper.model.trace import (
 )
 from stepper.model.value import TensorMeta, Value
 
+_INSTALLED = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python3\.\d+)[/\\]")
 ELLIPSIS = "…"
 BY_HAND = " by hand"
 """Behind the name of a walk that the user asked for at a stop."""
@@ -69,6 +70,11 @@ def short_path(path: str, cwd: str = "") -> str:
     if home not in ("~", "/", "") and path.startswith(home + "/"):
         return "~" + path[len(home) :]
     return path
+
+
+def is_installed(filename: str) -> bool:
+    """Whether a file is Python's own or that of an installed package, and not the program's."""
+    return _INSTALLED.search(filename) is not None or filename.startswith("<frozen")
 
 
 def time_text(seconds: float, *, utc: bool = False) -> str:

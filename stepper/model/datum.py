@@ -30,10 +30,12 @@ MAX_TEXT = 100_000
 _INT64 = range(-(2**63), 2**63)
 
 
-class Words(msgspec.Struct, frozen=True, array_like=True, tag="words"):
+class Words(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, tag="words"):
     """Something that is no plain value, in words; empty: it is not known."""
 
     text: str
+    another: bool = False
+    """Whether it is another object than the expected one, which is called the same."""
 
 
 class Tensor(msgspec.Struct, frozen=True, array_like=True, tag="tensor"):
@@ -225,8 +227,8 @@ _AROUND = {"tuple": ("(", ")"), "list": ("[", "]"), "set": ("{", "}")}
 def text_of(found: Datum) -> str:
     """A datum in one line: a plain value as Python writes it, anything else in its words."""
     match found:
-        case Words(text):
-            return text
+        case Words(text, another):
+            return f"another {text}" if another else text
         case Tensor(kind, meta):
             name = "" if kind == "Tensor" else f"{kind} "
             return name + meta.brief + (", requires_grad" if meta.requires_grad else "")

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 import stepper.tui.document
+import tests.answers.document
 from stepper.cli.config import Config
 from stepper.model import breakpoint as model
 from stepper.model.breakpoint import BreakpointKind
@@ -18,6 +19,12 @@ from tests.docs.transcripts import DOCS
 def test_the_page_on_keys_is_up_to_date() -> None:
     assert (DOCS / "keys.md").read_text(encoding="utf-8") == stepper.tui.document.page(), (
         "run: python -m stepper.tui.document > docs/keys.md"
+    )
+
+
+def test_the_page_on_answers_is_up_to_date() -> None:
+    assert (DOCS / "answers.md").read_text(encoding="utf-8") == tests.answers.document.page(), (
+        "run: python -m tests.answers.document > docs/answers.md"
     )
 
 

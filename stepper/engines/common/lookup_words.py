@@ -14,7 +14,14 @@ from stepper.debuggee.in_view import Described
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, size, text_of
-from stepper.model.lookup import BACKEND, INVALID, Check, CheckedGuard, Difference, verdict_text
+from stepper.model.lookup import (
+    BACKEND,
+    INVALID,
+    Check,
+    CheckedGuard,
+    Difference,
+    verdict_text,
+)
 from stepper.model.value import TensorMeta, Value
 from stepper.support.words import class_name
 
@@ -87,9 +94,9 @@ def backend_check(expected: str, actual: str, verdict: Verdict) -> Check:
     """The check of an entry's backend against the call's."""
     if verdict is not Verdict.FAIL:
         return Check(0, verdict, actual=Words(actual))
-    actual = f"another {actual}" if actual == expected else actual
-    difference = Difference("backend", Words(expected), Words(actual))
-    return Check(0, verdict, actual=Words(actual), differences=(difference,))
+    found = Words(actual, another=actual == expected)
+    difference = Difference("backend", Words(expected), found)
+    return Check(0, verdict, actual=found, differences=(difference,))
 
 
 def behind_note(guards: Sequence[CheckedGuard], behind: Sequence[Check]) -> Described:

@@ -363,6 +363,8 @@ def _expected(kind: str, code: tuple[str, ...]) -> str:
             name = re.sub(r"^<class '(.*)'>$", r"\1", match["type"])
             name = re.sub(r"^<(\w+ ?\w*) '?([\w.]+)'?(?: (?:at|from) .*)?>$", r"\1 \2", name)
             return name if kind == "TYPE_MATCH" else f"one certain {name}"
+        case "LENGTH_CHECK" | "DICT_LENGTH" if first.startswith("not "):
+            return "0"
         case "EQUALS_MATCH" | "LENGTH_CHECK" | "DICT_LENGTH" | "DEFAULT_DEVICE":
             return first.rpartition(" == ")[2]
         case "NONE_MATCH":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
 from stepper.engines.dynamo.guard_tree import Check as LiveCheck
 from stepper.engines.dynamo.guard_tree import tensor_fields
@@ -62,9 +64,15 @@ def differences(row: GuardRow, answer: Answer, expected: Datum) -> tuple[Differe
 def _tensor_differences(row: GuardRow, expected: Tensor, value: object) -> tuple[Difference, ...]:
     fields = tensor_fields(row.code[0])
     assert fields is not None
-    keys = Words(f"DispatchKeySet({fields['keys']})")
     found = tensor_differences(expected, value)
-    return found or (Difference("dispatch keys", keys, Words("others")),)
+    if found:
+        return found
+    inference = isinstance(value, torch.Tensor) and torch.Tensor.is_inference(value)
+    if inference == ("Autograd" in fields["keys"]):
+        # Only those that were made in inference mode have no key for gradients.
+        return (Difference("inference tensor", not inference, inference),)
+    keys = Words(f"DispatchKeySet({fields['keys']})")
+    return (Difference("dispatch keys", keys, Words("others")),)
 
 
 def _expected(row: GuardRow, name: str) -> Datum:
@@ -114,4 +122,4 @@ def _dictionary(value: object) -> Words:
 def _identity(value: object, expected: Datum) -> Words:
     text = words(value)
     other = text.startswith("<") or Words(text) == expected
-    return Words(f"another {text.strip('<>')}" if other else text)
+    return Words(text.strip("<>"), another=True) if other else Words(text)

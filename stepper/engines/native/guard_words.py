@@ -68,8 +68,8 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
     if part.kind in _IDENTITY and not any(f", {id(value)})" in code for code in part.code):
         text = object_text(value)
         another = text == expected_text(part) or text[0] == "<"
-        other = f"another {text.strip('<>')}" if another else text
-        return (Difference("object", expected, Words(other)),)
+        found = Words(text.strip("<>"), another=True) if another else Words(text)
+        return (Difference("object", expected, found),)
     if part.kind == "DICT_KEYS":
         return (Difference("keys", expected, datum(list(value), object_text)),)
     return ()

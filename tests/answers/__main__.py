@@ -1,0 +1,36 @@
+"""Runs the programs of the bench: `python -m tests.answers [--remedied] [NAME...]`; prints how many
+graphs each made."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import sys
+
+import torch
+
+from tests.answers import breaks, recompiles  # noqa: F401  # they take themselves up
+from tests.answers.cases import CASES, Case, Run
+
+
+def run(case: Case, *, remedied: bool) -> int:
+    """Run a program in a Dynamo of its own; how many graphs it made."""
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    made = Run(case.name, remedied=remedied)
+    with torch._dynamo.config.patch({}), contextlib.redirect_stdout(io.StringIO()):
+        case.program(made)
+    return made.graphs
+
+
+def main(words: list[str]) -> None:
+    remedied = "--remedied" in words
+    names = [word for word in words if not word.startswith("-")] or list(CASES)
+    logging.disable(logging.WARNING)
+    for name in names:
+        print(name, run(CASES[name], remedied=remedied))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,93 @@
+"""What a program of the bench is: a function that is run twice, as reported and with the remedy."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
+
+Question = Literal["why-recompile", "why-break"]
+
+Program = Callable[["Run"], None]
+
+
+class Case(NamedTuple):
+    """A program, where it comes from, and what the right answer says."""
+
+    report: str
+    """Where it was reported; empty: written for a rule, after no report."""
+    ask: Question
+    cause: tuple[str, ...]
+    """What the answer says of the cause."""
+    advice: str
+    """What the first piece of advice says; empty: there must be none."""
+    counts: tuple[int, int]
+    """Graphs handed to the backend as reported, and with the remedy."""
+    never: tuple[str, ...]
+    """What would be wrong to say."""
+    function: str
+    """The function asked about, where it is a library's."""
+    program: Program
+
+    @property
+    def name(self) -> str:
+        """That of the program."""
+        return self.program.__name__
+
+    @property
+    def line(self) -> int | None:
+        """The line that ends in the comment `# cause`; None: it is none of the program's."""
+        lines, first = inspect.getsourcelines(self.program)
+        found = [number for number, line in enumerate(lines, first) if "# cause" in line]
+        return found[0] if found else None
+
+
+class Run:
+    """One run of a program: compiles its functions, and counts."""
+
+    def __init__(self, name: str, *, remedied: bool) -> None:
+        self.name = name
+        self.remedied = remedied
+        """Whether the remedy is to be applied."""
+        self.graphs = 0
+
+    def __call__(self, graph: Any, example_inputs: Any) -> Callable[..., Any]:
+        """As a backend: run the graph as it is."""
+        self.graphs += 1
+        forward: Callable[..., Any] = graph.forward
+        return forward
+
+    def compile(self, function: Any, **options: Any) -> Any:
+        """torch.compile, with the backend that counts."""
+        import torch
+
+        return torch.compile(function, backend=self, **options)
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(
+    report: str,
+    ask: Question,
+    *,
+    cause: str | tuple[str, ...],
+    advice: str,
+    counts: tuple[int, int],
+    never: tuple[str, ...] = (),
+    function: str = "",
+) -> Callable[[Program], Program]:
+    """Take a program up; see `Case`."""
+
+    def take(program: Program) -> Program:
+        causes = (cause,) if isinstance(cause, str) else cause
+        made = Case(report, ask, causes, advice, counts, never, function, program)
+        assert CASES.setdefault(made.name, made) is made
+        return program
+
+    return take
+
+
+def of(question: Question) -> Iterator[Case]:
+    """The cases of a question."""
+    return (each for each in CASES.values() if each.ask == question)

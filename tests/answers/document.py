@@ -1,0 +1,51 @@
+"""The page on the bench: `python -m tests.answers.document > docs/answers.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.answers import breaks, recompiles  # noqa: F401  # they take themselves up
+from tests.answers.cases import CASES, Case
+
+_INTRODUCTION = """\
+# How right are the answers?
+
+A debugger that is wrong once is not asked again. So the repository has a bench of small programs,
+most of them after public reports, each with the cause, the line and the remedy that somebody found
+who looked at torch's own logs. The tests record each program and ask stepper: the cause must be
+named, the line must be the right one, and the first piece of advice must be the remedy. The remedy
+is applied, too, and counted without stepper: the graphs that the program hands to its backend as it
+was reported, and after it.
+
+To ask it yourself: `stepper record --lookups -o answers.stepper -m tests.answers NAME`, then
+`stepper why-recompile answers.stepper` or `stepper why-break answers.stepper`. The programs are in
+`tests/answers/recompiles.py` and `tests/answers/breaks.py`; those without a report were written for
+a rule by which advice is given.
+
+| program | question | cause | advice | graphs |
+| --- | --- | --- | --- | --- |"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([_INTRODUCTION, *map(_row, CASES.values()), ""])
+
+
+def _row(case: Case) -> str:
+    cells = (
+        f"`{case.name}`" + (f" ({case.report})" if case.report else ""),
+        f"`{case.ask}`",
+        "; ".join(case.cause),
+        case.advice,
+        "{} → {}".format(*case.counts),
+    )
+    return "| " + " | ".join(_cells(cells)) + " |"
+
+
+def _cells(cells: tuple[str, ...]) -> Iterator[str]:
+    for cell in cells:
+        yield cell if "`" in cell else cell.replace("|", "\\|").replace("_", "\\_")
+
+
+if __name__ == "__main__":
+    print(page(), end="")
