@@ -324,7 +324,9 @@ def entering_call() -> tuple[dict[str, Any], dict[str, Any]]:
 def watch(code: CodeType, tag: object = None) -> None:
     """Count the calls of this code object, and tell the observer about them.
 
-    Only of this very object: a copy, like the one that a compiler made of it, is another.
+    While there is none, the hook does not count: it may be in for another's sake, and whoever hears
+    of calls in another way counts them with `count_call`. Only of this very object: a copy, like
+    the one that a compiler made of it, is another.
     """
 
 def unwatch(code: CodeType) -> None: ...

@@ -244,9 +244,9 @@ run_watched(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState 
     PyCodeObject *runs = entry == NULL ? frame_code(frame) : entry->code;
     CodeState *told = is_watched(state) ? state : code_state(runs);
     PyObject *watched = Py_NewRef(told->watched);
-    told->calls++;
     PyObject *enter = Py_XNewRef(on_enter);
     if (enter != NULL) {
+        told->calls++;
         entering = frame;
         moments_tell(enter, runs, watched, NULL);
         entering = NULL;

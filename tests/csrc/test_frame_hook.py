@@ -102,17 +102,20 @@ def test_the_observer_can_ask_what_the_code_is_called_with() -> None:
         _C.entering_call()
 
 
-def test_calls_are_counted_when_nobody_is_told() -> None:
+def test_calls_are_counted_once_whoever_hears_of_them() -> None:
     def function() -> None:
         pass
 
+    _C.set_observer(lambda code, tag: None)
     _C.watch(function.__code__)
     for _ in range(10):
         function()
     assert _C.watched_calls(function.__code__) == 10
     _C.unwatch(function.__code__)
+    _C.set_observer(None)
     _C.watch(function.__code__)
     assert _C.watched_calls(function.__code__) == 0
+    function()
     _C.count_call(function.__code__)
     assert _C.watched_calls(function.__code__) == 1
     _C.unwatch(function.__code__)

@@ -37,6 +37,7 @@ from stepper import _C, native
 from stepper.model.trace import EventKind, Phase
 from stepper.native.runtime.surroundings import Surroundings
 from tests.debuggee.world import OURS, World, changes, under_way, world
+from tests.tracing import trace_instructions
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -249,7 +250,7 @@ class Interrupter:
                 if self.way == "opcode":
                     tracer.at = round(at) if self.armed else -1
                     tracer.error = self.error
-                    sys.settrace(tracer.trace)
+                    trace_instructions(tracer.trace)
                 result = call()
                 self.armed = False
         except BaseException as error:
@@ -299,7 +300,7 @@ class Interrupter:
 
 
 def _traced(tracer: Tracer, call: Callable[[], object]) -> None:
-    sys.settrace(tracer.trace)
+    trace_instructions(tracer.trace)
     try:
         call()
     finally:

@@ -27,6 +27,7 @@ from stepper.recording.navigation import move
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
 from tests.tape import FACTS, code_of
+from tests.tracing import trace_instructions
 
 
 class NoCompiler(Engine):
@@ -367,7 +368,7 @@ def test_a_walk_that_is_interrupted_while_it_begins_is_over(tmp_path: Path) -> N
     while interrupts == 0 or left < 0:
         left, mark = interrupts, recorder.mark()
         interrupts += 1
-        sys.settrace(trace)
+        trace_instructions(trace)
         try:
             session.begin()
         except Interrupted:

@@ -29,6 +29,7 @@ from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
 from tests.csrc.test_recording_parts import new_steps
 from tests.recordings import FACTS
+from tests.tracing import trace_instructions
 
 OURS = {module.__file__ for module in (writer, database, waiting, packing, at_once)}
 
@@ -145,7 +146,7 @@ def traced(at: int, *, opcodes: bool, counted: list[int]) -> Iterator[None]:
                 raise Interrupted
         return trace
 
-    sys.settrace(trace)
+    trace_instructions(trace)
     try:
         yield
     finally:

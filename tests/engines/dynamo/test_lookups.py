@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import torch
 from torch._dynamo.testing import CompileCounter
 
+from stepper import _C
 from stepper.debuggee.recorder import Recorder
 from stepper.model.breakpoint import parse_breakpoint
 from stepper.model.trace import EventKind, Outcome, Phase
@@ -274,7 +276,32 @@ def test_telling_keeps_nothing_alive(tmp_path: Path) -> None:
     watched.recording().close()
 
 
-def test_counts_hits_when_nobody_asked_and_tells_nothing(tmp_path: Path) -> None:
+@pytest.fixture
+def native_hook() -> Iterator[None]:
+    """A frame hook that is there because something was captured natively; Dynamo's is over it."""
+    _C.install_hook()
+    yield
+    with contextlib.suppress(RuntimeError):
+        _C.remove_hook()
+
+
+def test_the_first_run_is_no_hit_beside_the_native_engine(
+    tmp_path: Path, native_hook: None
+) -> None:
+    compiled = torch.compile(double, backend="eager")
+    call = lambda: compiled(torch.ones(2))  # noqa: E731
+    recording = record(tmp_path / "r.stepper", call, call)
+    outcomes = [lookup.outcome for lookup in lookups(recording)]
+    recording.close()
+    assert outcomes == [Outcome.MISS, Outcome.HIT]
+
+
+@pytest.mark.parametrize("other", ["nothing", "the native engine's hook"])
+def test_counts_hits_when_nobody_asked_and_tells_nothing(
+    tmp_path: Path, other: str, request: pytest.FixtureRequest
+) -> None:
+    if other != "nothing":
+        request.getfixturevalue("native_hook")
     compiled = torch.compile(double, backend="eager", dynamic=False)
     torch._dynamo.reset()
     with watching(tmp_path / "r.stepper") as watched:
