@@ -31,7 +31,7 @@ def nothing_left() -> Iterator[None]:
             left[name] = f"{was!r} before, {now!r} now"
     if left:
         _put_right()
-    assert not left
+    assert not left, [*left]
 
 
 def _modes() -> tuple[object, ...]:
@@ -75,10 +75,10 @@ _LOOKS: dict[str, Callable[[], object]] = {
     "streams": lambda: [sys.stdin, sys.stdout, sys.stderr],
     "working directory": os.getcwd,
     "environment": lambda: {
-        # pytest names the phase of the test there.
+        # pytest names the phase of the test there, torch 2.11 its folder when it is first used.
         name: value
         for name, value in os.environ.items()
-        if name != "PYTEST_CURRENT_TEST"
+        if name not in ("PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR")
     },
     "recursion limit": sys.getrecursionlimit,
     "switch interval": sys.getswitchinterval,

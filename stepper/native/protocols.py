@@ -244,6 +244,9 @@ class Codegen(SourceCodegen, Protocol):
     def build(self, name: str, count: int) -> None:
         """An instruction that builds something of so many values."""
 
+    def add(self) -> None:
+        """Replace two objects by their sum."""
+
     def dup(self) -> None:
         """Push the top again."""
 

@@ -74,6 +74,7 @@ _BINARY: dict[str, Callable[..., object]] = {
 }  # fmt: skip
 BINARY_OPERATORS = [_BINARY[symbol] for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]
 """By BINARY_OP's argument."""
+ADD = BINARY_OPERATORS.index(operator.add)
 
 _COMPARE = {
     "<": operator.lt, "<=": operator.le, "==": operator.eq,

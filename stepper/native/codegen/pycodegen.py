@@ -63,6 +63,7 @@ class PyCodegen:
         self.own_cells: set[str] = set()
         self.entered: list[tuple[Label, int]] = []
         self._shared: dict[str, str] = {}
+        self._texts: dict[int, tuple[str, str]] = {}
 
     # --- single instructions
 
@@ -127,6 +128,10 @@ class PyCodegen:
     def build(self, name: str, count: int) -> None:
         """An instruction that builds something of so many values."""
         self.emit(name, count)
+
+    def add(self) -> None:
+        """Replace two objects by their sum."""
+        self.emit("BINARY_OP", opcodes.ADD)
 
     def dup(self) -> None:
         """Push the top again."""
@@ -210,7 +215,7 @@ class PyCodegen:
         elif isinstance(tracker, ConstantVariable) and not (
             tracker.source is not None and tracker.source.stable
         ):
-            self.load_const(tracker.value)
+            self._load_constant(tracker)
         elif tracker.source is not None:
             self._load_source(tracker.source)
         elif isinstance(tracker, NewObjectVariable) or (
@@ -219,6 +224,20 @@ class PyCodegen:
             self._make_once(tracker)
         else:
             tracker.reconstruct(self)
+
+    def _load_constant(self, tracker: ConstantVariable) -> None:
+        if tracker.source is not None or not tracker.would_be_interned:
+            self.load_const(tracker.value)
+            return
+        text = tracker.value
+        if id(text) in self._texts:
+            self.emit("LOAD_FAST", self._texts[id(text)][1])
+            return
+        tracker.reconstruct(self)
+        name = self.temporary()
+        self._texts[id(text)] = text, name
+        self.dup()
+        self.store(name)
 
     def foreach(self, values: Iterable[VariableTracker]) -> None:
         """Push values, one after the other."""

@@ -1,9 +1,14 @@
-"""Constants: values that are known, immutable, and as good as any other with the same bits."""
+"""Constants: values that are known, immutable, and as good as any other with the same bits.
+
+Of texts the program can see more: Python makes those that look like names one object each, when
+they stand in code. A text that the program has made is another one, and has to stay that.
+"""
 
 from __future__ import annotations
 
 import builtins
 import operator
+import sys
 import types
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -94,8 +99,30 @@ class ConstantVariable(VariableTracker):
         except TypeError as error:
             raise unimplemented(f"TypeError: {error}") from None
 
+    @property
+    def would_be_interned(self) -> bool:
+        """Whether it is a text that would become another object by standing in code."""
+        text = self.value
+        return (
+            type(text) is str
+            and text.isascii()
+            and text.replace("_", "a").isalnum()
+            # A copy, or what asks would intern the text itself; of one character there is none.
+            and sys.intern("".join((text[:1], text[1:]))) is not text
+        )
+
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_const(self.value)
+        text = self.value
+        if not self.would_be_interned:
+            codegen.load_const(text)
+        elif len(text) == 1:  # Python 3.11 has one beside that in code
+            codegen.load_const(text + text)
+            codegen.load_const(0)
+            codegen.subscript()
+        else:
+            codegen.load_const(text[:1])
+            codegen.load_const(text[1:])
+            codegen.add()
 
 
 def is_constant(value: object) -> bool:
