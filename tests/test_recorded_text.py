@@ -35,12 +35,16 @@ IN_ANALYSIS = {
     },
     "breaks.py": {
         "": "torch's: the message of a graph break, the name of a resume function",
-        "kinds_of": "torch's message",
-        "_kind": "torch's message",
         "_hints": "torch's message",
         "cause": "torch's message",
         "skipped": "the compiler's, cut to its first line",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
+    },
+    "failed_lines.py": {"_failed": "torch's message, into its lines"},
+    "failures.py": {
+        "in_torch": "a path",
+        "_taken": "CPython's names of instructions",
+        "_lookup": "Python's qualified names",
     },
     "guard_uses.py": {
         "_means": "what the user has typed",

@@ -93,6 +93,8 @@ def _cause(
         yield from trying(cause)
     if cause.explanation:
         yield Line(f"   {clip(cause.explanation, _TEXT)}", cause.moment, "dim")
+    if cause.context:
+        yield Line(f"   context: {clip(cause.context, _TEXT)}", cause.moment, "dim")
     for hint in cause.hints:
         yield Line(f"   hint: {clip(hint, _TEXT)}", cause.moment, "dim")
     if cause.page:

@@ -19,6 +19,7 @@ import msgspec
 from stepper.analysis.break_changes import Remedy, change_for
 from stepper.analysis.walks import compilations
 from stepper.client.text import one_line, short_name, source_line
+from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.trace import (
     Attempt,
@@ -29,12 +30,6 @@ from stepper.model.trace import (
 )
 from stepper.recording.reader import Recording
 
-_INTRODUCTIONS = (
-    "Encountered graph break when attempting to",
-    "Failed to handle graph break gracefully",
-    "Graph break encountered",
-)
-_HANDLING = re.compile(r"\*\*\* While handling this graph break, another graph break occurred")
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
 _RESUMED_AT = re.compile(r"torch_dynamo_resume_in_\w+_at_(?P<line>\d+)")
 _EXPLANATION = re.compile(r"^ *Explanation: (.*(?:\n(?! *(?:Hint|Developer)).*)*)", re.MULTILINE)
@@ -60,6 +55,8 @@ class Cause(msgspec.Struct, frozen=True):
     then: str
     """The kind of break that came of handling it; empty: none."""
     explanation: str
+    context: str
+    """Which method of what, with which arguments, as Dynamo says it; empty: it does not."""
     hints: tuple[str, ...]
     page: str
     """Dynamo's documentation of the kind; empty when the message names none."""
@@ -127,20 +124,6 @@ def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
         groups.setdefault((kinds_of(each)[0], reader.place_of(each)), []).append(each)
     found = [reader.cause(group) for group in groups.values()]
     return sorted(found, key=lambda cause: (-cause.cost, cause.moment))
-
-
-def kinds_of(found: GraphBreak) -> tuple[str, ...]:
-    """Dynamo's names for a break: of what happened first, then of what came of handling it."""
-    kinds = [_kind(part) for part in _HANDLING.split(found.reason)]
-    if len(kinds) == 1 and found.gb_type:
-        return (found.gb_type,)
-    return tuple(filter(None, kinds)) or (found.gb_type,)
-
-
-def _kind(part: str) -> str:
-    lines = (line.strip(" *:") for line in part.splitlines())
-    named = (line for line in lines if line and not line.startswith(_INTRODUCTIONS))
-    return next(named, "")
 
 
 def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
@@ -242,12 +225,13 @@ class _Reader:
         kinds = kinds_of(first)
         row = self._instruction(first)
         explained = _EXPLANATION.search(first.reason) if len(kinds) > 1 else None
-        explanation = one_line(explained[1] if explained else first.explanation)
+        explanation = one_line(explained[1] if explained else explanation_of(first))
         pages = _PAGE.findall(first.reason)
         return Cause(
             kind=kinds[0],
             then=kinds[1] if len(kinds) > 1 else "",
             explanation=explanation,
+            context=one_line(context_of(first)),
             hints=_hints(first, kinds),
             page=pages[0] if pages else "",
             change=change_for(kinds[0], explanation),
@@ -286,7 +270,7 @@ def _hints(found: GraphBreak, kinds: tuple[str, ...]) -> tuple[str, ...]:
     """Dynamo's hints on what happened first; those on the rest are about the rest."""
     if len(kinds) == 1:
         return tuple(map(one_line, found.hints))
-    first = _HANDLING.split(found.reason)[0]
+    first = HANDLING.split(found.reason)[0]
     return tuple(
         line.strip().removeprefix("Hint: ")
         for line in first.splitlines()

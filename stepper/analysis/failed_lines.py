@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepper.analysis.failures import Failed, Operand, failures, in_torch, operands, site_at
+from stepper.analysis.failures import (
+    Failed,
+    Operand,
+    failures,
+    fixed_sizes,
+    in_torch,
+    operands,
+    site_at,
+)
 from stepper.analysis.line import Line
+from stepper.analysis.shape_lines import size_lines
 from stepper.client.text import (
     instruction_text,
     line_text,
@@ -168,6 +177,10 @@ def _blamed(recording: Recording, failed: Failed) -> Iterator[Line]:
         if made is not None:
             yield Line(f"         made by {line_text(made.line, cwd)}", made.moment, "dim")
     yield from _undecided(recording, failed)
+    if failed.failure.stage is FailedStage.GUARDS and failed.translation is not None:
+        for size in fixed_sizes(recording, failed.translation):
+            for line in size_lines(recording, size):
+                yield line._replace(text=f"     {line.text}", role="dim")
 
 
 def _undecided(recording: Recording, failed: Failed) -> Iterator[Line]:

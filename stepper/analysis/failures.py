@@ -9,11 +9,9 @@ when it was raised, and of library code that was inlined, the program's call tha
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
-from stepper.analysis.shapes import sizes
+from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.walks import compilations
 from stepper.client.text import short_path, source_line
 from stepper.model.failure import FailedStage, Failure
@@ -30,7 +28,7 @@ _TAKES = {
 }  # fmt: skip
 """How many values of the stack an instruction takes; of others: those of its argument, or one."""
 _COUNTED = ("CALL", "BUILD_")
-_JUMP = re.compile(r"POP_JUMP_|JUMP_IF_|TO_BOOL|UNARY_")
+_TAKES_ONE = ("POP_JUMP_", "JUMP_IF_", "TO_BOOL", "UNARY_")
 _MOST_OPERANDS = 6
 
 
@@ -152,6 +150,14 @@ def operands(recording: Recording, failed: Failed) -> list[Operand]:
     return found
 
 
+def fixed_sizes(recording: Recording, item: Translation) -> list[Size]:
+    """The sizes that the program has marked as some that change, and that are not free: those that
+    became numbers first."""
+    marked = [size for size in sizes(recording, item) if size.why in _MARKED]
+    found = [size for size in marked if size.value or (size.symbol and size.symbol.conditions)]
+    return sorted(found, key=lambda size: not size.value)
+
+
 def site_at(recording: Recording, moment: MomentId) -> Site | None:
     """The instruction of a moment; None: it is not recorded."""
     if not recording.oldest <= moment <= recording.newest:
@@ -169,7 +175,7 @@ def _taken(instruction: Instruction) -> int:
         return _TAKES[name]
     if name.startswith(_COUNTED):
         return argument + 2 if name.startswith("CALL") else argument
-    return 1 if _JUMP.match(name) else 0
+    return int(name.startswith(_TAKES_ONE))
 
 
 def _forward(failure: Failure, every: dict[int, Translation]) -> Translation | None:
@@ -229,12 +235,12 @@ def _blamed(
     if failure.stage is FailedStage.TRACING:
         return failure.moment, True
     if failure.stage is FailedStage.GUARDS and item is not None:
-        for size in sizes(recording, item):
-            if size.why in _MARKED and size.value:
+        for size in fixed_sizes(recording, item):
+            if size.value:
                 steps = size.fixed_by or ((size.zero_one,) if size.zero_one is not None else ())
                 return (steps[0].moment, True) if steps else (failure.moment, False)
-        for size in sizes(recording, item):
-            if size.why in _MARKED and size.symbol is not None and size.symbol.conditions:
+        for size in fixed_sizes(recording, item):
+            if size.symbol is not None and size.symbol.conditions:
                 return size.symbol.conditions[0].moment, True
     if failure.node and item is not None:
         attempts = recording.attempts(item.id)

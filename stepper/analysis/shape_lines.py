@@ -87,7 +87,7 @@ def _overview(recording: Recording, items: list[Translation]) -> Iterator[Line]:
         fixed = [size for size in found if size.value]
         free = len(found) - len(fixed)
         for size in fixed:
-            yield from _size(recording, size)
+            yield from size_lines(recording, size)
         if free:
             names = ", ".join(spelled(size.source) for size in found if not size.value)
             yield Line(
@@ -104,7 +104,7 @@ def _of(recording: Recording, items: list[Translation], expression: str) -> Iter
         if found is None and is_name:
             found = size_of(recording, item, expression)
         if found is not None:
-            yield from _size(recording, found)
+            yield from size_lines(recording, found)
     if path is None or not path.steps:
         return
     told = {item.id for item in items if size_of(recording, item, path) is not None}
@@ -121,7 +121,8 @@ def _of(recording: Recording, items: list[Translation], expression: str) -> Iter
             )
 
 
-def _size(recording: Recording, size: Size) -> Iterator[Line]:
+def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
+    """A size: whether it is fixed or free, why it is a symbol, and what fixed it."""
     item, symbol, name = size.translation, size.symbol, spelled(size.source)
     if size.zero_one is not None:
         step = size.zero_one

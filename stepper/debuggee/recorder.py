@@ -44,6 +44,7 @@ from stepper.debuggee.occurrence import NO_SUBJECT, Subject
 from stepper.debuggee.threads import thread_name
 from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
 from stepper.model import trace
+from stepper.model.break_words import reason_of
 from stepper.model.failure import Failure
 from stepper.model.lookup import CheckedGuard, RejectedEntry, TriedEntry
 from stepper.model.program import Code, PythonFrame
@@ -480,9 +481,7 @@ class Recorder:
             record, id=self._next("break"), attempt=attempt.id, moment=record.moment or self.moment
         )
         self._writer.graph_break(record)
-        self._occurred(
-            EventKind.GRAPH_BREAK, trace.headline(record.reason), record.id, moment=record.moment
-        )
+        self._occurred(EventKind.GRAPH_BREAK, reason_of(record), record.id, moment=record.moment)
 
     def _tell(self, kind: EventKind, text: str, number: int) -> None:
         """What has no breakpoint; the text is one line."""

@@ -411,8 +411,9 @@ def headline(text: str) -> str:
     "backend='…' raised:" does, that too."""
     if "\n" not in text:
         return text
-    first, second, *_ = [*text.strip().split("\n", 2), ""]
-    return f"{first} {second.strip()}" if first.endswith(":") else first
+    first, *others = text.strip().split("\n")
+    second = next((line.strip() for line in others if line.strip()), "")
+    return f"{first} {second}" if first.rstrip().endswith(":") else first
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

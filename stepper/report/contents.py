@@ -186,6 +186,8 @@ class Cause(msgspec.Struct, frozen=True):
     change: Told
     """The nearest change that avoids it; empty where none is known."""
     explanation: Told
+    context: Told
+    """Which method of what, with which arguments, as Dynamo says it; empty when redacted."""
     hints: tuple[Told, ...]
     page: Told
     """Dynamo's documentation of the kind."""

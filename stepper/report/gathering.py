@@ -158,6 +158,7 @@ def _causes(places: Places) -> list[contents.Cause]:
             instructions=cause.cost,
             change=tell.kind(str(cause.change or "")),
             explanation=tell.words(cause.explanation),
+            context=tell.words(cause.context),
             hints=tuple(filter(None, map(tell.words, cause.hints))),
             page=tell.page(cause.page),
             instruction=(

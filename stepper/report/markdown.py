@@ -131,6 +131,7 @@ def _cause(number: int, cause: Cause) -> Iterator[str]:
         f"cost: {span(cause.cost)}" if cause.cost else "",
         f"change: {span(cause.change)}" if cause.change else "",
         span(cause.explanation),
+        f"context: {span(cause.context)}" if cause.context else "",
         *(f"hint: {span(hint)}" for hint in cause.hints),
         f"instruction: {span(cause.instruction)}" if cause.instruction else "",
         cause.page,

@@ -65,6 +65,7 @@ def _cause(number: int, cause: Cause, links: Links) -> Html:
         sentence("Cost:", cause.cost) if cause.cost else Html(""),
         sentence("Change:", cause.change) if cause.change else Html(""),
         sentence(cause.explanation),
+        sentence("Context:", code(cause.context)) if cause.context else Html(""),
         *(sentence("Hint:", hint) for hint in cause.hints),
         sentence("See", element("a", cause.page, href=cause.page, rel="noreferrer"))
         if cause.page

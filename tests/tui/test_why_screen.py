@@ -77,7 +77,7 @@ async def test_it_compares_with_the_entry_and_the_moment_before(sample_path: Pat
     assert entry.last_moment is not None
     async with opened(sample_path, WIDE, at=entry.first_moment) as (app, pilot):
         app._goto(str(entry.last_moment))
-        await pilot.press("W", "v", "v")
+        await pilot.press("W", "v", "v", "v")
         assert f"what differs from moment {entry.first_moment}" in text(app)
         assert f"b is at moment {entry.last_moment}: " in text(app)
         await pilot.press("v")
@@ -90,6 +90,6 @@ async def test_it_compares_with_the_attempt_before(sample_path: Path) -> None:
     (second,) = [each for each in recording.attempts() if each.number == 2]
     recording.close()
     async with opened(sample_path, WIDE, at=second.first_moment) as (app, pilot):
-        await pilot.press("W", "v", "v", "v")
+        await pilot.press("W", "v", "v", "v", "v")
         assert "what differs from attempt 1" in text(app)
         assert "thrown away since: graph break in block" in text(app)
