@@ -59,9 +59,14 @@ CUT = r"['\"]?(?:…|\.\.\.)"
 """How a text says that there was more of it."""
 OPTION = re.compile(rf"(?i)(--?[\w-]*(?:{NAME_PATTERN})[= ])([^\s'\"]+)")
 KEYS = re.compile(
-    r"\b(?:(?:sk|rk|pk)[-_](?:(?:live|test|proj|ant|or|svcacct)[-_])*[A-Za-z0-9_-]{16,}"
-    r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|hf_[A-Za-z0-9]{16,}"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{12,}|xox[a-z]-[\w-]{10,}|AIza[\w-]{20,}"
+    r"\b(?:sk|rk|pk)[-_](?:(?:live|test|proj|ant|or|svcacct)[-_])*[A-Za-z0-9_-]{16,}"
+    # Dynamo makes names of what a value is reached through, joined by underscores, and those of
+    # nodes in small letters.
+    r"|(?<=_)(?:sk|rk|pk)[-_](?:(?:live|test|proj|ant|or|svcacct)[-_])*"
+    r"(?=[A-Za-z]*\d)[A-Za-z0-9]{20,}"
+    r"|(?<![^\W_])(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}"
+    r"|hf_[A-Za-z0-9]{16,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|(?:akia|asia)(?=[a-z]*\d)[a-z0-9]{12,}"
+    r"|xox[a-z]-[\w-]{10,}|AIza[\w-]{20,}"
     rf"|npm_[A-Za-z0-9]{{16,}}|pypi-[\w-]{{16,}}|eyJ[\w-]{{8,}}(?:(?:\.[\w-]*)+|(?={CUT})))"
     rf"|(?<=[Bb]earer )(?:[\w.~+/=-]{{8,}}|[\w.~+/=-]+?(?={CUT}))"
     rf"|(?<=[Bb]asic )(?:[\w+/=-]{{8,}}|[\w+/=-]+?(?={CUT}))"
@@ -75,8 +80,10 @@ KEY_PATTERNS = (
     (b"sk-svcacct-", ANYTHING), (b"_live_", RANDOM), (b"_test_", RANDOM), (b"ghp_", RANDOM),
     (b"gho_", RANDOM), (b"ghu_", RANDOM), (b"ghs_", RANDOM), (b"ghr_", RANDOM),
     (b"github_pat_", ANYTHING), (b"glpat-", ANYTHING), (b"hf_", RANDOM), (b"AKIA", RANDOM),
-    (b"ASIA", RANDOM), (b"xox", ANYTHING), (b"AIza", ANYTHING), (b"npm_", RANDOM),
-    (b"pypi-", ANYTHING), (b"eyJ", ANYTHING), (b"earer ", ANYTHING), (b"asic ", ANYTHING),
-    (b"://", ANYTHING), (b"PRIVATE KEY-----", ANYTHING),
+    (b"ASIA", RANDOM), (b"akia", RANDOM), (b"asia", RANDOM), (b"xox", ANYTHING),
+    (b"AIza", ANYTHING), (b"npm_", RANDOM), (b"_proj_", RANDOM), (b"_ant_", RANDOM),
+    (b"_svcacct_", RANDOM), (b"pypi-", ANYTHING), (b"eyJ", ANYTHING),
+    (b"earer ", ANYTHING), (b"asic ", ANYTHING), (b"://", ANYTHING),
+    (b"PRIVATE KEY-----", ANYTHING),
 )  # fmt: skip
 BEGINS, ENDS = "-----BEGIN ", "-----END "

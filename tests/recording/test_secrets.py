@@ -106,7 +106,17 @@ def test_no_column_of_any_table_holds_one(secret: str, asked: bool, tmp_path: Pa
     assert holding == (counts.keys() - numbers if asked else set())
 
 
+NODE = "L_self_modules_d_modules_{}_parameters_weight_"
+"""How Dynamo calls a parameter of a module that is called so."""
 LEFT = [
+    (NODE.format(KEY), NODE.format(WITHHELD)),
+    (NODE.format(KEY).lower(), NODE.format(WITHHELD).lower()),
+    (NODE.format("AKIAJ7Q2M5X8R3T6W9Z4"), NODE.format(WITHHELD)),
+    (NODE.format("akiaj7q2m5x8r3t6w9z4").lower(), NODE.format(WITHHELD).lower()),
+    (NODE.format("sk_proj_Ab3De5Gh7Jk9Mn1Pq3Rs5Tu"), NODE.format(WITHHELD)),
+    (NODE.format("sk_proj"), NODE.format("sk_proj")),
+    (NODE.format("sk_learnt_representation"), NODE.format("sk_learnt_representation")),
+    (NODE.format("asiapacificregion"), NODE.format("asiapacificregion")),
     ("key sk-proj-abcdefghijkl0123456789", f"key {WITHHELD}"),
     ("ghp_0123456789abcdefABCDEF", WITHHELD),
     ("id AKIAIOSFODNN7EXAMPLE.", f"id {WITHHELD}."),
