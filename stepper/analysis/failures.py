@@ -25,6 +25,8 @@ _TAKES = {
     "BINARY_OP": 2, "BINARY_SUBSCR": 2, "COMPARE_OP": 2, "CONTAINS_OP": 2, "IS_OP": 2,
     "STORE_SUBSCR": 3, "STORE_ATTR": 2, "RETURN_VALUE": 1, "UNPACK_SEQUENCE": 1, "GET_ITER": 1,
     "LOAD_ATTR": 1, "LOAD_METHOD": 1, "FOR_ITER": 1, "RAISE_VARARGS": 1, "FORMAT_VALUE": 1,
+    "BEFORE_WITH": 1, "LOAD_SPECIAL": 1, "UNPACK_EX": 1, "DELETE_ATTR": 1, "GET_AWAITABLE": 1,
+    "CALL_FUNCTION_EX": 4, "CALL_INTRINSIC_1": 1, "CALL_INTRINSIC_2": 2,
 }  # fmt: skip
 """How many values of the stack an instruction takes; of others: those of its argument, or one."""
 _COUNTED = ("CALL", "BUILD_")

@@ -1,7 +1,7 @@
 """The report as Markdown, short enough to be pasted into an issue.
 
-Everything that comes from the recording stands in code spans, between more backticks than there are
-in them: so it is shown as it is, mentions nobody, and is no HTML.
+Everything that comes from the recording stands in code spans and blocks of code, between more
+backticks than there are in them: so it is shown as it is, mentions nobody, and is no HTML.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def _failures(report: Report) -> Iterator[str]:
         name = span(" ".join(filter(None, (each.compile_id, each.name))))
         said = f"{span(each.exception)} {each.stage}".strip()
         yield from ("", f"{number}. {name} {said} {_where(each.where)} {_at(each.moment)}")
+        yield from _block(each.message)
         facts = (
             span(each.source),
-            *map(span, each.message),
             f"instruction: {span(each.instruction)}" if each.instruction else "",
             *(f"took {span(value)}" for value in each.stack),
             each.note,
@@ -220,12 +220,22 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
+def _block(lines: Sequence[str]) -> Iterator[str]:
+    """Code within an item of a list, without an empty line: the report may be cut at one."""
+    if lines:
+        fence = "`" * max(3, 1 + max(map(_longest_ticks, lines)))
+        yield from (f"   {line}" for line in (fence, *lines, fence))
+
+
+def _longest_ticks(text: str) -> int:
+    return max(map(len, _TICKS.findall(text)), default=0)
+
+
 def span(text: str) -> str:
     """A text as code; empty when it is empty."""
     text = clip(text, _WIDEST)
     if not text:
         return ""
-    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
-    fence = "`" * (longest + 1)
+    fence = "`" * (_longest_ticks(text) + 1)
     around = " " if text[0] in "` " or text[-1] in "` " else ""
     return f"{fence}{around}{text}{around}{fence}"

@@ -24,6 +24,7 @@ from stepper.report.markup import Html, element, joined
 from stepper.report.page_entries import code_section, graphs_section, guards_section
 from stepper.report.page_findings import (
     breaks_section,
+    failures_section,
     recompilations_section,
 )
 
@@ -55,6 +56,7 @@ def page(report: Report) -> str:
             "main",
             _overview(report),
             _frames(report, links),
+            failures_section(report, links),
             breaks_section(report, links),
             recompilations_section(report, links),
             guards_section(report, links),
