@@ -124,7 +124,7 @@ class _Progress:
 
     def show(self, session: Session) -> None:
         """Say how far it is, on a terminal, when that has changed."""
-        recording = _refreshed(session) if self._terminal else None
+        recording = _refreshed(session)[0] if self._terminal else None
         if recording is None or not recording.newest:
             return
         counts = _counts(recording)
@@ -135,29 +135,32 @@ class _Progress:
 
     def close(self, session: Session) -> None:
         """The closing line, and what had to be said."""
-        recording = _refreshed(session)
+        recording, trouble = _refreshed(session)
         # Some come over the channel, some are only written down; many are both.
         for text in dict.fromkeys([*self._notices, *_written_notices(recording)]):
             say(f"stepper: {text}", sys.stderr)
         if recording is not None:
             what = _counts(recording) if recording.newest else _nothing(recording)
             say(f"stepper: {what} → {recording.path}", sys.stderr)
+        elif trouble:
+            say(f"stepper: the recording cannot be read: {trouble}", sys.stderr)
         elif session.exit_status is not None:
             reason = session.exit_status.explanation or "the program made no recording"
             say(f"stepper: nothing recorded: {reason}", sys.stderr)
         sys.stderr.flush()
 
 
-def _refreshed(session: Session) -> Recording | None:
+def _refreshed(session: Session) -> tuple[Recording | None, str]:
+    """The recording, if there is one, or why the one that was made cannot be read."""
     from stepper.recording.errors import RecordingError
 
     try:
         recording = session.recording
         if recording is not None:
             recording.refresh()
-    except RecordingError:
-        return None
-    return recording
+    except RecordingError as error:
+        return None, str(error)
+    return recording, ""
 
 
 def _written_notices(recording: Recording | None) -> list[str]:

@@ -154,6 +154,27 @@ def test_where_no_file_can_be_made_the_program_runs_and_the_reason_is_said(tmp_p
     assert "Choose a file with -o FILE" in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("doing", "what"),
+    [
+        ("shutil.rmtree(os.getcwd())", "moved or deleted while it was written"),
+        ("os.truncate('run.stepper', 0)", "is damaged"),
+    ],
+    ids=["deleted", "truncated"],
+)
+def test_a_recording_that_the_program_destroys_is_not_called_none(
+    tmp_path: Path, doing: str, what: str
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    outcome = record(folder, "-c", f"{COMPILED}\nimport os, shutil\n{doing}\nf(torch.ones(9))")
+    assert outcome.status == 0, outcome.err
+    assert what in outcome.err
+    assert "the recording cannot be read: " in outcome.err
+    assert "nothing recorded" not in outcome.err
+    assert "Traceback" not in outcome.err
+
+
 def test_sessions_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "stepper", "record", "-c", "print(input())"]
     processes = [
