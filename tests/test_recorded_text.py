@@ -66,7 +66,7 @@ IN_ANALYSIS = {
         "_facts": "the compiler's, cut to its first line",
         "_first_line": "the compiler's, cut to its first line",
     },
-    "recompile_advice.py": {"_object": "torch's sources"},
+    "recompile_advice.py": {"_object": "torch's sources", "_same_keys": "torch's sources"},
     "recompiles.py": {
         "": "the compiler's: a condition",
         "_compares": "the compiler's: a condition",

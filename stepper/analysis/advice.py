@@ -75,6 +75,13 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
 
 def seen(series: Series, name: str) -> str:
     """What the recording shows of how something changes."""
+    if series.likewise:
+        others = plural(len(series.likewise), "other")
+        return f"{_seen_alone(series, name)}; likewise of {others}"
+    return _seen_alone(series, name)
+
+
+def _seen_alone(series: Series, name: str) -> str:
     if len(series.values) == 1:
         return f"{_what(series, name)} is no longer {text_of(series.values[0])}"
     if not series.seen:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from stepper.analysis.advice import Advice, Entries, needed_by, seen, symbol_of
-from stepper.analysis.recompile_series import History, Series
+from stepper.analysis.recompile_series import TOLD, History, Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.shapes import Size, cause_of, size_of
 from stepper.analysis.sources import path_of, spelled
@@ -27,6 +27,7 @@ from stepper.recording.reader import Recording
 
 _SPECIAL_SIZES = (0, 1)
 _CODE = ".__code__"
+_ATTRIBUTES = ".__dict__"
 _ZERO_ONE = (
     "Dynamo makes no symbol of a size 0 or 1, also where sizes are symbols, and so has an entry "
     "for it alone. Torch's remedy: torch._dynamo.decorators.mark_unbacked"
@@ -41,7 +42,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         for each in history.recompilations
         if each.translation.outcome is Outcome.COMPILED
     ][::-1]
-    for series in history.series:
+    for series in history.series[:TOLD]:
         found += _on(recording, history, wanted, series)
     found += _at_once(history, [each.changes[-1] for each in found if each.changes])
     found = list({each.text: each for each in reversed(found)}.values())[::-1]
@@ -186,9 +187,9 @@ def _on_size(history: History, wanted: Entries, series: Series, name: str, dim: 
 
 def _global_state(name: str, series: Series) -> str:
     return (
-        "Call it under one state: the same grad mode (torch.no_grad), autocast, default dtype and "
-        "deterministic algorithms. Where both are needed, as in training and evaluation, the two "
-        "entries are the price."
+        "Call it under one state: the same grad mode (torch.no_grad) and inference mode, autocast, "
+        "default dtype and deterministic algorithms. Where both are needed, as in training and "
+        "evaluation, the two entries are the price."
     )
 
 
@@ -196,6 +197,19 @@ def _of_a_range(name: str, series: Series) -> str:
     return (
         "An entry holds for the sizes that its conditions allow, and for this one they do not: "
         "keep the sizes on one side of the condition, or do without what asks for it."
+    )
+
+
+def _same_keys(name: str, series: Series) -> str:
+    if name.endswith(_ATTRIBUTES):
+        return _all_attributes(name.removesuffix(_ATTRIBUTES), series)
+    return f"Hand over {name} always with the same keys."
+
+
+def _all_attributes(name: str, _: Series) -> str:
+    return (
+        f"{name} has an attribute in one call that it has not in another: set all of them where it "
+        "is made."
     )
 
 
@@ -237,7 +251,7 @@ _BY_WHAT: dict[str, _Text] = {
         f"The length of a container is a constant of the graph: hand over {name} always with as "
         "many elements, or do what needs all of them outside of the compiled function."
     ),
-    "dictionary": lambda name, _: f"Hand over {name} always with the same keys.",
+    "dictionary": _same_keys,
     "stride": lambda name, _: (
         f"Where the elements lie in memory is a constant of the graph: hand over {name} always in "
         f"one memory format, e.g. {name}.contiguous()."
@@ -250,6 +264,13 @@ _BY_WHAT: dict[str, _Text] = {
     "inference tensor": lambda name, _: (
         f"{name} was made under torch.inference_mode in one call and not in another: make it under "
         f"one, or hand over {name}.clone(), made outside of that mode."
+    ),
+    "inference mode": lambda _, __: (
+        "Call it always under torch.inference_mode or never: it changes the keys of all tensors."
+    ),
+    "inference": lambda name, _: (
+        f"{name} was made, or the entry was compiled, under torch.inference_mode, and now neither: "
+        "make it and call it under one mode."
     ),
     "dispatch keys": lambda name, _: (
         f"{name} comes in different kinds (a subclass, an inference tensor, another mode): make "
@@ -267,8 +288,10 @@ _BY_KIND: dict[str, _Text] = {
     "OBJECT_ALIASING": lambda _, __: (
         "Two inputs were one object when the entry was made: hand over the same object, or never."
     ),
-    "DICT_CONTAINS": lambda name, _: f"Hand over {name} always with the same keys.",
-    "DICT_LENGTH": lambda name, _: f"Hand over {name} always with the same keys.",
+    "HASATTR": _all_attributes,
+    "NO_HASATTR": _all_attributes,
+    "DICT_CONTAINS": _same_keys,
+    "DICT_LENGTH": _same_keys,
     "INVALID": lambda _, __: (
         "An object that the entry knows by identity has died (a function, class or code made at "
         "run time): keep it alive, or make it once."

@@ -9,7 +9,7 @@ from stepper.analysis.advice import Advice
 from stepper.analysis.failures import failures
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import advise
-from stepper.analysis.recompile_series import History, Series, histories
+from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import (
     Failure,
     Recompilation,
@@ -108,8 +108,11 @@ def _function(recording: Recording, history: History, trying: Trying | None) -> 
         f"{history.seconds:.2f} s",
         role="title",
     )
-    for series in history.series:
+    for series in history.series[:TOLD]:
         yield Line(f"  {series_text(series, len(history.recompilations))}")
+    if len(history.series) > TOLD:
+        more = plural(len(history.series) - TOLD, "more thing")
+        yield Line(f"  … and {more} that changed with these", role="dim")
     limit = history.limit
     if limit is not None:
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
@@ -139,7 +142,8 @@ def series_text(series: Series, of: int) -> str:
     if len(series.values) == 1:
         return f"{what} is no longer {text_of(series.values[0])}  ({series.times} of {of})"
     told = f": {series.seen}" if series.seen else ""
-    return f"{what} {series.trend}{told}  ({series.times} of {of})"
+    also = f", and of {plural(len(series.likewise), 'other')}" if series.likewise else ""
+    return f"{what} {series.trend}{told}{also}  ({series.times} of {of})"
 
 
 def limit_text(history: History) -> str:

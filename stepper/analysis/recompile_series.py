@@ -25,6 +25,8 @@ from stepper.recording.reader import Recording
 
 _VALUES = 9
 """Values of a series that are told: as many as entries under Dynamo's own limit, and one."""
+TOLD = 8
+"""Series of a function that are told, and for which advice is given."""
 _TEXT = 120
 """Columns of each."""
 
@@ -42,6 +44,8 @@ class Series(msgspec.Struct, frozen=True):
     """What was expected at first, then what was there each time; repeats in a row are left out."""
     times: int
     """In how many recompilations it differed from the nearest entry."""
+    likewise: tuple[str, ...] = ()
+    """Other sources of which the same changed, from and to the same, in the same recompilations."""
 
     @property
     def seen(self) -> str:
@@ -148,8 +152,8 @@ def _history(
 def _series(found: list[Recompilation]) -> list[Series]:
     kinds: dict[tuple[str, Aspect], str] = {}
     values: dict[tuple[str, Aspect], list[Datum]] = {}
-    times: dict[tuple[str, Aspect], int] = {}
-    for each in found:
+    where: dict[tuple[str, Aspect], list[int]] = {}
+    for at, each in enumerate(found):
         nearest = each.nearest
         if nearest is None:
             continue
@@ -161,11 +165,21 @@ def _series(found: list[Recompilation]) -> list[Series]:
             if not source and not difference.what:
                 continue  # words of the compiler's that do not say what differs
             key = (unscoped(source), difference.aspect)
-            times[key] = times.get(key, 0) + 1
+            if at not in where.setdefault(key, []):
+                where[key].append(at)
             expected, actual = difference.expected, difference.actual
             seen = values.setdefault(key, [expected] if expected != UNKNOWN else [])
             if actual != UNKNOWN and not (seen and alike(seen[-1], actual)):
                 seen.append(actual)
+    # What changed in the same calls and in the same way is one thing: the weights of a model, say.
+    same: dict[object, list[tuple[str, Aspect]]] = {}
+    for key in where:
+        shown = tuple(map(text_of, values[key]))
+        same.setdefault((key[1], kinds.get(key, ""), shown, *where[key]), []).append(key)
+    series = [
+        Series(*first, kinds.get(first, ""), tuple(values[first]), len(where[first]),
+               tuple(source for source, _ in others))
+        for first, *others in same.values()
+    ]  # fmt: skip
     # What is known by its values says more than what only fails because of it.
-    ordered = sorted(times, key=lambda key: (-times[key], not values[key]))
-    return [Series(*key, kinds.get(key, ""), tuple(values[key]), times[key]) for key in ordered]
+    return sorted(series, key=lambda each: (not each.values, -each.times))

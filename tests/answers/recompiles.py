@@ -128,8 +128,8 @@ def int_in_a_dict(run: Run) -> None:
 
 @case(
     "pytorch#148983", "why-recompile",
-    cause="inference tensor of x changes: True, False",
-    advice="made under torch.inference_mode",
+    cause="inference of x changes: True, False",
+    advice="x was made, or the entry was compiled, under torch.inference_mode",
     counts=(2, 1),
 )  # fmt: skip
 def inference_tensor(run: Run) -> None:
@@ -632,3 +632,54 @@ def single_row(run: Run) -> None:
         if run.remedied:
             torch._dynamo.decorators.mark_unbacked(x, 0)
         compiled(x)
+
+
+@case(
+    "pytorch#134249", "why-recompile",
+    cause=(
+        "inference_mode changes: False, True",
+        "inference mode of x changes: False, True, and of 2 others",
+    ),
+    advice="Call it under one state: the same grad mode (torch.no_grad) and inference mode",
+    counts=(2, 1),
+)  # fmt: skip
+def trained_then_served(run: Run) -> None:
+    class Weights(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Parameter(ones(2)), nn.Parameter(ones(2))
+
+        def forward(self, x: Any) -> Any:
+            return x * self.first + self.second  # cause
+
+    compiled = run.compile(Weights())
+    x = ones(2)
+    with torch.inference_mode(run.remedied):
+        compiled(x)
+    with torch.inference_mode():
+        compiled(x)
+
+
+@case(
+    "", "why-recompile",
+    cause="NO_HASATTR L['cache']",
+    advice="cache has an attribute in one call that it has not in another",
+    counts=(2, 1),
+)  # fmt: skip
+def attribute_that_appears(run: Run) -> None:
+    class Cache:
+        pass
+
+    cache = Cache()
+    if run.remedied:
+        cache.scale = 2.0  # type: ignore[attr-defined]
+
+    @run.compile
+    def of_cache(x: Any, cache: Any) -> Any:
+        if hasattr(cache, "scale"):  # cause
+            return x * 3
+        return x * 2
+
+    of_cache(ones(2), cache)
+    cache.scale = 2.0  # type: ignore[attr-defined]
+    of_cache(ones(2), cache)

@@ -67,10 +67,16 @@ def _tensor_differences(row: GuardRow, expected: Tensor, value: object) -> tuple
     found = tensor_differences(expected, value)
     if found:
         return found
-    inference = isinstance(value, torch.Tensor) and torch.Tensor.is_inference(value)
-    if inference == ("Autograd" in fields["keys"]):
-        # Only those that were made in inference mode have no key for gradients.
-        return (Difference("inference tensor", not inference, inference),)
+    # A tensor that was made in inference mode has no keys for gradients, and in that mode none has.
+    made = isinstance(value, torch.Tensor) and torch.Tensor.is_inference(value)
+    mode = torch.is_inference_mode_enabled()
+    if "Autograd" in fields["keys"]:
+        if made:
+            return (Difference("inference tensor", False, True),)
+        if mode:
+            return (Difference("inference mode", False, True),)
+    elif not made and not mode:
+        return (Difference("inference", True, False),)
     keys = Words(f"DispatchKeySet({fields['keys']})")
     return (Difference("dispatch keys", keys, Words("others")),)
 
