@@ -36,6 +36,7 @@ from stepper.tui.collector import Collector
 from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import EventScreen, Leaving, QuitScreen
+from stepper.tui.hang_up import HangUp
 from stepper.tui.headline import STOPS, ending, header, hints
 from stepper.tui.keys import bindings
 from stepper.tui.lines import Lines
@@ -57,6 +58,8 @@ from stepper.tui.workarounds import (
 )
 
 _PRINTABLE = Printable()
+_LOOKS_FOR_TERMINAL = 1.0
+"""Seconds between two looks whether the terminal is still there."""
 
 _TICK = 0.1
 """Seconds between two looks at a recording that this session's program writes."""
@@ -163,6 +166,15 @@ class StepperApp(PromptKeys[int]):
         self.desk.reveal("source")
         self._unsubscribe = self.session.subscribe(self._arrived)
         self._set_timer()
+        if not self.is_headless:
+            hang_up = HangUp()
+            self.set_interval(_LOOKS_FOR_TERMINAL, lambda: self._leave_if(hang_up.happened))
+
+    def _leave_if(self, hung_up: bool) -> None:
+        """End, and with us the program, when nobody can see us any more."""
+        if hung_up:
+            self.leaving = "kill"
+            self.exit(0)
 
     def on_ready(self) -> None:
         self._collector.start()

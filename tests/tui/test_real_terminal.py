@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -245,3 +247,28 @@ def test_another_shape_fails_a_guard_and_is_compiled_again(tmp_path: Path) -> No
         terminal.sees("▶   2    0 RESUME")
         terminal.keys("c")
         terminal.sees("ENDED", "exit code 0")
+
+
+def test_it_ends_with_its_terminal_even_if_nobody_says_so(tmp_path: Path) -> None:
+    deaf = 'trap "" HUP; exec "$0" "$@"'
+    command = ["/bin/sh", "-c", deaf, sys.executable, "-m", "stepper", "run", str(DEMO)]
+    env = {**os.environ, "TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path)}
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, env=env,
+        cwd=ROOT,
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        seen = b""
+        while b"STOPPED" not in seen:
+            seen += os.read(ours, 65536)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.close(ours)
+        try:
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+    assert len(children) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(children[0]), 0)
