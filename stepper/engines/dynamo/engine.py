@@ -149,6 +149,8 @@ class DynamoEngine(Engine):
                     hook = self._step_hook()
                 elif meaning in versions.MARKED:
                     hook = self.safely(getattr(self._steps, meaning))
+                elif meaning in versions.OF_SHAPES:
+                    hook = self.safely(self._of_sizes(meaning))
                 else:
                     hook = self.safely(getattr(self, f"_on_{meaning}"))
                 point = points[meaning]
@@ -713,52 +715,24 @@ class DynamoEngine(Engine):
 
     # --- hooks: sizes
 
-    def _shapes_of(self, env: Any) -> ShapeWatcher | None:
-        """Who tells what a ShapeEnv decides."""
-        now = self._now
-        return now.shapes if now is not None and now.shapes.is_of(env) else None
+    def _of_sizes(self, meaning: str) -> Callable[..., None]:
+        """What hears a decision about sizes, and has it told if it is of this attempt."""
+        told: Callable[..., None] = getattr(ShapeWatcher, meaning)
 
-    def _on_symbol_asked(self, env: Any, value: object, source: Any, dim: Any) -> None:
-        if (shapes := self._shapes_of(env)) is not None:
-            shapes.symbol_asked(value, source, dim)
-            self._tell_shapes_later(shapes)
+        def heard(env: Any, *asked: Any) -> None:
+            now = self._now
+            if now is not None and now.shapes.is_of(env):
+                told(now.shapes, *asked)
+                if now.shapes.waits:
+                    self._steps.graph_changed = True
 
-    def _on_symbol_unbacked(self, env: Any, symbol: Any, source: Any) -> None:
-        if (shapes := self._shapes_of(env)) is not None:
-            shapes.unbacked(symbol, source)
-
-    def _on_shape_condition(self, env: Any, prefix: str, expression: Any) -> None:
-        if (shapes := self._shapes_of(env)) is not None:
-            shapes.condition(prefix, expression)
-
-    def _on_replacement_asked(self, env: Any, symbol: Any, target: Any, reason: str) -> None:
-        if (shapes := self._shapes_of(env)) is not None:
-            self.recorder.flush_pending()  # what has the symbol is told as it is before
-            shapes.replacement_asked(symbol, target, reason)
-            self._tell_shapes_later(shapes)
-
-    def _on_range_asked(self, env: Any, symbol: Any) -> None:
-        if (shapes := self._shapes_of(env)) is not None:
-            shapes.range_asked(symbol)
-            self._tell_shapes_later(shapes)
-
-    def _on_shape_undecided(self, env: Any, expression: Any) -> None:
-        if (shapes := self._shapes_of(env)) is not None:
-            shapes.undecided(expression)
-
-    def _on_shape_assumed(self, env: Any, expression: Any, value: object) -> None:
-        if (shapes := self._shapes_of(env)) is not None:
-            shapes.assumed(expression, value)
+        return heard
 
     def _look_at_sizes(self, now: _Context) -> None:
         """A symbol is something else now, so trackers in view have other sizes."""
         now.shapes.replaced = False
         for tracker in filter(versions.has_sizes, self._steps.known()):
             self.recorder.about_to_mutate(tracker)
-
-    def _tell_shapes_later(self, shapes: ShapeWatcher) -> None:
-        if shapes.waits:
-            self._steps.graph_changed = True
 
     # --- hooks: graph breaks
 

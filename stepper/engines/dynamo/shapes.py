@@ -62,7 +62,8 @@ class _Claim(NamedTuple):
 
 
 class ShapeWatcher:
-    """Tells what becomes known in one attempt's ShapeEnv."""
+    """Tells what becomes known in one attempt's ShapeEnv. What `versions.OF_SHAPES` names are its
+    methods of those names, called with what torch's own functions are called with."""
 
     def __init__(self) -> None:
         self._claims: list[_Claim] = []
@@ -100,14 +101,14 @@ class ShapeWatcher:
 
     # --- what is said by the call
 
-    def condition(self, prefix: str, expression: Any) -> None:
+    def shape_condition(self, prefix: str, expression: Any) -> None:
         """`_log_guard`: an expression was evaluated or asserted."""
         suppressed = "suppressed" in prefix
         asserted = prefix.startswith("runtime_assert")
         kind = ShapeStepKind.ASSERTION if asserted else ShapeStepKind.GUARD
         self._say(ShapeStepKind.SUPPRESSED if suppressed else kind, expression)
 
-    def unbacked(self, symbol: Any, source: Any) -> None:
+    def symbol_unbacked(self, symbol: Any, source: Any) -> None:
         """`_log_create_unbacked_symbol`: a symbol without a value was born."""
         self.tell()
         asker = self._asker()
@@ -122,11 +123,11 @@ class ShapeWatcher:
             **self._range(symbol),
         )
 
-    def undecided(self, expression: Any) -> None:
+    def shape_undecided(self, expression: Any) -> None:
         """`_make_data_dependent_error`: an expression without a value was asked for one."""
         self._say(ShapeStepKind.UNDECIDED, expression)
 
-    def assumed(self, expression: Any, value: object) -> None:
+    def shape_assumed(self, expression: Any, value: object) -> None:
         """`_log_suppressed_dde`: an expression without a value was taken to have this one."""
         self._say(ShapeStepKind.ASSUMED, expression, f" is {value}")
 
@@ -145,6 +146,7 @@ class ShapeWatcher:
 
     def replacement_asked(self, symbol: Any, target: Any, reason: str) -> None:
         """`_set_replacement`: a symbol may be something else from now on."""
+        self._recorder.flush_pending()  # what has the symbol is told as it is before
         if self._env.replacements.get(symbol) != target:
             self._claim(ShapeStepKind.REPLACED, symbol, target, reason)
 
