@@ -51,7 +51,11 @@ IN_ANALYSIS = {
         "checked": "the compiler's: a guard's code",
         "_parts_reached": "the compiler's: a guard's code",
     },
-    "guarded.py": {"": "an expression of the user's", "_property": "an expression of the user's"},
+    "guarded.py": {
+        "": "an expression of the user's",
+        "_property": "an expression of the user's",
+        "_names": "Python's: instructions",
+    },
     "query.py": {"_names_read": "the user's SQL", "_meaning": "SQLite's"},
     "reasons.py": {
         "": "torch's: why it compiles again",

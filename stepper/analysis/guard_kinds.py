@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import msgspec
 
+from stepper.model.trace import Guard
+
 _PYTHON = "torch/_dynamo/guards.py, GuardBuilder.{}"
 _CPP = "torch/csrc/dynamo/guards.cpp, {}"
 
@@ -169,6 +171,19 @@ LEAVES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The leaf guards that a method of GuardBuilder makes on its own value, where they are called
 otherwise; none: GLOBAL_STATE checks it."""
+
+
+_SKIPPED = {
+    "EMPTY_NN_MODULE_HOOKS_DICT": "Dynamo makes no check of modules' hooks unless "
+    "torch._dynamo.config.skip_nnmodule_hook_guards is False, so one that is added later does not "
+    "run",
+}
+"""Why guards that can be installed make no check, by kind."""
+
+
+def why_unchecked(guard: Guard) -> str:
+    """Why a guard that was installed makes no check; empty: it makes one."""
+    return "" if guard.code else _SKIPPED.get(guard.kind, "")
 
 
 def leaves_of(kind: str) -> tuple[str, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepper.analysis.dependence_lines import named, purpose_lines
-from stepper.analysis.guard_kinds import leaves_of
+from stepper.analysis.guard_kinds import leaves_of, why_unchecked
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
 from stepper.analysis.guarded import Guarded, asked
 from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size
+from stepper.analysis.sources import path_of
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -74,6 +75,8 @@ def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
 
 
 def _runs(use: GuardUse) -> str:
+    if why := why_unchecked(use.guard):
+        return f"runs no check: {why}"
     if not use.lookups:
         return "no lookup of this entry is recorded: --lookups records how often it runs and fails"
     if not leaves_of(use.guard.kind):
@@ -116,14 +119,33 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
     known = [each for each in found if each.known]
     for each in known:
         yield from _guarded(recording, expression, each)
-    others = len(found) - len(known)
-    if not known:
+    others = [each for each in found if not each.known]
+    root = path_of(expression)
+    assert root is not None
+    named = [each for each in others if root.root in each.names]
+    if not known and named:
         yield Line(
-            f"{expression} is not guarded: no guard of {plural(others, 'entry')} looks at it, at "
-            "a part of it, or at what leads to it"
+            f"{expression} is not guarded: no guard of {plural(len(named), 'entry')} looks at it, "
+            "at a part of it, or at what leads to it"
         )
+    elif not known:
+        yield from _unnamed(root.root, found)
     elif others:
-        yield Line(f"no guard of {plural(others, 'other entry')} comes near it", role="dim")
+        yield Line(f"no guard of {plural(len(others), 'other entry')} comes near it", role="dim")
+
+
+def _unnamed(name: str, found: list[Guarded]) -> Iterator[Line]:
+    """Nothing is called so in what was compiled, though the same object may be called otherwise."""
+    yield Line(
+        f"nothing is called {name} in what was compiled: if that is called otherwise there, ask by "
+        "that name; if it is not used there, nothing looks at it"
+    )
+    told: dict[str, frozenset[str]] = {}
+    for each in found:
+        told.setdefault(each.translation.name, each.arguments)
+    for function, names in [*told.items()][:_MOST]:
+        called = ", ".join(sorted(names)) or "no arguments"
+        yield Line(f"  {short_name(function)} has {called}", role="dim")
 
 
 def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[Line]:
@@ -155,6 +177,9 @@ def _fixed(size: Size) -> str:
 
 
 def _verdict(expression: str, found: Guarded) -> str:
+    near = found.by or found.through or found.parts or found.inputs
+    if found.unchecked and not near:
+        return f"{expression} is not guarded: {why_unchecked(found.unchecked[0])}"
     taken = f"; its value is an input of the graph ({', '.join(found.inputs)})"
     inputs = taken if found.inputs else ""
     if found.size is not None and found.size.value:

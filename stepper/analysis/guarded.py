@@ -13,6 +13,7 @@ import re
 
 import msgspec
 
+from stepper.analysis.guard_kinds import why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of
 from stepper.analysis.shapes import Size, same, size_of
 from stepper.analysis.sources import Path, path_of, unscoped
@@ -24,6 +25,7 @@ from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
 _SIZE = re.compile(r"size\((\d+)\)")
+_BY_NAME = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLOSURE", "STORE_")
 _SHAPE = Aspect("size")
 """All sizes."""
 _OF_TENSORS = {
@@ -58,6 +60,12 @@ class Guarded(msgspec.Struct, frozen=True):
     """Guards on what leads to it only."""
     inputs: tuple[str, ...] = ()
     """The graph's inputs that are its value, by name."""
+    unchecked: tuple[Guard, ...] = ()
+    """Guards on its value that make no check."""
+    arguments: frozenset[str] = frozenset()
+    """The names that the function begins with."""
+    names: frozenset[str] = frozenset()
+    """All that it calls things by."""
 
     free: bool = False
     """It is a size, or sizes, of which one is a symbol at least."""
@@ -68,7 +76,8 @@ class Guarded(msgspec.Struct, frozen=True):
     @property
     def known(self) -> bool:
         """Whether the entry comes near it at all."""
-        return bool(self.by or self.through or self.parts or self.around or self.inputs)
+        near = self.by or self.through or self.parts or self.around or self.unchecked
+        return bool(near or self.inputs)
 
 
 def asked(recording: Recording, expression: str) -> list[Guarded] | None:
@@ -87,10 +96,14 @@ def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
     through: list[Guard] = []
     parts: list[Guard] = []
     around: list[Guard] = []
+    unchecked: list[Guard] = []
     tensor, what = _property(path)
     for guard in guards_of(recording, item):
         about = [found for each in _sources(guard) if (found := path_of(each)) is not None]
-        if any(same(path, each) for each in about):
+        if why_unchecked(guard):
+            if any(path.leads_to(each) for each in about):
+                unchecked.append(guard)
+        elif any(same(path, each) for each in about):
             by.append(guard)
         elif tensor is not None and guard.kind == "TENSOR_MATCH" and _any_same(tensor, about):
             through.append(guard)
@@ -99,6 +112,7 @@ def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
         elif any(each.leads_to(path) for each in about):
             around.append(guard)
     every = wanted_by(recording, item)
+    arguments = frozenset(recording.state(item.first_moment).frames[0].locals)
     wants = _wanted(every, tensor, what) if through else ()
     free = what is not None and what.what == "size" and any(map(symbolic, wants))
     return Guarded(
@@ -111,9 +125,27 @@ def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
         parts=tuple(parts),
         around=tuple(around),
         inputs=tuple(_inputs(recording, item, path)),
+        unchecked=tuple(unchecked),
+        arguments=arguments,
+        names=arguments | _names(recording, item),
         free=free,
         size=size_of(recording, item, path),
     )
+
+
+def _names(recording: Recording, item: Translation) -> frozenset[str]:
+    """The roots of all that an entry's guards look at, and the names that its code uses."""
+    roots = [
+        path.root
+        for guard in guards_of(recording, item)
+        for source in _sources(guard)
+        if (path := path_of(source)) is not None
+    ]
+    code = recording.code(item.code)
+    used = [row.argrepr for row in code.instructions if row.opname.startswith(_BY_NAME)]
+    # What CPython puts on the stack besides stands before or behind the name.
+    words = [word for each in used for word in each.replace(",", " ").split()]
+    return frozenset((*roots, *words))
 
 
 def _sources(guard: Guard) -> list[str]:

@@ -103,6 +103,9 @@ CHANGES: dict[str, Callable[[dict[str, Any], dict[str, Any]], None]] = {
         names["net"].double(), call.update(x=torch.ones(2, 3, dtype=torch.float64))
     )[1],
     "x.shape[0]": lambda _, call: call.update(x=torch.ones(4, 3)),
+    "self.fc._forward_hooks": lambda names, _: (
+        names["net"].fc.register_forward_hook(lambda *args: None)
+    ),
 }  # fmt: skip
 """Expressions, and a change of just that."""
 
@@ -162,10 +165,27 @@ def test_an_expression_that_nothing_looks_at(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
     recording = recorded_once(recorded, program)
-    (line,) = guarded_lines(recording, "UNUSED")
-    assert line.text.startswith("UNUSED is not guarded: no guard of 1 entry")
+    for name in ("UNUSED", "net", "net.scale"):  # the last two are called otherwise in forward
+        lines = [line.text for line in guarded_lines(recording, name)]
+        assert lines[0].startswith(f"nothing is called {name.partition('.')[0]} in what was")
+        assert lines[1:] == ["  Net.forward has options, self, x"]
     (line,) = guarded_lines(recording, "1 + 2")
     assert "nothing that could be guarded" in line.text
+
+
+def test_a_guard_that_makes_no_check_guards_nothing(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    skipping = recorded_once(recorded, program)
+    setting = "import torch\ntorch._dynamo.config.skip_nnmodule_hook_guards = False\n"
+    checking = recorded(program(setting + PROGRAM))
+    first, *_ = guarded_lines(skipping, "self.fc._forward_hooks")
+    assert ": self.fc._forward_hooks is not guarded: Dynamo makes no check" in first.text
+    first, *_ = guarded_lines(checking, "self.fc._forward_hooks")
+    assert first.text.endswith(": self.fc._forward_hooks is guarded")
+    (use,) = uses(skipping, "EMPTY_NN_MODULE_HOOKS_DICT:*fc*._forward_hooks")
+    lines = [line.text for line in guard_lines(skipping, str(use.guard.id))]
+    assert any(line.startswith("  runs no check: Dynamo makes no check of") for line in lines)
 
 
 def test_sizes_are_told_as_numbers_or_symbols(recorded: Recorded) -> None:
