@@ -225,11 +225,6 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
     )
 
 
-def _recorded(recording: Recording, moment: MomentId) -> MomentId:
-    """The nearest moment that is recorded."""
-    return max(recording.oldest, min(moment, recording.newest))
-
-
 def _blamed(
     recording: Recording, failure: Failure, item: Translation | None
 ) -> tuple[MomentId, bool]:

@@ -188,6 +188,40 @@ def test_a_guard_that_makes_no_check_guards_nothing(
     assert any(line.startswith("  runs no check: Dynamo makes no check of") for line in lines)
 
 
+FILTERED = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = 2.0
+
+    def forward(self, x):
+        return x * self.scale
+
+def not_constants(guards):
+    return [guard.guard_type != "CONSTANT_MATCH" for guard in guards]
+
+net = Net()
+compiled = torch.compile(net, backend="eager", options={"guard_filter_fn": not_constants})
+compiled(torch.ones(2))
+net.scale = 3.0
+print(compiled(torch.ones(2)).tolist())  # still [2.0, 2.0]
+"""
+
+
+def test_a_guard_that_the_program_has_filtered_out_guards_nothing(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(FILTERED))
+    (entry,) = entries(recording)  # Dynamo did not compile again, though the value is another
+    lines = [line.text for line in guarded_lines(recording, "self.scale")]
+    assert lines[0].endswith("self.scale is not guarded itself, only what leads to it: another "
+                             "value would pass")  # fmt: skip
+    assert not any("CONSTANT_MATCH" in line for line in lines)
+    assert {guard.kind for guard in guards_of(recording, entry)} >= {"TENSOR_MATCH", "TYPE_MATCH"}
+
+
 def test_sizes_are_told_as_numbers_or_symbols(recorded: Recorded) -> None:
     recording = recorded(*DEMO)
     titles = [line.text for line in guarded_lines(recording, "x.shape[0]") if line.role == "title"]

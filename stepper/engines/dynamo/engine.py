@@ -44,7 +44,7 @@ from stepper.engines.dynamo.changes import PENDING
 from stepper.engines.dynamo.describe import DynamoDescriber, node_of
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
-from stepper.engines.dynamo.guards_set import look_at_guards, tell_guards
+from stepper.engines.dynamo.guards_set import look_at_guards, tell_guards, withdraw_filtered
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.probes import Probe
@@ -617,6 +617,11 @@ class DynamoEngine(Engine):
         if self._steps.guards_of is not None:
             self._tell_guards()
             self._steps.guards_lost = self._steps.graph_changed = True
+
+    def _on_guards_chosen(self, guards_out: list[Any]) -> None:
+        if self._now is not None and self._now.attempt is not None:
+            self._tell_guards()
+            withdraw_filtered(self.recorder, self._now.attempt, guards_out)
 
     def _on_lazy_realized(self, cache: Any) -> None:
         if not self.recorder.everything:

@@ -53,6 +53,22 @@ def look_at_guards(recorder: Recorder, attempt: LiveAttempt, output: Any) -> Non
         raise
 
 
+def withdraw_filtered(recorder: Recorder, attempt: LiveAttempt, chosen: list[Any]) -> None:
+    """Report as withdrawn what a `guard_filter_fn` of the program has left out.
+
+    Args:
+        recorder: is told.
+        attempt: that is being made into an entry.
+        chosen: the guards that the entry checks.
+    """
+    told = attempt.translation.guards
+    kept = set(map(id, chosen))
+    left_out = [number for number, guard in told.items() if id(guard) not in kept]
+    if len(left_out) == len(told) - len(kept):  # else they are not the same objects
+        for number in left_out:
+            recorder.guard_withdrawn(attempt, number)
+
+
 def _tell(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> None:
     """Report guards in the order in which they came."""
     if not marked:

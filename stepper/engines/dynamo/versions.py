@@ -74,6 +74,9 @@ _POINTS: dict[str, ProbePoint] = {
     "node_moved": ProbePoint("torch.fx.node", "Node.prepend", ("x",)),
     "node_moved_behind": ProbePoint("torch.fx.node", "Node.append", ("x",)),
     "guard_added": ProbePoint("torch._guards", "GuardsSet.add", ("self",)),
+    "guards_chosen": ProbePoint(
+        "torch._dynamo.guards", "CheckFunctionManager.compile_check_fn", ("guards_out",)
+    ),
     "guards_removed": ProbePoint("torch._guards", "GuardsSet.remove_guards_with_source", ()),
     "lazy_realized": ProbePoint("torch._dynamo.variables.lazy", "LazyCache.realize", ("self",)),
     "function_made": ProbePoint(
@@ -227,7 +230,7 @@ _OVERRIDES: dict[tuple[int, int], dict[str, ProbePoint | None]] = {
 OF_GRAPHS = frozenset(
     {
         "node_inserted", "node_removed", "node_moved", "node_moved_behind", "name_hinted",
-        "guard_added", "guards_removed",
+        "guard_added", "guards_removed", "guards_chosen",
     }
 )  # fmt: skip
 """What nobody needs to hear of who does not ask for guards or nodes."""
