@@ -44,6 +44,13 @@ def on_value(
     since = seen(series, name)
     number = all_are(int, series) or all_are(float, series)
     can = history.capabilities
+    if None in series.values:
+        text = (
+            f"There is an entry for {name} being None, and one for something else: hand over "
+            "always one of them, or accept both."
+        )
+        yield Advice(text, since, series.source, series.aspect)
+        return
     if not number or not can.symbols:
         yield Advice(_each_by_itself(name), since, series.source, series.aspect)
         return

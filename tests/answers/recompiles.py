@@ -683,3 +683,18 @@ def attribute_that_appears(run: Run) -> None:
     of_cache(ones(2), cache)
     cache.scale = 2.0  # type: ignore[attr-defined]
     of_cache(ones(2), cache)
+
+
+@case(
+    "", "why-recompile",
+    cause="mask changes: None, <Tensor>",
+    advice="There is an entry for mask being None, and one for something else",
+    counts=(2, 1),
+)  # fmt: skip
+def mask_or_none(run: Run) -> None:
+    @run.compile
+    def masked(x: Any, mask: Any) -> Any:
+        return x * 2 if mask is None else x * mask  # cause
+
+    for mask in (None, ones(2)):
+        masked(ones(2), ones(2) if run.remedied else mask)
