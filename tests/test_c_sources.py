@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import runpy
 import shlex
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -47,7 +47,12 @@ def symbols(file: Path, *options: str) -> list[str]:
 
 def test_what_a_file_shares_begins_with_its_name(tmp_path: Path) -> None:
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
-    flags = runpy.run_path(str(ROOT / "setup.py"))["FLAGS"]
+    # In a process of its own: setuptools changes sys.path.
+    asked = "import runpy; print('\\n'.join(runpy.run_path('setup.py')['FLAGS']))"
+    told = subprocess.run(
+        [sys.executable, "-c", asked], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    flags = told.stdout.splitlines()
     flags += ["-O0", "-w", "-fPIC", f"-I{sysconfig.get_path('include')}", f"-I{CSRC}"]
     sources = [str(file) for file in FILES if file.suffix == ".c"]
     subprocess.run([*compiler, *flags, "-c", *sources], check=True, cwd=tmp_path)
