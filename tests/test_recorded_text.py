@@ -54,7 +54,7 @@ IN_ANALYSIS = {
     "guarded.py": {
         "": "an expression of the user's",
         "_property": "an expression of the user's",
-        "_names": "Python's: instructions",
+        "names_of": "Python's: instructions",
     },
     "query.py": {"_names_read": "the user's SQL", "_meaning": "SQLite's"},
     "reasons.py": {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from stepper.analysis.dependence_lines import named, purpose_lines
 from stepper.analysis.guard_kinds import leaves_of, why_unchecked
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
-from stepper.analysis.guarded import Guarded, asked
+from stepper.analysis.guarded import Guarded, arguments_of, asked, names_of
 from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size
 from stepper.analysis.sources import path_of
@@ -119,32 +119,33 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
     known = [each for each in found if each.known]
     for each in known:
         yield from _guarded(recording, expression, each)
-    others = [each for each in found if not each.known]
-    root = path_of(expression)
-    assert root is not None
-    named = [each for each in others if root.root in each.names]
-    if not known and named:
-        yield Line(
-            f"{expression} is not guarded: no guard of {plural(len(named), 'entry')} looks at it, "
-            "at a part of it, or at what leads to it"
-        )
-    elif not known:
-        yield from _unnamed(root.root, found)
+    others = len(found) - len(known)
+    if not known:
+        yield from _not_near(recording, expression, found)
     elif others:
-        yield Line(f"no guard of {plural(len(others), 'other entry')} comes near it", role="dim")
+        yield Line(f"no guard of {plural(others, 'other entry')} comes near it", role="dim")
 
 
-def _unnamed(name: str, found: list[Guarded]) -> Iterator[Line]:
-    """Nothing is called so in what was compiled, though the same object may be called otherwise."""
+def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> Iterator[Line]:
+    """No guard comes near it; but the same object may be called otherwise in what was compiled."""
+    path = path_of(expression)
+    assert path is not None
+    name = path.root
+    items = [each.translation for each in found]
+    named = sum(name in names_of(recording, item) for item in items)
+    if named:
+        yield Line(
+            f"{expression} is not guarded: no guard of {plural(named, 'entry')} looks at it, at a "
+            "part of it, or at what leads to it"
+        )
+        return
     yield Line(
         f"nothing is called {name} in what was compiled: if that is called otherwise there, ask by "
         "that name; if it is not used there, nothing looks at it"
     )
-    told: dict[str, frozenset[str]] = {}
-    for each in found:
-        told.setdefault(each.translation.name, each.arguments)
-    for function, names in [*told.items()][:_MOST]:
-        called = ", ".join(sorted(names)) or "no arguments"
+    told = {item.name: item for item in reversed(items)}
+    for function, item in [*reversed(told.items())][:_MOST]:
+        called = ", ".join(sorted(arguments_of(recording, item))) or "no arguments"
         yield Line(f"  {short_name(function)} has {called}", role="dim")
 
 

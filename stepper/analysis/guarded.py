@@ -62,10 +62,6 @@ class Guarded(msgspec.Struct, frozen=True):
     """The graph's inputs that are its value, by name."""
     unchecked: tuple[Guard, ...] = ()
     """Guards on its value that make no check."""
-    arguments: frozenset[str] = frozenset()
-    """The names that the function begins with."""
-    names: frozenset[str] = frozenset()
-    """All that it calls things by."""
 
     free: bool = False
     """It is a size, or sizes, of which one is a symbol at least."""
@@ -112,7 +108,6 @@ def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
         elif any(each.leads_to(path) for each in about):
             around.append(guard)
     every = wanted_by(recording, item)
-    arguments = frozenset(recording.state(item.first_moment).frames[0].locals)
     wants = _wanted(every, tensor, what) if through else ()
     free = what is not None and what.what == "size" and any(map(symbolic, wants))
     return Guarded(
@@ -126,15 +121,19 @@ def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
         around=tuple(around),
         inputs=tuple(_inputs(recording, item, path)),
         unchecked=tuple(unchecked),
-        arguments=arguments,
-        names=arguments | _names(recording, item),
         free=free,
         size=size_of(recording, item, path),
     )
 
 
-def _names(recording: Recording, item: Translation) -> frozenset[str]:
-    """The roots of all that an entry's guards look at, and the names that its code uses."""
+def arguments_of(recording: Recording, item: Translation) -> frozenset[str]:
+    """The names that a function begins with."""
+    return frozenset(recording.state(item.first_moment).frames[0].locals)
+
+
+def names_of(recording: Recording, item: Translation) -> frozenset[str]:
+    """What an entry's function calls things by: its arguments, the names that its code uses, and
+    the roots of all that its guards look at."""
     roots = [
         path.root
         for guard in guards_of(recording, item)
@@ -145,7 +144,7 @@ def _names(recording: Recording, item: Translation) -> frozenset[str]:
     used = [row.argrepr for row in code.instructions if row.opname.startswith(_BY_NAME)]
     # What CPython puts on the stack besides stands before or behind the name.
     words = [word for each in used for word in each.replace(",", " ").split()]
-    return frozenset((*roots, *words))
+    return frozenset((*roots, *words)) | arguments_of(recording, item)
 
 
 def _sources(guard: Guard) -> list[str]:

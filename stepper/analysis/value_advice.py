@@ -65,7 +65,7 @@ def on_value(
         at_once = all_are(int, series) and _is_argument(history, series)
         changes: tuple[Change, ...] = (Dynamic(can.compile),) if at_once else ()
         yield Advice(
-            f"Dynamo has made {name} an input of the graph by itself. {_at_once(history, series)}",
+            f"Dynamo has made {name} an input of the graph by itself. {_on_first(history, series)}",
             f"{entry} has it as an input; {since}",
             series.source,
             series.aspect,
@@ -115,7 +115,7 @@ def _has_cause(size: Size) -> bool:
     return cause is not None and bool(cause.user_stack)
 
 
-def _at_once(history: History, series: Series) -> str:
+def _on_first(history: History, series: Series) -> str:
     """What can be done about the entry that has the first value as a constant."""
     first = series.values[0]
     if type(first) is int and first in _SPECIAL:
