@@ -27,9 +27,10 @@ TAKES_APART = frozenset(
 IN_ANALYSIS = {
     "answering.py": {"_limit_memory": "the kernel's"},
     "break_changes.py": {"": "torch's: what is called", "change_for": "torch's: what is called"},
-    "break_trials.py": {
-        "": "torch's logs and warnings",
-        "_printed": "what the program printed, and torch's logs and warnings",
+    "break_remedies.py": {
+        "_reordered": "torch's: the source of what is called",
+        "_decorated": "the name of a module",
+        "_disables": "the program's text, by its syntax",
         "changes_for": "torch's: the source of what is called",
         "_inlined": "a path",
     },
@@ -39,6 +40,11 @@ IN_ANALYSIS = {
         "cause": "torch's message",
         "skipped": "the compiler's, cut to its first line",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
+    },
+    "call_sites.py": {
+        "_meant": "Python's qualified names",
+        "handed": "no text: a place in a list",
+        "compiles": "Python's qualified names",
     },
     "failed_lines.py": {"_failed": "torch's message, into its lines"},
     "failures.py": {
@@ -56,6 +62,15 @@ IN_ANALYSIS = {
         "_property": "an expression of the user's",
         "names_of": "Python's: instructions",
     },
+    "places.py": {
+        "": "the program's text",
+        "__init__": "the program's text",
+        "line_before": "the program's text",
+        "torch": "the program's text, by its syntax",
+        "setting": "the program's text",
+        "torched": "a text that is written into the program",
+        "function": "Python's qualified names",
+    },
     "query.py": {"_names_read": "the user's SQL", "_meaning": "SQLite's"},
     "reasons.py": {
         "": "torch's: why it compiles again",
@@ -71,9 +86,22 @@ IN_ANALYSIS = {
         "_first_line": "the compiler's, cut to its first line",
     },
     "recompile_advice.py": {"_object": "torch's sources", "_same_keys": "torch's sources"},
+    "recompile_remedies.py": {
+        "": "torch's sources, dtypes and devices",
+        "_converted": "a text that is written into the program",
+        "_part": "a step of torch's sources",
+        "_marked": "a step of torch's sources",
+        "_origins": "a step of torch's sources",
+        "_second_of_a_pair": "the compiler's: a condition",
+        "_equal_sizes": "the compiler's: a condition",
+    },
     "recompiles.py": {
         "": "the compiler's: a condition",
         "_compares": "the compiler's: a condition",
+    },
+    "replays.py": {
+        "": "torch's logs and warnings",
+        "_printed": "what the program printed, and torch's logs and warnings",
     },
     "shapes.py": {
         "": "the compiler's: an expression",
@@ -95,6 +123,8 @@ IN_ANALYSIS = {
 """Whose text it is that is taken apart, by file and function (empty: of the module)."""
 
 ELSEWHERE = {
+    "client/plan.py": {"plan_of": "a path"},
+    "client/scratch.py": {"line_before": "a text that is written into the program"},
     "tui/app.py": {"_explain_break": "the compiler's, cut to its first line"},
     "tui/panes/console.py": {"on_console_pane_answered": "what the program printed, in lines"},
     "tui/panes/output.py": {"on_session_event": "what the program printed"},

@@ -134,6 +134,7 @@ REACHES = {
     "client/program.py: PathFinder.find_spec": "looks a file up, and imports nothing",
     "client/program.py: importlib.util.find_spec": "a name without a dot: nothing is imported",
     "client/replay.py: contextlib.chdir": "the folder of a plan that was agreed to",
+    "client/scratch.py: open": "files of a plan that was agreed to; a file of ours for the run",
     "console/caching.py: open": "the path that the user gave",
     "console/stopping.py: compile": "the condition that the user typed, which is not run",
     "model/breakpoint.py: compile": "the condition that the user typed, which is not run",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from stepper.analysis.advice import Advice
 from stepper.analysis.failures import failures
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import advise
@@ -53,8 +52,8 @@ WITHOUT_LOOKUPS = (
 )
 
 
-Trying = Callable[[History, Advice], Iterator[Line]]
-"""Tells what became of a piece of advice on a function when it was tried."""
+Trying = Callable[[History], Iterator[Line]]
+"""Tells what came of trying what can be done about a function."""
 
 
 def recompile_lines(
@@ -67,7 +66,7 @@ def recompile_lines(
         recording: what is asked.
         function: only functions with this in their name; empty: all.
         after: only compilations in walks after this one.
-        trying: asked about each piece of advice; None: no advice is tried.
+        trying: asked about each function; None: nothing is tried.
     """
     found = recompilations(recording, function, after=after)
     if not found:
@@ -116,11 +115,11 @@ def _function(recording: Recording, history: History, trying: Trying | None) -> 
     limit = history.limit
     if limit is not None:
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
+    if trying is not None:
+        yield from trying(history)
     for advice in advise(recording, history):
         yield Line(f"  advice: {advice.text}")
         yield Line(f"    since {advice.evidence}", role="dim")
-        if trying is not None:
-            yield from trying(history, advice)
     told: set[tuple[str, str, str]] = set()
     stack: tuple[PythonFrame, ...] = ()
     left_out = max(0, len(history.recompilations) - 2 * _AT_AN_END)

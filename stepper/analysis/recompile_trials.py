@@ -1,64 +1,78 @@
-"""Advice that is tried: the program runs again with the change, and its compilations are counted.
+"""Remedies against recompilations, tried: the program runs again with each, and its compilations
+are counted.
 
 A count is of one function: how often Dynamo compiled it, in a whole run. It stands beside that of
-the recording and, since no two runs need be alike, beside that of one more run as it is. Only what
-can be changed from outside of the program is tried; most advice is about the program's own text.
+one more run as it is and, where no two runs are alike, beside that of the recording.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from stepper.analysis.advice import Advice
 from stepper.analysis.line import Line
+from stepper.analysis.recompile_remedies import ways_for
 from stepper.analysis.recompile_series import History
-from stepper.analysis.replays import Replays, told
-from stepper.analysis.walks import compilations
+from stepper.analysis.replays import AS_IT_IS, Function, Replays, RunFacts, Way, together
+from stepper.analysis.trial_lines import MOST, Left, Tried, counted, told, try_all
 from stepper.client.plan import ReplayError
 from stepper.client.text import plural
-from stepper.model.change import Change
-from stepper.model.trace import Outcome
-from stepper.recording.reader import Recording
 
-CANNOT = "not tried: it is a change of the program itself"
+CANNOT = "not tried: no change is known that could be tried"
 
 
-Counts = dict[tuple[str, str, int], int]
-"""Compilations by function: name, file and first line."""
+class RecompileTrials(Replays):
+    """Tries remedies for functions that are compiled again."""
 
-
-class RecompileTrials(Replays[Counts]):
-    """Tries advice on recompilations."""
-
-    def measure(self, recording: Recording) -> Counts:
-        found: Counts = {}
-        for item in compilations(recording):
-            if item.outcome is Outcome.COMPILED:
-                place = (item.name, item.filename, item.line)
-                found[place] = found.get(place, 0) + 1
-        return found
-
-    def lines(self, history: History, advice: Advice) -> Iterator[Line]:
-        """What became of a piece of advice on a function."""
-        if not advice.changes:
-            yield Line(f"    {CANNOT}", role="dim")
-        ways = [advice.changes] if advice.together else [(change,) for change in advice.changes]
-        for way in filter(None, ways):
-            yield Line(f"    {self._told(history, way)}")
-
-    def _told(self, history: History, changes: tuple[Change, ...]) -> str:
+    def lines(self, history: History) -> Iterator[Line]:
+        """What came of the remedies for a function."""
+        about = ways_for(self.recording, self.files, history)
+        ways = [way for some in about for way in some]
+        if not ways:
+            yield Line(f"  {CANNOT}", role="dim")
+            return
         place = (history.name, history.filename, history.line)
+        left = partial(_left, place)
+        yield from self._otherwise(place)
+        tried = list(try_all(self, ways[:MOST], left))
+        if several := _all_at_once([each for each in tried if isinstance(each, Tried)], about):
+            tried += try_all(self, [several], left)
+        yield from told(self, tried, "  ")
+        if len(ways) > MOST:
+            yield Line(f"  {plural(len(ways) - MOST, 'more way')} not tried", role="dim")
+
+    def _otherwise(self, place: Function) -> Iterator[Line]:
+        """That the program, run again as it is, does something else than was recorded."""
         try:
-            before, trial = self.after(()), self.after(changes)
-        except ReplayError as error:
-            return f"not tried: {error}"
-        recorded, usual = self.recorded.get(place, 0), before.found.get(place, 0)
-        as_it_is = f"{recorded} as recorded"
-        if usual != recorded or before.trouble:
-            as_it_is += f", {usual} when it ran again as it is"
-            as_it_is += f" ({before.trouble})" if before.trouble else ""
-        found = plural(trial.found.get(place, 0), "compilation")
-        text = (
-            f"tried: {told(changes)} leaves {found} (instead of {as_it_is}; {trial.seconds:.1f} s)"
-        )
-        return f"{text}, but {trial.trouble}" if trial.trouble else text
+            usual = self.after(AS_IT_IS)
+        except ReplayError:
+            return  # each way says so
+        was, recorded = usual.found.compiled[place], self.recorded.compiled[place]
+        if was != recorded or usual.trouble:
+            how = f", and {usual.trouble}" if usual.trouble else ""
+            yield Line(
+                f"  run again as it is: {plural(was, 'compilation')} instead of {recorded}{how}",
+                role="dim",
+            )
+
+
+def _left(place: Function, was: RunFacts, now: RunFacts) -> Left:
+    left, usual = now.compiled[place], was.compiled[place]
+    # What is not compiled at all is not compiled again either.
+    helps = 0 < left < usual and now.compilations < was.compilations and now.breaks <= was.breaks
+    words = counted(usual, left, "compilation")
+    if now.breaks > was.breaks:
+        words += f", {counted(was.breaks, now.breaks, 'graph break')}"
+    return Left((left,), words, helps)
+
+
+def _all_at_once(tried: list[Tried], about: list[list[Way]]) -> Way | None:
+    """Where several things change, and one remedy alone leaves calls that differ in another: the
+    best for each; None: one is enough, or there are not several."""
+    if any(each.proven and each.left.counts[0] == 1 for each in tried):
+        return None
+    chosen = []
+    for some in about:
+        ranked = [each for each in tried if each.way in some and not each.verdict.trouble]
+        chosen += [each.way for each in sorted(ranked, key=lambda each: each.rank)[:1]]
+    return together(chosen) if len(chosen) > 1 else None

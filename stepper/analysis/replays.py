@@ -1,30 +1,120 @@
-"""The program of a recording run again with changes, each once, and what was measured then."""
+"""The program of a recording run again with something changed, each way once, and what came of it.
+
+What is tried is judged by what it leaves: a change is *proven* when fewer compilations or graph
+breaks are left, nothing fails that did not, and the program prints what it printed and ends as it
+ended. No two runs need be alike, so all of it is compared with one more run as it is.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from functools import cached_property
-from typing import Generic, NamedTuple, TypeVar
+from collections import Counter
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import NamedTuple
 
+import msgspec
+
+from stepper.analysis.failures import failures
+from stepper.analysis.places import Files
+from stepper.analysis.walks import compilations, graphs
 from stepper.client.plan import Plan
 from stepper.client.replay import SECONDS, Progress, replayed
+from stepper.client.scratch import Edit, Sources, line_before
+from stepper.client.text import clip, one_line
 from stepper.model.change import Change
-from stepper.model.trace import EventKind
+from stepper.model.trace import EventKind, Outcome, headline
 from stepper.recording.reader import Recording
 
-Found = TypeVar("Found")
+_LOGGED = re.compile(r"[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ")
+_WARNING = re.compile(r"\S.*:\d+: \w*Warning: ")
+_TEXT = 40
+"""Characters of a printed line that are told."""
+_MESSAGE = 160
+"""Characters of an exception's message that are told."""
+
+Function = tuple[str, str, int]
+"""A function: its name, file and first line."""
 
 
-class Replay(NamedTuple, Generic[Found]):
+class Way(msgspec.Struct, frozen=True):
+    """A way to change the program for one run."""
+
+    words: str
+    """What is changed, for a person."""
+    edits: tuple[Edit, ...] = ()
+    """In the program's text."""
+    changes: tuple[Change, ...] = ()
+    """From outside of it."""
+    unsafe: bool = False
+    """Whether the compiler takes the program's word for something that a run may not show."""
+
+    @property
+    def size(self) -> int:
+        """How much is changed: what is smaller is to be preferred, text to what can only be said,
+        and either to what is to be believed."""
+        lines = {(each.path, each.line) for each in self.edits}
+        return len(lines) + 100 * len(self.changes) + 1000 * self.unsafe
+
+
+AS_IT_IS = Way("")
+
+
+def together(ways: list[Way]) -> Way:
+    """Several ways at once."""
+    return Way(
+        "; ".join(each.words for each in ways),
+        tuple(dict.fromkeys(edit for each in ways for edit in each.edits)),
+        tuple(dict.fromkeys(change for each in ways for change in each.changes)),
+        any(each.unsafe for each in ways),
+    )
+
+
+class RunFacts(NamedTuple):
+    """What is compared of two runs."""
+
+    compiled: Counter[Function]
+    """Compilations of each function."""
+    breaks: int
+    graphs: int
+    instructions: int
+    failed: int
+    """Compilations that failed."""
+    message: str
+    """What the first of them failed with, in one line."""
+    printed: tuple[str, ...]
+    """The lines of its output."""
+
+    @property
+    def compilations(self) -> int:
+        """Of all functions."""
+        return sum(self.compiled.values())
+
+
+class Replay(NamedTuple):
     """What a run of the program came to."""
 
-    found: Found
+    found: RunFacts
     seconds: float
     trouble: str = ""
-    """Why it says little; empty: nothing went wrong."""
+    """How it ended, when that was not with exit code 0; empty: it was."""
+    note: str = ""
+    """What could not be changed, of what was to be; empty: nothing."""
 
 
-class Replays(Generic[Found]):
+class Verdict(NamedTuple):
+    """Whether a change can be advised, as far as a run of it shows."""
+
+    trial: Replay
+    usual: Replay
+    trouble: str = ""
+    """Why it cannot be; empty: the program does what it did."""
+    compared: str = "the output and the exit code are the same"
+    """What was seen to be the same."""
+
+
+class Replays:
     """Runs the program of a recording with changes, each once."""
 
     def __init__(
@@ -41,46 +131,108 @@ class Replays(Generic[Found]):
             seconds: how long each run may take.
             progress: where it is said what runs, and where it can be given up.
         """
-        self._recording = recording
-        self._plan = plan
+        self.recording = recording
+        self.plan = plan
+        self.sources = Sources(plan)
+        self.files = Files(self.sources)
+        self.recorded = facts_of(recording)
+        """The same of the recording itself."""
         self._seconds = seconds
         self._progress = progress or Progress()
-        self._known: dict[tuple[tuple[Change, ...], int], Replay[Found]] = {}
+        self._known: dict[tuple[tuple[Edit, ...], tuple[Change, ...], int], Replay] = {}
 
-    def measure(self, recording: Recording) -> Found:
-        """What is wanted of a run's recording, which is gone afterwards."""
-        raise NotImplementedError
-
-    @cached_property
-    def recorded(self) -> Found:
-        """The same of the recording itself."""
-        return self.measure(self._recording)
-
-    def after(self, changes: tuple[Change, ...], run: int = 1) -> Replay[Found]:
-        """The program run again with some changes, or as it is.
+    def after(self, way: Way, run: int = 1) -> Replay:
+        """The program run again, changed in some way.
 
         Args:
-            changes: made at once; empty: as it is.
+            way: what is changed.
             run: 2 for a second run of the same, to see whether runs are alike.
 
         Raises:
             ReplayError: it cannot be.
         """
-        found = self._known.get((changes, run))
+        key = (way.edits, way.changes, run)
+        found = self._known.get(key)
         if found is None:
-            self._progress.doing = f"with {told(changes)}" if changes else "as it is"
+            self._progress.doing = f"with {way.words}" if way.words else "as it is"
             began = time.monotonic()
-            with replayed(self._plan, changes, seconds=self._seconds, progress=self._progress) as (
-                again,
-                trouble,
-            ):
+            texts = self.sources.edited(way.edits)
+            with replayed(
+                self.plan, way.changes, seconds=self._seconds, progress=self._progress, texts=texts
+            ) as (again, trouble):
                 notes = [event.text for event in again.events(kinds=(EventKind.NOTE,))]
-                trouble = "; ".join(filter(None, (trouble, *notes[:1])))
-                measured, spent = self.measure(again), time.monotonic() - began
-                found = self._known[changes, run] = Replay(measured, spent, trouble)
+                measured, spent = facts_of(again, way.edits), time.monotonic() - began
+                found = self._known[key] = Replay(measured, spent, trouble, "; ".join(notes[:1]))
         return found
 
+    def judged(self, way: Way) -> Verdict:
+        """A change, tried: whether the program still does what it does.
 
-def told(changes: tuple[Change, ...]) -> str:
-    """Changes in words."""
-    return "; ".join(map(str, changes))
+        Raises:
+            ReplayError: it cannot be tried.
+        """
+        usual, trial = self.after(AS_IT_IS), self.after(way)
+        if trial.found.failed > usual.found.failed:
+            return Verdict(trial, usual, f"it fails: {trial.found.message}")
+        if trial.trouble != usual.trouble:
+            return Verdict(trial, usual, trial.trouble or f"it no longer fails ({usual.trouble})")
+        if trial.note:
+            return Verdict(trial, usual, trial.note)
+        lines, others = usual.found.printed, trial.found.printed
+        if lines == others:
+            if not lines:
+                said = "it prints nothing that could be compared"
+                return Verdict(trial, usual, compared=said)
+            return Verdict(trial, usual)
+        if lines != self.after(AS_IT_IS, 2).found.printed:
+            said = "what it prints differs from run to run, and was not compared"
+            return Verdict(trial, usual, compared=said)
+        was, now = next(pair for pair in zip_longest(lines, others) if pair[0] != pair[1])
+        return Verdict(trial, usual, f"it PRINTS {_quoted(now)} instead of {_quoted(was)}")
+
+
+def facts_of(recording: Recording, edits: tuple[Edit, ...] = ()) -> RunFacts:
+    """What is compared of a run.
+
+    Args:
+        recording: of the run.
+        edits: with which it ran; lines are told as they were without.
+    """
+    items = compilations(recording)
+    compiled = Counter(
+        (item.name, item.filename, line_before(edits, item.filename, item.line))
+        for item in items
+        if item.outcome is Outcome.COMPILED
+    )
+    failed = failures(recording)
+    said = ""
+    if failed:
+        failure = failed[0].failure
+        words = (failure.exception, one_line(headline(failure.message)))
+        said = clip(": ".join(filter(None, words)), _MESSAGE)
+    return RunFacts(
+        compiled=compiled,
+        breaks=len(recording.graph_breaks()),
+        graphs=len(graphs(recording)),
+        instructions=sum(item.instructions for item in items),
+        failed=len(failed),
+        message=said,
+        printed=tuple(_printed("".join(each.data for each in recording.output()))),
+    )
+
+
+def _quoted(line: str | None) -> str:
+    return "nothing" if line is None else repr(clip(line, _TEXT))
+
+
+def _printed(output: str) -> Iterator[str]:
+    """The program's lines, without what torch logs and warns of, which comes and goes with the
+    breaks."""
+    warned = False
+    for line in output.splitlines():
+        if warned:
+            warned = not line.startswith("  ")  # the line of source that ends a warning
+        elif _WARNING.match(line):
+            warned = True
+        elif not _LOGGED.match(line):
+            yield line

@@ -26,8 +26,9 @@ def add_to(subparsers: Any) -> None:
         parser,
         "--replay",
         "run the recorded program again, as it is and with each break forced away "
-        "(torch.compiler.disable or allow_in_graph on the function that is meant, or the setting "
-        "that is advised), and compare",
+        "(torch.compiler.disable or allow_in_graph on the function that is meant, the setting "
+        "that is advised, or without what asks for the break), in a copy of its text or from "
+        "outside; what leaves fewer breaks, and the output as it is, is told first, as a patch",
     )
     parser.set_defaults(handler=why_break)
 

@@ -25,8 +25,9 @@ def add_to(subparsers: Any) -> None:
     add_options(
         parser,
         "--replay",
-        "run the recorded program again, as it is and with each advised change that can be made "
-        "from outside, and say how many compilations that leaves",
+        "run the recorded program again, as it is and with each change that can be tried, in a "
+        "copy of its text or from outside; what leaves fewer compilations, and the output as it "
+        "is, is told first, as a patch",
     )
     parser.set_defaults(handler=why_recompile)
 

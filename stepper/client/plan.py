@@ -136,7 +136,15 @@ def plan_of(recording: Recording, *, python: str = "", trust: bool = False) -> P
             "with, --python PYTHON on the command line"
         )
     program = _program(spec, facts.cwd, recording)
-    named = {recording.code(item.code).filename for item in recording.translations()}
+    items = recording.translations()
+    named = {recording.code(item.code).filename for item in items}
+    # Those of the lines that call what was compiled, where a change may be tried.
+    named |= {
+        frame.filename
+        for item in items
+        for frame in item.python_stack[-1:]
+        if frame.filename.endswith(".py")
+    }
     # Those between angle brackets are of code that was in no file.
     files = {os.path.join(facts.cwd, name) for name in named if not name.startswith("<")}
     spec = msgspec.structs.replace(spec, python=python, engine=facts.engine, reads="nothing")

@@ -11,21 +11,25 @@ import contextlib
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from stepper.client.events import OutputArrived, SessionEvent
 from stepper.client.launch import LaunchError, LaunchSpec, launch
 from stepper.client.plan import HASH_SEED, Plan, ReplayError
+from stepper.client.scratch import exception_line, in_scratch
 from stepper.client.session import Session
+from stepper.client.text import clip
 from stepper.model.change import Change
 from stepper.recording.reader import Recording
 
 SECONDS = 300.0
 """How long a program may run, unless the user says otherwise."""
-_TAIL = 400
-"""Characters of a failed program's output that are told."""
+_SAID = 200
+"""Characters that are told of the exception that a program died of."""
+_HEARD = 400
+"""Parts of its output that are kept, the last ones."""
 
 
 class Progress:
@@ -78,6 +82,7 @@ def replayed(
     *,
     seconds: float,
     progress: Progress | None = None,
+    texts: Mapping[str, bytes] | None = None,
 ) -> Iterator[tuple[Recording, str]]:
     """Run the program again with something changed; gives what was recorded then, for as long as
     the block lasts, and how it ended, empty when it ended with exit code 0.
@@ -87,6 +92,7 @@ def replayed(
         changes: what is other than in the program.
         seconds: after which it is killed.
         progress: where it is said what runs, and where it can be given up.
+        texts: what this run is to find in some of the program's files, by their paths.
 
     Raises:
         ReplayError: it cannot be run, recorded nothing, or was given up.
@@ -94,6 +100,8 @@ def replayed(
     with tempfile.TemporaryDirectory(prefix="stepper-replay-") as folder:
         path = os.path.join(folder, "replay.stepper")
         spec = msgspec.structs.replace(plan.spec, recording=path, changes=changes, echo=False)
+        if texts:
+            spec = in_scratch(spec, plan, dict(texts), folder)
         trouble = _run(spec, plan, seconds, progress or Progress())
         if not os.path.exists(path):
             raise ReplayError(f"nothing was recorded when it was run again; {trouble}")
@@ -110,7 +118,7 @@ def _run(spec: LaunchSpec, plan: Plan, seconds: float, progress: Progress) -> st
     def heard(event: SessionEvent) -> None:
         if isinstance(event, OutputArrived):
             output.append(event.text)
-            del output[:-50]
+            del output[:-_HEARD]
 
     with running(spec, plan, progress) as session:
         session.subscribe(heard)
@@ -121,8 +129,8 @@ def _run(spec: LaunchSpec, plan: Plan, seconds: float, progress: Progress) -> st
         return f"it was killed after {seconds:g} s"
     if status is None or status.code == 0:
         return ""
-    last = "".join(output).strip()[-_TAIL:].splitlines()[-1:]
-    return ": ".join([f"it {status.text}", *last])
+    said = clip(exception_line("".join(output)), _SAID)
+    return ": ".join(filter(None, (f"it {status.text}", said)))
 
 
 @contextlib.contextmanager

@@ -25,14 +25,16 @@ class _OfFunction(_Change, frozen=True):
 
 
 class MarkSize(_OfFunction, frozen=True, tag="mark"):
-    """`torch._dynamo.mark_dynamic(tensor, dim)` before each call is compiled."""
+    """`torch._dynamo.mark_dynamic(tensor, dim)`, or a function like it, before each call is
+    compiled."""
 
     source: str
     """The tensor, as an expression over the function's variables, e.g. `self.weight`."""
     dim: int
+    how: Literal["mark_dynamic", "maybe_mark_dynamic", "mark_unbacked"] = "mark_dynamic"
 
     def __str__(self) -> str:
-        return f"mark_dynamic({self.source}, {self.dim})"
+        return f"{self.how}({self.source}, {self.dim})"
 
 
 class Admit(_OfFunction, frozen=True, tag="admit"):
@@ -80,13 +82,15 @@ class Dynamic(_Change, frozen=True, tag="dynamic"):
 
 
 class Setting(_Change, frozen=True, tag="setting"):
-    """A setting of `torch._dynamo.config`, from the beginning."""
+    """A setting of the compiler's, from the beginning."""
 
     name: str
     value: bool
+    of: Literal["torch._dynamo.config", "torch.fx.experimental._config"] = "torch._dynamo.config"
+    """The module that it belongs to."""
 
     def __str__(self) -> str:
-        return f"torch._dynamo.config.{self.name} = {self.value}"
+        return f"{self.of}.{self.name} = {self.value}"
 
 
 Change = MarkSize | Admit | Decorate | Dynamic | Setting

@@ -34,32 +34,31 @@ print(net(torch.ones(2)).tolist())
 
 
 def tried(recorded: Recorded, program: str, function: str = "", *options: str) -> list[str]:
-    """What is said of each trial, without times."""
+    """What came of each trial, without times."""
     recording = recorded(program, *options)
     trials = BreakTrials(recording, plan_of(recording), 60.0)
     texts = [line.text.strip() for line in break_lines(recording, function, trying=trials.lines)]
-    return [
-        re.sub(r"; [\d.]+ s\b", "", text).removeprefix("tried: ")
-        for text in texts
-        if text.startswith(("tried", "not tried"))
-    ]
+    return [re.sub(r" \([\d.]+ s\)$", "", text) for text in texts if OUTCOME.match(text)]
+
+
+OUTCOME = re.compile("proven|no help|not advised|failed: |not tried")
+SAME = "the output and the exit code are the same"
 
 
 def test_the_function_that_is_called_and_the_inlined_one_are_tried(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
     said = tried(recorded, program(PROGRAM))
-    counts = {text.partition(" leaves ")[0]: text.partition(" leaves ")[2] for text in said}
-    assert {name: text[: text.index("(")].strip() for name, text in counts.items()} == {
-        "torch.compiler.allow_in_graph(time.sleep)": "2 graph breaks",
-        "torch.compiler.disable(helper)": "3 graph breaks",
-        "torch.compiler.allow_in_graph(helper)": "2 graph breaks",
-        "torch.compiler.allow_in_graph(torch._dynamo.graph_break)": "2 graph breaks",
-        "torch.compiler.disable(Net.doubled)": "3 graph breaks",
-        "torch.compiler.allow_in_graph(Net.doubled)": "2 graph breaks",
+    assert {text[: text.index(" graph breaks →") + 17] for text in said} == {
+        "proven: torch.compiler.allow_in_graph(helper): 4 graph breaks → 2",
+        "proven, too: torch.compiler.allow_in_graph(time.sleep): 4 graph breaks → 2",
+        "proven, too: torch.compiler.disable(helper): 4 graph breaks → 3",
+        "proven: without torch._dynamo.graph_break(): 4 graph breaks → 2",
+        "proven, too: torch.compiler.allow_in_graph(torch._dynamo.graph_break): 4 graph breaks → 2",
+        "proven, too: torch.compiler.disable(Net.doubled): 4 graph breaks → 3",
+        "proven, too: torch.compiler.allow_in_graph(Net.doubled): 4 graph breaks → 2",
     }
-    assert all("graph breaks (4), " in text for text in said), "those of a run as it is"
-    assert all(text.endswith("; it prints the same") for text in said)
+    assert all(text.endswith(SAME) for text in said)
 
 
 PRINTS = """
@@ -80,15 +79,18 @@ for size in (2, 3):
 """
 
 
-def test_what_is_advised_is_tried(recorded: Recorded, program: Callable[[str], str]) -> None:
+def test_what_is_advised_is_tried_and_proven_only_by_what_it_leaves(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
     said = tried(recorded, program(PRINTS))
+    # Where a graph breaks after it, torch loses what is printed later.
     print_after = "torch._dynamo.config.reorderable_logging_functions.add(builtins.print)"
-    advised = next(text for text in said if text.startswith(f"{print_after} leaves "))
-    counts = re.search(r"leaves (\d+) graph breaks? \((\d+)\)", advised)
-    assert counts is not None
-    assert int(counts[1]) < int(counts[2])
-    scalars = "torch._dynamo.config.capture_scalar_outputs = True leaves "
-    assert any(text.startswith(scalars) for text in said)
+    (lost,) = [text for text in said if print_after in text]
+    assert lost.startswith(f"not advised: {print_after}: 6 graph breaks → 2, ")
+    assert lost.endswith("it PRINTS nothing instead of 'rows 2'")
+    # The number that became a symbol is branched on.
+    scalars = "torch._dynamo.config.capture_scalar_outputs = True"
+    assert any(text.startswith(f"no help: {scalars}: 6 graph breaks → 6, ") for text in said)
 
 
 UNSOUND = """
@@ -111,8 +113,14 @@ print("counted", len(seen))
 
 
 def test_another_output_is_told(recorded: Recorded, program: Callable[[str], str]) -> None:
-    allowed = tried(recorded, program(UNSOUND), "counted")[-1]
-    assert allowed.startswith("torch.compiler.allow_in_graph(counted) leaves 0 graph breaks (2)")
+    (allowed,) = [
+        text
+        for text in tried(recorded, program(UNSOUND), "counted")
+        if "torch.compiler.allow_in_graph(counted)" in text
+    ]
+    assert allowed.startswith(
+        "not advised: torch.compiler.allow_in_graph(counted): 2 graph breaks → 0, "
+    )
     assert allowed.endswith("it PRINTS 'counted 2' instead of 'counted 1'"), (
         "once with fake tensors"
     )
@@ -141,11 +149,11 @@ print(time.perf_counter())
 def test_what_cannot_be_decorated_and_what_always_differs_is_said(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
-    _, disabled, _ = tried(recorded, program(OUT_OF_REACH), "f")
-    assert disabled.startswith("torch.compiler.disable(make.<locals>.inner) leaves 2 graph breaks")
-    assert "what it prints differs from run to run" in disabled
-    assert disabled.endswith("but torch.compiler.disable(make.<locals>.inner): no module and no "
-                             "class has it")  # fmt: skip
+    said = tried(recorded, program(OUT_OF_REACH), "f")
+    found = {text.partition(": ")[2].partition(": ")[0]: text for text in said}
+    assert "what it prints differs from run to run" in found["without torch._dynamo.graph_break()"]
+    inner = found["torch.compiler.disable(make.<locals>.inner)"]
+    assert ": 2 graph breaks → 1, " in inner
 
 
 def test_breaks_of_the_native_engine_are_forced_away_with_its_own_decorators(
@@ -153,8 +161,8 @@ def test_breaks_of_the_native_engine_are_forced_away_with_its_own_decorators(
 ) -> None:
     text = UNSOUND.replace("import torch", "import stepper, torch")
     text = text.replace("torch.compile(", "stepper.compile(")
-    disabled, allowed = tried(recorded, program(text), "counted", "--engine", "native")[-2:]
-    assert disabled.startswith("stepper.native.disable(counted) leaves 1 graph break (2), ")
-    assert allowed.startswith(
-        "stepper.native.allow_in_graph(counted) leaves 0 graph breaks (2), 1 graph ("
+    said = tried(recorded, program(text), "counted", "--engine", "native")
+    assert any("stepper.native.disable(counted): 2 graph breaks → 1, " in each for each in said)
+    assert any(
+        "stepper.native.allow_in_graph(counted): 2 graph breaks → 0, " in each for each in said
     )

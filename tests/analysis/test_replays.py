@@ -56,25 +56,43 @@ print(sys.argv[1:], sys.stdin.read())
 
 
 def told(recording: Recording, function: str, seconds: float = 60.0) -> list[str]:
-    """What is said of each trial, without times."""
+    """What came of each trial, without times."""
     trials = RecompileTrials(recording, plan_of(recording), seconds)
-    texts = [line.text for line in recompile_lines(recording, function, trying=trials.lines)]
-    found = [text.strip() for text in texts if text.startswith("    tried") or "not tried" in text]
-    return [re.sub(r"; [\d.]+ s\)", ")", text) for text in found]
+    lines = recompile_lines(recording, function, trying=trials.lines)
+    texts = [line.text[2:] for line in lines if line.text.startswith("  ")]
+    until = next(at for at, text in enumerate(texts) if text.startswith("advice: "))
+    since = next(at for at, text in enumerate(texts) if OUTCOME.match(text))
+    return [re.sub(r" \([\d.]+ s\)$", "", text) for text in texts[since:until]]
 
 
-def test_what_each_change_leaves_is_counted(
-    recorded: Recorded, program: Callable[[str], str]
-) -> None:
-    recording = recorded(program(PROGRAM))
-    # What took most time comes first, and that is another thing each time.
-    assert sorted(told(recording, "")) == [
-        "not tried: it is a change of the program itself",
-        "tried: mark_dynamic(x, 0) leaves 1 compilation (instead of 2 as recorded)",
-        "tried: torch._dynamo.config.allow_unspec_int_on_nn_module = True leaves 2 compilations "
-        "(instead of 4 as recorded)",
-        "tried: torch.compile(dynamic=True) leaves 1 compilation (instead of 2 as recorded)",
+OUTCOME = re.compile("proven|no help|not advised|failed|not tried|run again")
+SAME = "the output and the exit code are the same"
+
+
+def test_what_is_proven_is_a_patch(recorded: Recorded, program: Callable[[str], str]) -> None:
+    path = program(PROGRAM)
+    name = path.lstrip("/")
+    recording = recorded(path)
+    assert told(recording, "grows") == [
+        f"proven: torch._dynamo.mark_dynamic(x, 0) before the calls: 2 compilations → 1; {SAME}",
+        f"  --- a/{name}",
+        f"  +++ b/{name}",
+        "  @@ -23,5 +23,7 @@",
+        '   net = torch.compile(Net(), backend="eager")',
+        "   for size in (4, 5, 6, 7):",
+        "  -    grows(torch.ones(size))",
+        "  +    x = torch.ones(size)",
+        "  +    torch._dynamo.mark_dynamic(x, 0)",
+        "  +    grows(x)",
+        "       net(torch.ones(2))",
+        '       modes(torch.ones(2), "m" * size)',
+        f"proven, too: torch.compile(dynamic=True): 2 compilations → 1; {SAME}",
     ]
+    assert Path(path).read_text() == PROGRAM, "only a copy was changed"
+    assert told(recording, "forward")[0] == (
+        f"proven: self.calls in a tensor where it is set: 4 compilations → 1; {SAME}"
+    )
+    assert told(recording, "modes") == ["not tried: no change is known that could be tried"]
 
 
 TWO_THINGS = """
@@ -98,14 +116,14 @@ for size in (4, 5, 6):
 def test_what_differs_at_once_is_changed_at_once(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
-    unspec = "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
-    assert told(recorded(program(TWO_THINGS), "--lookups"), "forward") == [
-        "tried: mark_dynamic(x, 0) leaves 3 compilations (instead of 3 as recorded)",
-        "tried: torch.compile(dynamic=True) leaves 3 compilations (instead of 3 as recorded)",
-        f"tried: {unspec} leaves 3 compilations (instead of 3 as recorded)",
-        f"tried: torch.compile(dynamic=True); {unspec} leaves 1 compilation "
-        "(instead of 3 as recorded)",
-    ]
+    best, *others = told(recorded(program(TWO_THINGS), "--lookups"), "forward")
+    assert best == (
+        "proven: torch._dynamo.mark_dynamic(x, 0) before the calls; self.calls in a tensor where "
+        "it is set: 3 compilations → 1; it prints nothing that could be compared"
+    )
+    assert (
+        "no help: torch._dynamo.mark_dynamic(x, 0) before the calls: 3 compilations → 3" in others
+    )
 
 
 FAILS = """
@@ -123,9 +141,12 @@ for size in (4, 5):
 def test_a_change_with_which_the_program_fails_says_how(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
-    marked, _ = told(recorded(program(FAILS)), "needs")
-    assert marked.startswith("tried: mark_dynamic(x, 0) leaves 0 compilations")
-    assert "but it ended with exit code 1" in marked
+    first = told(recorded(program(FAILS)), "needs")[-1]
+    assert re.match(
+        r"failed: torch\._dynamo\.mark_dynamic\(x, 0\) before the calls: it fails: \w+: \w.*",
+        first,
+    )
+    assert "^^^" not in first
 
 
 SLOW = """

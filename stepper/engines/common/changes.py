@@ -55,7 +55,11 @@ class Pending:
                     _see_it_only_reaches(each.source)
                 if isinstance(each, MarkSize):
                     call = self.call(code, f_locals, f_globals)
-                    call.mark_dynamic(each.source, each.dim, strict=True)
+                    if each.how == "mark_unbacked":
+                        call.mark_unbacked(each.source, each.dim)
+                    else:
+                        strict = each.how == "mark_dynamic"
+                        call.mark_dynamic(each.source, each.dim, strict=strict)
                     continue
                 if isinstance(each, Admit):
                     known = f_globals | self.aliases(each.source)

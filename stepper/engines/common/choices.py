@@ -127,6 +127,20 @@ class CallChoice:
         self.choose(text)
         return f"{text}. The tensor keeps the mark"
 
+    def mark_unbacked(self, source: str, dim: int) -> None:
+        """Make a size of a tensor one of which nothing is known, so that 0 and 1 are no others.
+
+        Raises:
+            CacheError: there is no such tensor, or it has no such size.
+        """
+        tensor = self.reach(self._expression(source))
+        if not issubclass(type(tensor), torch.Tensor):
+            raise CacheError(f"{source} is no tensor, but {object_text(tensor)}")
+        assert isinstance(tensor, torch.Tensor)
+        if not -tensor.dim() <= dim < tensor.dim():
+            raise CacheError(f"{source} has {tensor.dim()} dimensions, and no size {dim}")
+        torch._dynamo.decorators.mark_unbacked(tensor, dim)
+
     def skip(self) -> str:
         """See `stepper.model.control.SkipCall`."""
         self.choose(self.skip_text)

@@ -14,11 +14,16 @@ from types import CodeType
 from typing import Any
 
 import torch._dynamo.config
+import torch.fx.experimental._config
 
 from stepper.engines.common.changes import Pending
 from stepper.engines.dynamo.choices import Choice
 from stepper.model.change import Admit, Setting
 
+_CONFIGS = {
+    "torch._dynamo.config": torch._dynamo.config,
+    "torch.fx.experimental._config": torch.fx.experimental._config,
+}
 _ALIAS = re.compile(r"G\['(__builtins_dict___\d+|__import_\w+)'\]")
 
 
@@ -32,9 +37,10 @@ class _Pending(Pending):
         return super().before_compiling(code, f_locals, f_globals)
 
     def set(self, setting: Setting) -> None:
-        if not hasattr(torch._dynamo.config, setting.name):
+        config = _CONFIGS[setting.of]
+        if not hasattr(config, setting.name):
             super().set(setting)
-        setattr(torch._dynamo.config, setting.name, setting.value)
+        setattr(config, setting.name, setting.value)
 
     def call(self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> Choice:
         return Choice(code, f_locals, f_globals, None)
