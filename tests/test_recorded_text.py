@@ -47,6 +47,7 @@ IN_ANALYSIS = {
         "compiles": "Python's qualified names",
     },
     "failed_lines.py": {"_failed": "torch's message, into its lines"},
+    "failure_trials.py": {"ways_for": "the name of an exception's class"},
     "failures.py": {
         "in_torch": "a path",
         "_taken": "CPython's names of instructions",
@@ -92,6 +93,7 @@ IN_ANALYSIS = {
         "_part": "a step of torch's sources",
         "_marked": "a step of torch's sources",
         "_origins": "a step of torch's sources",
+        "_keyed": "torch's sources",
         "_second_of_a_pair": "the compiler's: a condition",
         "_equal_sizes": "the compiler's: a condition",
     },

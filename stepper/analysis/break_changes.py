@@ -137,6 +137,8 @@ _SETTINGS = {
     "Tensor.numpy() with trace_numpy=False": "trace_numpy",
     "Attempted to wrap RNN, GRU, or LSTM": "allow_rnn",
 }
+SETTINGS = tuple(dict.fromkeys(_SETTINGS.values()))
+"""All of them, each once: no other is made because torch's words name it."""
 CHANGES = {kind: Remedy(words, _SETTINGS.get(kind, "")) for kind, words in _WORDS.items()}
 """By Dynamo's name for the kind of break."""
 

@@ -6,7 +6,7 @@ blame, what it was about to take, and the way there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from stepper.analysis.failures import (
     Failed,
@@ -50,13 +50,20 @@ _STAGES = {
 }
 
 
-def failed_lines(recording: Recording, function: str = "", *, after: int = 0) -> Iterator[Line]:
+Trying = Callable[[Failed], Iterator[Line]]
+"""Says what came of what may be done about a failure."""
+
+
+def failed_lines(
+    recording: Recording, function: str = "", *, after: int = 0, trying: Trying | None = None
+) -> Iterator[Line]:
     """The whole answer: a heading, then each compilation that failed.
 
     Args:
         recording: what is asked.
         function: only of functions with this in their name; empty: all.
         after: only of walks after this one.
+        trying: tries each failure; None: nothing is tried.
     """
     found = failures(recording, function, after=after)
     if not found:
@@ -69,7 +76,7 @@ def failed_lines(recording: Recording, function: str = "", *, after: int = 0) ->
         groups.setdefault(_alike(each), []).append(each)
     for number, group in enumerate(groups.values(), 1):
         yield Line("")
-        yield from _failed(recording, group, number)
+        yield from _failed(recording, group, number, trying)
 
 
 def failed_headline(failed: Failed) -> str:
@@ -133,7 +140,9 @@ def _alike(failed: Failed) -> tuple[object, ...]:
     return failed.name, failure.stage, failure.exception, failure.message, failed.place
 
 
-def _failed(recording: Recording, group: list[Failed], number: int) -> Iterator[Line]:
+def _failed(
+    recording: Recording, group: list[Failed], number: int, trying: Trying | None
+) -> Iterator[Line]:
     failed, *again = group
     cwd, failure = recording.facts.cwd, failed.failure
     moment = failed.moment or None
@@ -144,6 +153,8 @@ def _failed(recording: Recording, group: list[Failed], number: int) -> Iterator[
     yield Line(f"{number}. {times}{_whose(failed)}: {said}{at}", moment, "title")
     if failed.sites and failed.certain and failed.sites[0].line.text:
         yield Line(f"     {failed.sites[0].line.text}", moment)
+    if trying is not None:
+        yield from trying(failed)
     for text in failure.message.strip().splitlines():
         yield Line(f"   {text}".rstrip(), moment if text.strip() else None)
     yield from _blamed(recording, failed)

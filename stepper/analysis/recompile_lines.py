@@ -42,6 +42,11 @@ _CONDITIONS = 3
 _ENTRIES = 16
 """Entries that are told of a recompilation, of those tried; and the nearest. By itself Dynamo lets
 a function have eight."""
+WHOLE = 4
+"""Recompilations of a function that are told whole; of more only the first is, so that the answer
+is seen at once."""
+BRIEF_AT_AN_END = 6
+"""Recompilations that are told at each end in the answer that is seen at once."""
 _AT_AN_END = 16
 """Recompilations of a function that are told from the first on, and up to the last."""
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
@@ -57,7 +62,12 @@ Trying = Callable[[History], Iterator[Line]]
 
 
 def recompile_lines(
-    recording: Recording, function: str = "", *, after: int = 0, trying: Trying | None = None
+    recording: Recording,
+    function: str = "",
+    *,
+    after: int = 0,
+    trying: Trying | None = None,
+    every: bool = False,
 ) -> Iterator[Line]:
     """The whole answer: a heading, then each function with its series, its recompilations and
     advice.
@@ -67,6 +77,7 @@ def recompile_lines(
         function: only functions with this in their name; empty: all.
         after: only compilations in walks after this one.
         trying: asked about each function; None: nothing is tried.
+        every: whether each entry that was tried is told, however many there are.
     """
     found = recompilations(recording, function, after=after)
     if not found:
@@ -95,10 +106,12 @@ def recompile_lines(
         yield Line(WITHOUT_LOOKUPS, role="dim")
     for history in by_function:
         yield Line("")
-        yield from _function(recording, history, trying)
+        yield from _function(recording, history, trying, every)
 
 
-def _function(recording: Recording, history: History, trying: Trying | None) -> Iterator[Line]:
+def _function(
+    recording: Recording, history: History, trying: Trying | None, every: bool
+) -> Iterator[Line]:
     cwd = recording.facts.cwd
     place = f"{short_path(history.filename, cwd)}:{history.line}"
     counted = len([each for each in history.recompilations if not (each.limit or each.failed)])
@@ -122,17 +135,22 @@ def _function(recording: Recording, history: History, trying: Trying | None) -> 
         yield Line(f"    since {advice.evidence}", role="dim")
     told: set[tuple[str, str, str]] = set()
     stack: tuple[PythonFrame, ...] = ()
-    left_out = max(0, len(history.recompilations) - 2 * _AT_AN_END)
+    at_an_end = _AT_AN_END if every else BRIEF_AT_AN_END
+    left_out = max(0, len(history.recompilations) - 2 * at_an_end)
     for at, each in enumerate(history.recompilations):
-        if left_out and at == _AT_AN_END:
+        if left_out and at == at_an_end:
             yield Line(
                 f"  … {plural(left_out, 'more recompilation')}; stepper query has all of them, "
                 "in its view recompilations",
                 role="dim",
             )
-        if not _AT_AN_END <= at < _AT_AN_END + left_out:
-            yield from _recompilation(recording, each, stack, told)
+        if not at_an_end <= at < at_an_end + left_out:
+            whole = every or at == 0 or len(history.recompilations) <= WHOLE
+            tell = _recompilation if whole else _in_brief
+            yield from tell(recording, each, stack, told)
             stack = callers_of(each.translation)
+    if not every and len(history.recompilations) > WHOLE:
+        yield Line("  each entry that was tried, and where its guards come from: --all", role="dim")
 
 
 def series_text(series: Series, of: int) -> str:
@@ -193,6 +211,24 @@ def _recompilation(
             yield Line(f"    {others}made for a call from the same place", made.first_moment, "dim")
 
 
+def _in_brief(
+    recording: Recording,
+    found: Recompilation,
+    before: tuple[PythonFrame, ...],
+    told: set[tuple[str, str, str]],
+) -> Iterator[Line]:
+    """In two lines: the call, where it is another one than before, and the nearest entry."""
+    item = found.translation
+    moment = found.lookup.first_moment if found.lookup is not None else item.first_moment
+    stack = callers_of(item)
+    by = f"  called by {python_frame_line(stack[-1], recording.facts.cwd)}" if stack else ""
+    by = "" if stack == before else by
+    yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
+    nearest = found.nearest or next(iter(found.tried), None)
+    if nearest is not None:
+        yield from _tried(recording, nearest, told, origins=False)
+
+
 def callers_of(item: Translation) -> tuple[PythonFrame, ...]:
     """The program's frames that led to a call, without those of pytest that led to the test."""
     stack = item.python_stack
@@ -200,7 +236,9 @@ def callers_of(item: Translation) -> tuple[PythonFrame, ...]:
     return stack[theirs[-1] + 1 :] if theirs else stack
 
 
-def _tried(recording: Recording, tried: Tried, told: set[tuple[str, str, str]]) -> Iterator[Line]:
+def _tried(
+    recording: Recording, tried: Tried, told: set[tuple[str, str, str]], *, origins: bool = True
+) -> Iterator[Line]:
     cwd = recording.facts.cwd
     if not tried.failures:
         yield Line(f"    {tried.entry}  not recorded why")
@@ -208,7 +246,7 @@ def _tried(recording: Recording, tried: Tried, told: set[tuple[str, str, str]]) 
         label = f"{tried.entry}  " if at == 0 else " " * (len(tried.entry) + 2)
         yield Line(f"    {label}{failure_text(failure)}{_how_known(failure)}", failure.moment)
         key = (tried.entry, failure.kind, failure.source)
-        if key not in told:
+        if origins and key not in told:
             told.add(key)
             indent = " " * (len(tried.entry) + 8)
             if conditions := failure.conditions:

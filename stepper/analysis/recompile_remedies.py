@@ -23,15 +23,18 @@ from stepper.client.scratch import Edit
 from stepper.client.text import is_installed
 from stepper.model.change import Dynamic, MarkSize, Setting
 from stepper.model.datum import text_of
+from stepper.model.lookup import Aspect
 from stepper.recording.reader import Recording
 
 _SPECIAL = (0, 1)
-_PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Dict, ast.List)
 """Expressions that a method can be asked of as they stand."""
 _KEY = re.compile(r"\[(['\"])(\w+)\1\]\Z")
 _STEP = re.compile(r"\.[^\W\d]\w*|\[(?:\d+|'\w*')\]")
 """A step that may be written into the program: it comes from a recording, which anybody can have
 made, and leads to a value and does nothing else."""
+_KEY_OF = re.compile(r"list\(dict\.keys\((\w+)\)\)\[\d+\]")
+"""A key of a dict, by its place: what changes is their order, or which there are."""
 _DTYPE = re.compile(r"(?:b?float|u?int|complex|bool)\d*(?:_\w+)?")
 _DEVICE = re.compile(r"(?:cpu|cuda|mps|xpu)(?::\d+)?")
 
@@ -78,7 +81,7 @@ def ways_for(recording: Recording, files: Files, history: History) -> list[list[
     sites = CallSites(recording, files, history)
     found: list[list[Way]] = []
     known: set[tuple[object, ...]] = set()
-    for series in history.series[:TOLD]:
+    for series in (*history.series[:TOLD], *_in_words(history)):
         path = path_of(series.source) or Path("")
         case = Case(recording, files, history, sites, series, path)
         ways = []
@@ -93,6 +96,20 @@ def ways_for(recording: Recording, files: Files, history: History) -> list[list[
     return found
 
 
+def _in_words(history: History) -> Iterator[Series]:
+    """What failed of which the compiler only says that it did, each kind once."""
+    kinds = [
+        failure.kind
+        for each in history.recompilations
+        for tried in each.tried[:1]
+        for failure in tried.failures
+        if not failure.differences
+    ]
+    for kind in dict.fromkeys(kinds):
+        if kind not in {series.kind for series in history.series}:
+            yield Series("", Aspect(""), kind, (), kinds.count(kind))
+
+
 # How a remedy is applied --------------------------------------------------------------------------
 
 
@@ -104,10 +121,11 @@ def _converted(case: Case, before: str, after: str, words: str = "") -> Iterator
         part = _part(value, case.path.steps, file)
         if part is None or (re.search(r"\btorch\b", before + after) and not file.torch):
             return
-        if after.startswith(".") and not isinstance(part, _PLAIN):
-            edits += file.around(part, "(", file.torched(f"){after}"))
-        else:
-            edits += file.around(part, file.torched(before), file.torched(after))
+        # A method is asked of all of it.
+        opened, closed = (
+            ("(", ")") if after[:1] == "." and not isinstance(part, _PLAIN) else ("", "")
+        )
+        edits += file.around(part, file.torched(before) + opened, closed + file.torched(after))
     if edits:
         name = spelled(case.series.source)
         yield Way(words or f"{before}{name}{after} at the calls", tuple(edits))
@@ -325,6 +343,23 @@ def _same_type(case: Case) -> Iterator[Way]:
             yield from _converted(case, f"{kind}(", ")")
 
 
+def _keyed(case: Case) -> str:
+    """The parameter whose keys change; empty: it is none."""
+    found = _KEY_OF.fullmatch(case.series.source)
+    if found is not None:
+        return found[1]
+    changed = case.what == "dictionary" or case.series.kind in ("DICT_CONTAINS", "DICT_LENGTH")
+    return case.path.root if changed and not case.path.steps else ""
+
+
+def _sorted_keys(case: Case) -> Iterator[Way]:
+    """A dict with its keys always in the same order."""
+    name = _keyed(case)
+    words = f"dict(sorted({name}.items())) at the calls"
+    alone = case._replace(path=Path(name))
+    yield from _converted(alone, "dict(sorted(", ".items()))", words)
+
+
 def _second_of_a_pair(case: Case) -> Iterator[Way]:
     """Of two inputs that are one tensor, each by itself is copied."""
     names = [
@@ -385,7 +420,8 @@ def _compiled_once(case: Case) -> Iterator[Way]:
 def _hoisted(file: File, whole: ast.expr) -> tuple[Edit, ...]:
     """An expression computed once in front of the outermost loop or function that does not set what
     it needs; empty: there is none."""
-    needs = {each.id for each in ast.walk(whole) if isinstance(each, ast.Name)}
+    own = {each.arg for each in ast.walk(whole) if isinstance(each, ast.arg)}
+    needs = {each.id for each in ast.walk(whole) if isinstance(each, ast.Name)} - own
     statement, _ = file.statement_of(whole)
     best: ast.stmt | None = None
     outer: ast.AST | None = statement
@@ -529,11 +565,7 @@ TABLE: tuple[Remedy, ...] = (
     _converts("inference", "", ".clone()"),
     _converts("inference tensor", "", ".clone()"),
     Remedy(lambda case: case.what == "type" and case.argument, _same_type),
-    Remedy(
-        lambda case: case.argument
-        and (case.what == "dictionary" or case.series.kind in ("DICT_CONTAINS", "DICT_LENGTH")),
-        lambda case: _converted(case, "dict(sorted(", ".items()))"),
-    ),
+    Remedy(lambda case: bool(_keyed(case)), lambda case: _sorted_keys(case)),
     Remedy(_of("NO_TENSOR_ALIASING", "OBJECT_ALIASING"), _second_of_a_pair),
     _state("grad_mode", "torch.no_grad()", "torch.enable_grad()"),
     _state("inference_mode", "torch.inference_mode()"),

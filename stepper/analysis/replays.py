@@ -165,8 +165,12 @@ class Replays:
                 found = self._known[key] = Replay(measured, spent, trouble, "; ".join(notes[:1]))
         return found
 
-    def judged(self, way: Way) -> Verdict:
+    def judged(self, way: Way, *, failing: bool = False) -> Verdict:
         """A change, tried: whether the program still does what it does.
+
+        Args:
+            way: what is changed.
+            failing: the program fails as it is; it only has to come to its end.
 
         Raises:
             ReplayError: it cannot be tried.
@@ -174,19 +178,22 @@ class Replays:
         usual, trial = self.after(AS_IT_IS), self.after(way)
         if trial.found.failed > usual.found.failed:
             return Verdict(trial, usual, f"it fails: {trial.found.message}")
+        if failing and not (trial.trouble or trial.note):
+            return Verdict(trial, usual, compared="it ends with exit code 0")
         if trial.trouble != usual.trouble:
             return Verdict(trial, usual, trial.trouble or f"it no longer fails ({usual.trouble})")
         if trial.note:
             return Verdict(trial, usual, trial.note)
         lines, others = usual.found.printed, trial.found.printed
-        if lines == others:
-            if not lines:
-                said = "it prints nothing that could be compared"
-                return Verdict(trial, usual, compared=said)
+        said = ""
+        if not (lines or others):
+            said = "it prints nothing that could be compared"
+        elif lines == others:
             return Verdict(trial, usual)
-        if lines != self.after(AS_IT_IS, 2).found.printed:
+        elif lines != self.after(AS_IT_IS, 2).found.printed:
             said = "what it prints differs from run to run, and was not compared"
-            return Verdict(trial, usual, compared=said)
+        if said:
+            return Verdict(trial, usual, said if way.unsafe else "", said)
         was, now = next(pair for pair in zip_longest(lines, others) if pair[0] != pair[1])
         return Verdict(trial, usual, f"it PRINTS {_quoted(now)} instead of {_quoted(was)}")
 

@@ -49,7 +49,11 @@ class Tried(NamedTuple):
 
 
 def try_all(
-    replays: Replays, ways: Iterable[Way], left: Callable[[RunFacts, RunFacts], Left]
+    replays: Replays,
+    ways: Iterable[Way],
+    left: Callable[[RunFacts, RunFacts], Left],
+    *,
+    failing: bool = False,
 ) -> Iterator[Tried | Line]:
     """Try each; gives what came of it, or a line that says why it could not be tried.
 
@@ -57,10 +61,11 @@ def try_all(
         replays: what runs them.
         ways: what is tried.
         left: says what a run leaves, of one as it is and one with a change.
+        failing: whether it is to go on where it fails now.
     """
     for way in ways:
         try:
-            verdict = replays.judged(way)
+            verdict = replays.judged(way, failing=failing)
         except ReplayError as error:
             yield Line(f"not tried: {way.words}: {error}", role="dim")
             continue

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from stepper.cli.replaying import add_options, answer_or_replay
+
 
 def add_to(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -20,12 +22,19 @@ def add_to(subparsers: Any) -> None:
     parser.add_argument(
         "function", nargs="?", default="", metavar="FUNCTION", help="only of functions named so"
     )
+    add_options(
+        parser,
+        "--replay",
+        "run the recorded program again with what torch suggests for such a failure, or what is "
+        "nearest to it, in a copy of its text or from outside; with what no longer fails is told "
+        "first, as a patch",
+    )
     parser.set_defaults(handler=why_failed)
 
 
 def why_failed(options: argparse.Namespace) -> int:
     """Print the answer."""
     from stepper.analysis.failed_lines import failed_lines
-    from stepper.cli.asking import answer
+    from stepper.analysis.failure_trials import FailureTrials
 
-    return answer(options.file, lambda recording: failed_lines(recording, options.function))
+    return answer_or_replay(options, failed_lines, FailureTrials)

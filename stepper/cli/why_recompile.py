@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from stepper.cli.replaying import add_options, answer_or_replay
@@ -22,6 +23,11 @@ def add_to(subparsers: Any) -> None:
     parser.add_argument(
         "function", nargs="?", default="", metavar="FUNCTION", help="only of functions named so"
     )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="tell each entry that was tried, also of a function with many recompilations",
+    )
     add_options(
         parser,
         "--replay",
@@ -37,4 +43,4 @@ def why_recompile(options: argparse.Namespace) -> int:
     from stepper.analysis.recompile_lines import recompile_lines
     from stepper.analysis.recompile_trials import RecompileTrials
 
-    return answer_or_replay(options, recompile_lines, RecompileTrials)
+    return answer_or_replay(options, partial(recompile_lines, every=options.all), RecompileTrials)

@@ -46,17 +46,20 @@ def query(shell: Shell, argument: str) -> None:
         raise CommandError(str(error)) from None
 
 
-@command("why-recompile", usage="[FUNCTION]", group="Ask")
+@command("why-recompile", usage="[--all] [FUNCTION]", group="Ask")
 def why_recompile(shell: Shell, argument: str) -> None:
     """Why functions were compiled again: each entry's failing guards, series, advice.
 
     For each recompilation the call, what each entry's guards expected and found, and where those
     guards came from; numbers after @ are moments. With FUNCTION, only functions with that in their
-    names. A recording made with --lookups says most.
+    names. A recording made with --lookups says most. Of many recompilations only the first is told
+    whole; with --all each is.
     """
     from stepper.analysis.recompile_lines import recompile_lines
 
-    _say(shell, recompile_lines(shell.recording, argument))
+    words = argument.split()
+    function = " ".join(word for word in words if word != "--all")
+    _say(shell, recompile_lines(shell.recording, function, every="--all" in words))
 
 
 @command("why-break", usage="[FUNCTION]", group="Ask")

@@ -10,6 +10,7 @@ from stepper.analysis.break_lines import break_lines
 from stepper.analysis.break_trials import BreakTrials
 from stepper.analysis.dependence_lines import dependence_lines, idle_lines
 from stepper.analysis.failed_lines import failed_lines
+from stepper.analysis.failure_trials import FailureTrials
 from stepper.analysis.guard_experiments import experiment_lines
 from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.guard_uses import entries
@@ -48,7 +49,7 @@ class Question(NamedTuple):
 
 def _with_advice_tried(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
     trials = RecompileTrials(recording, plan, progress=progress)
-    return recompile_lines(recording, trying=trials.lines)
+    return recompile_lines(recording, trying=trials.lines, every=True)
 
 
 def _with_breaks_forced_away(
@@ -58,10 +59,15 @@ def _with_breaks_forced_away(
     return break_lines(recording, trying=trials.lines)
 
 
+def _with_what_may_be_done(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
+    trials = FailureTrials(recording, plan, progress=progress)
+    return failed_lines(recording, trying=trials.lines)
+
+
 OF_THE_RUN = (
     Question(
         "why it was compiled again",
-        lambda recording, _: recompile_lines(recording),
+        lambda recording, _: recompile_lines(recording, every=True),
         _with_advice_tried,
     ),
     Question(
@@ -69,7 +75,11 @@ OF_THE_RUN = (
         lambda recording, _: break_lines(recording),
         _with_breaks_forced_away,
     ),
-    Question("why compilations failed", lambda recording, _: failed_lines(recording)),
+    Question(
+        "why compilations failed",
+        lambda recording, _: failed_lines(recording),
+        _with_what_may_be_done,
+    ),
 )
 """What can be asked anywhere."""
 

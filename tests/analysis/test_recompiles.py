@@ -466,7 +466,8 @@ def test_of_very_many_recompilations_both_ends_are_told(tmp_path: Path) -> None:
         tape.end_attempt()
         tape.end()
     recording = Recording.open(tape.close())
-    lines = [line.text for line in recompile_lines(recording)]
+    lines = [line.text for line in recompile_lines(recording, every=True)]
+    assert len(list(recompile_lines(recording))) <= 40
     recording.close()
     told = [line.split()[0] for line in lines if " compiled  called by " in line]
     assert told == [f"0/{at}" for at in (*range(1, 17), *range(24, 40))]
@@ -475,3 +476,30 @@ def test_of_very_many_recompilations_both_ends_are_told(tmp_path: Path) -> None:
     # The last one tried 39 entries: Dynamo's words on the newest, and what the others want.
     assert lines.count("    … and 23 more entries") == 1
     assert "    0/38  size[0] of x: expected 40, actual 41  TENSOR_MATCH L['x']" in lines
+
+
+MANY = """
+import torch
+torch._dynamo.config.recompile_limit = 16
+
+@torch.compile(backend="eager")
+def resized(x, mode):
+    return x + len(mode)
+
+for size in range(9):
+    resized(torch.ones(2), "m" * size)
+"""
+
+
+def test_many_recompilations_of_a_function_fit_a_screen(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(MANY), "--lookups")
+    brief = [line.text for line in recompile_lines(recording)]
+    whole = [line.text for line in recompile_lines(recording, every=True)]
+    assert "8 recompilations" in brief[0]
+    assert len(brief) <= 40 < len(whole)
+    assert brief[-1].endswith("--all")
+    for number in range(1, 9):
+        expected, actual = ("m" * size for size in (number - 1, number))
+        assert any(f"mode: expected '{expected}', actual '{actual}'" in line for line in brief)

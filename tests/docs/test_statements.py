@@ -23,7 +23,7 @@ from textual import constants
 import stepper.engines
 import stepper.native
 from stepper._C import MOMENTS_PER_COMMIT
-from stepper.analysis import recompile_lines, recompiles, row_lines, views
+from stepper.analysis import recompile_lines, recompiles, row_lines, trial_lines, views
 from stepper.analysis.limits import Limits
 from stepper.cli import query
 from stepper.cli.config import Config
@@ -57,9 +57,12 @@ HELD: list[tuple[str, str, object]] = [
     ("guides/query.md", r"cuts cells at (\d+) characters", row_lines.WIDEST),
     ("guides/query.md", r"has worked for a (minute) \(`--timeout", query.SECONDS),
     ("guides/recompile.md", r"more than (\d+) recompilations", 2 * recompile_lines._AT_AN_END),
+    ("guides/recompile.md", r"more than (\w+) recompilations only", recompile_lines.WHOLE),
+    ("guides/recompile.md", r"the first and the last (\w+); with", recompile_lines.BRIEF_AT_AN_END),
     ("guides/recompile.md", r"the first and the last (\d+) are", recompile_lines._AT_AN_END),
     ("guides/recompile.md", r"of each (\d+) entries", recompile_lines._ENTRIES),
     ("guides/recompile.md", r"newest (\d+) entries", recompiles._COMPARED),
+    ("guides/recompile.md", r"Up to (\d+) ways are tried", trial_lines.MOST),
     ("guides/recompile.md", r"`--seconds` \((\d+)\)", replay.SECONDS),
     ("guides/native.md", r"do the same: (\d+)\s+in each test run", 150),
 ]

@@ -1,0 +1,121 @@
+"""What may be done about a compilation that failed, tried: the program runs again with what torch
+suggests for such a failure, or what is nearest to it, and its failures are counted.
+
+| what the recording shows | what is tried |
+| --- | --- |
+| a marked size that the code has fixed | `maybe_mark_dynamic` instead of `mark_dynamic` |
+| a setting in the message, or that belongs to the kind of break | that setting |
+| a condition on data, in an `if` | `torch._check` of the condition, or of its opposite, before it |
+| a break where there may be none | `fullgraph=False`, so that the graph breaks there |
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stepper.analysis.break_changes import CHANGES, SETTINGS
+from stepper.analysis.failures import Failed, fixed_sizes
+from stepper.analysis.line import Line
+from stepper.analysis.places import Files
+from stepper.analysis.recompile_remedies import setting_ways
+from stepper.analysis.replays import Replays, RunFacts, Way
+from stepper.analysis.trial_lines import MOST, Left, counted, told, try_all
+from stepper.client.scratch import Edit
+from stepper.client.text import is_installed
+from stepper.model.change import Setting
+from stepper.model.failure import FailedStage
+from stepper.model.trace import headline
+from stepper.recording.reader import Recording
+
+CANNOT = "not tried: no change is known that could be tried"
+_OPPOSITE: dict[type[ast.cmpop], str] = {
+    ast.Gt: "<=", ast.GtE: "<", ast.Lt: ">=", ast.LtE: ">", ast.Eq: "!=", ast.NotEq: "==",
+}  # fmt: skip
+_ON_DATA = ("GuardOnDataDependentSymNode", "UserError", "PendingUnbackedSymbolNotFound")
+
+
+class FailureTrials(Replays):
+    """Tries to have compilations not fail."""
+
+    def lines(self, failed: Failed) -> Iterator[Line]:
+        """What came of what may be done about a failure."""
+        ways = list(ways_for(self.recording, self.files, failed))
+        if not ways:
+            yield Line(f"   {CANNOT}", role="dim")
+        yield from told(self, try_all(self, ways[:MOST], _left, failing=True), "   ")
+
+
+def _left(was: RunFacts, now: RunFacts) -> Left:
+    words = counted(was.failed, now.failed, "failure")
+    if now.breaks != was.breaks:
+        words += f", {counted(was.breaks, now.breaks, 'graph break')}"
+    return Left((now.failed, now.breaks), words, now.failed < was.failed)
+
+
+def ways_for(recording: Recording, files: Files, failed: Failed) -> Iterator[Way]:
+    """What is worth a run, the nearest first."""
+    failure = failed.failure
+    if failure.stage is FailedStage.GUARDS and failed.translation is not None:
+        if fixed_sizes(recording, failed.translation):
+            yield from _marked_maybe(files)
+        return
+    if failure.stage is not FailedStage.TRACING:
+        return
+    kind = CHANGES.get(headline(failure.message).strip())
+    settings = [kind.setting] if kind is not None else []
+    settings += [name for name in SETTINGS if f".{name} = True" in failure.message]
+    for name in dict.fromkeys(filter(None, settings)):
+        yield from setting_ways(files, Setting(name, True))
+    if failure.exception.endswith(_ON_DATA):
+        yield from _checked(files, failed)
+    yield from _broken(files)
+
+
+def _marked_maybe(files: Files) -> Iterator[Way]:
+    edits: list[Edit] = []
+    for file in files.every():
+        for call in () if is_installed(file.path) else file.calls:
+            func = call.node.func
+            if isinstance(func, ast.Attribute) and func.attr == "mark_dynamic":
+                name = f"{file.text(func.value)}.maybe_mark_dynamic"
+                edits.append(file.replaced(func, name))
+    if edits:
+        yield Way("maybe_mark_dynamic instead of mark_dynamic", tuple(edits))
+
+
+def _checked(files: Files, failed: Failed) -> Iterator[Way]:
+    """The condition of an `if` as a check before it, from which the compiler knows the way."""
+    place = failed.place
+    file = None if place is None else files.at(place.filename)
+    if place is None or file is None or is_installed(file.path) or not file.torch:
+        return
+    for node in ast.walk(file.tree):
+        if not (isinstance(node, ast.If) and node.test.lineno == place.line):
+            continue
+        conditions = [file.text(node.test)]
+        test = node.test
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in _OPPOSITE:
+            one, other = file.text(test.left), file.text(test.comparators[0])
+            conditions.append(f"{one} {_OPPOSITE[type(test.ops[0])]} {other}")
+        for condition in conditions:
+            edit = file.line_before(node, f"{file.torch}._check({condition})")
+            if edit is not None and "\n" not in condition:
+                words = f"torch._check({condition}) before it, which other data may fail"
+                yield Way(words, (edit,))
+
+
+def _broken(files: Files) -> Iterator[Way]:
+    """Without `fullgraph=True`, wherever that stands."""
+    edits = [
+        file.replaced(keyword, "fullgraph=False")
+        for file in files.every()
+        if not is_installed(file.path)
+        for call in file.calls
+        for keyword in call.node.keywords
+        if keyword.arg == "fullgraph"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is True
+    ]
+    if edits:
+        yield Way("fullgraph=False", tuple(edits))

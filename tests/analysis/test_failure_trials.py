@@ -1,0 +1,84 @@
+"""What may be done about a compilation that failed is tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from stepper.analysis.failed_lines import failed_lines
+from stepper.analysis.failure_trials import FailureTrials
+from stepper.client.plan import plan_of
+from tests.analysis.conftest import Recorded
+
+OUTCOME = re.compile("proven|no help|not advised|failed: |not tried")
+
+
+def tried(recorded: Recorded, program: str) -> list[str]:
+    """What came of each trial, without times."""
+    recording = recorded(program)
+    trials = FailureTrials(recording, plan_of(recording), 60.0)
+    texts = [line.text.strip() for line in failed_lines(recording, trying=trials.lines)]
+    return [re.sub(r" \([\d.]+ s\)$", "", text) for text in texts if OUTCOME.match(text)]
+
+
+FIXED = """
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * len(range(x.shape[0]))
+
+x = torch.ones(3)
+torch._dynamo.mark_dynamic(x, 0)
+print(f(x))
+"""
+
+
+def test_a_mark_that_the_code_does_not_keep(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    assert tried(recorded, program(FIXED)) == [
+        "proven: maybe_mark_dynamic instead of mark_dynamic: 1 failure → 0; it ends with exit "
+        "code 0"
+    ]
+
+
+ON_DATA = """
+import torch
+torch._dynamo.config.capture_scalar_outputs = True
+
+@torch.compile(backend="eager", fullgraph=True)
+def data(x):
+    n = x.sum().int().item()
+    if n > 3:
+        return x + 1
+    return x - 1
+
+print(data(torch.ones(5)))
+"""
+
+
+def test_a_condition_on_data(recorded: Recorded, program: Callable[[str], str]) -> None:
+    checked, broken, refuted = tried(recorded, program(ON_DATA))
+    assert checked.startswith("proven: torch._check(n > 3) before it, which other data may fail: ")
+    assert broken.startswith("proven, too: fullgraph=False: 1 failure → 0")
+    assert refuted.startswith("not advised: torch._check(n <= 3) before it, ")
+    assert "RuntimeError: Runtime assertion failed" in refuted
+
+
+BY_THE_BACKEND = """
+import torch
+
+def no_backend(graph, inputs):
+    raise ValueError("out of order")
+
+torch.compile(lambda x: x + 1, backend=no_backend)(torch.ones(2))
+"""
+
+
+def test_where_nothing_is_known_it_is_said(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    assert tried(recorded, program(BY_THE_BACKEND)) == [
+        "not tried: no change is known that could be tried"
+    ]
