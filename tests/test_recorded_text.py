@@ -43,7 +43,8 @@ IN_ANALYSIS = {
     },
     "call_sites.py": {
         "_meant": "Python's qualified names",
-        "handed": "no text: a place in a list",
+        "": "torch's sources",
+        "handed": "torch's sources",
         "compiles": "Python's qualified names",
     },
     "failed_lines.py": {"_failed": "torch's message, into its lines"},

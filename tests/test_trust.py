@@ -204,4 +204,6 @@ def test_what_can_reach_out_is_known_by_name() -> None:
 
 def test_only_what_asks_makes_a_plan() -> None:
     made = {path for path, name, _ in calls(*READERS) if name in ("plan_of", "Plan")}
-    assert made == {"cli/replaying.py", "client/plan.py", "tui/why_screen.py"}
+    assert made == {
+        "cli/replaying.py", "client/plan.py", "console/replaying.py", "tui/why_screen.py",
+    }  # fmt: skip

@@ -4,11 +4,13 @@ over for one of its parameters."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from stepper.analysis.places import Call, File, Files
 from stepper.analysis.recompile_series import History
+from stepper.analysis.sources import Path
 from stepper.client.scratch import Edit
 from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
@@ -17,11 +19,35 @@ from stepper.recording.reader import Recording
 _COMPILE = "compile"
 
 
+_ELEMENT = re.compile(r"\[(\d+)\]")
+_NAMED = re.compile(r"\['(\w+)'\]")
+
+
+class Parameters(NamedTuple):
+    """What a function takes, without `self`."""
+
+    names: list[str]
+    positional: int
+    """How many of them can be handed over by position."""
+    several: str
+    """The name of `*args`; empty: it takes no more."""
+    named: str
+    """The name of `**kwargs`; empty: it takes no others."""
+
+    def takes(self, path: Path) -> bool:
+        """Whether a value comes with the call."""
+        return path.root in self.names or (
+            bool(path.steps) and path.root in (self.several, self.named) and path.root != ""
+        )
+
+
 class Handed(NamedTuple):
     """What a call hands over for a parameter."""
 
     call: Call
     value: ast.expr
+    steps: tuple[str, ...]
+    """The way from there to what is meant."""
 
 
 class CallSites:
@@ -34,8 +60,8 @@ class CallSites:
         self._function = (
             None if self._file is None else self._file.function(history.line, history.name)
         )
-        self.parameters, self._method = _parameters(self._file, self._function)
-        """The names of its parameters, without `self`."""
+        self.parameters = _parameters(self._file, self._function)
+        """What it takes."""
         self.calls = self._calls(recording)
         """The calls, each once."""
 
@@ -76,20 +102,31 @@ class CallSites:
     def _fits(self, node: ast.Call) -> bool:
         starred = any(isinstance(each, ast.Starred) for each in node.args)
         names = {keyword.arg for keyword in node.keywords}
-        few = len(node.args) + len(node.keywords) <= len(self.parameters)
-        return not starred and few and names <= {*self.parameters}
+        takes = self.parameters
+        few = len(node.args) <= takes.positional or takes.several != ""
+        return not starred and few and (names <= {*takes.names} or takes.named != "")
 
-    def handed(self, name: str) -> list[Handed]:
-        """What each call hands over for a parameter, of the calls that do."""
-        if name not in self.parameters:
+    def handed(self, path: Path) -> list[Handed]:
+        """What each call hands over of which something is a part, of the calls that do."""
+        takes, name, steps = self.parameters, path.root, path.steps
+        at: int | None = None
+        if not takes.takes(path):
             return []
-        at = self.parameters.index(name)
+        if name in takes.names:
+            at = takes.names.index(name) if name in takes.names[: takes.positional] else None
+        elif name == takes.several and (element := _ELEMENT.fullmatch(steps[0])):
+            at, name, steps = takes.positional + int(element[1]), "", steps[1:]
+        elif name == takes.named and (key := _NAMED.fullmatch(steps[0])):
+            name, steps = key[1], steps[1:]
+        else:
+            return []
         found = []
         for call in self.calls:
             node = call.node
             values = [keyword.value for keyword in node.keywords if keyword.arg == name]
-            values = node.args[at : at + 1] if at < len(node.args) else values
-            found += [Handed(call, value) for value in values]
+            if at is not None and at < len(node.args):
+                values = [node.args[at]]
+            found += [Handed(call, value, steps) for value in values]
         return found
 
     def compiles(self) -> list[tuple[File, ast.expr]]:
@@ -195,15 +232,21 @@ def _compiled_names(file: File) -> set[str]:
 
 def _parameters(
     file: File | None, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None
-) -> tuple[list[str], bool]:
+) -> Parameters:
     if file is None or function is None:
-        return [], False
+        return Parameters([], 0, "", "")
     arguments = function.args
     names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-    method = isinstance(file.parent(function), ast.ClassDef) and bool(names)
     static = isinstance(function, ast.FunctionDef) and any(
         _last(each) == "staticmethod" for each in function.decorator_list
     )
-    if method and not static:
+    # A wrapper of methods calls it so, too.
+    bound = isinstance(file.parent(function), ast.ClassDef) or names[:1] == ["self"]
+    if bound and names and not static:
         names = names[1:]
-    return [*names, *(each.arg for each in arguments.kwonlyargs)], method
+    return Parameters(
+        names=[*names, *(each.arg for each in arguments.kwonlyargs)],
+        positional=len(names),
+        several=arguments.vararg.arg if arguments.vararg is not None else "",
+        named=arguments.kwarg.arg if arguments.kwarg is not None else "",
+    )

@@ -58,7 +58,7 @@ class Case(NamedTuple):
     @property
     def argument(self) -> bool:
         """Whether it comes with the call."""
-        return self.path.root in self.sites.parameters
+        return self.sites.parameters.takes(self.path)
 
     @property
     def numbers(self) -> bool:
@@ -116,9 +116,9 @@ def _in_words(history: History) -> Iterator[Series]:
 def _converted(case: Case, before: str, after: str, words: str = "") -> Iterator[Way]:
     """What the calls hand over, made into something else there: `.clone()`, `torch.tensor(…)`."""
     edits: list[Edit] = []
-    for call, value in case.sites.handed(case.path.root):
+    for call, value, steps in case.sites.handed(case.path):
         file = call.file
-        part = _part(value, case.path.steps, file)
+        part = _part(value, steps, file)
         if part is None or (re.search(r"\btorch\b", before + after) and not file.torch):
             return
         # A method is asked of all of it.
@@ -194,13 +194,13 @@ def _marked_at_calls(
 ) -> tuple[Edit, ...]:
     edits: list[Edit] = []
     taken: set[str] = set()
-    for call, value in case.sites.handed(case.path.root):
+    for call, value, rest in case.sites.handed(Path(case.path.root, steps)):
         file = call.file
-        if not (call.movable and file.torch) or not all(map(_STEP.fullmatch, steps)):
+        if not (call.movable and file.torch) or not all(map(_STEP.fullmatch, rest)):
             return ()
         name = file.text(value)
         if not isinstance(value, (ast.Name, ast.Attribute)):
-            wanted = case.path.root
+            wanted = case.path.root if rest == steps else "argument"
             name = file.free_name(wanted, call.statement)
             while name in taken:
                 name = f"{wanted}_{len(taken) + 1}"
@@ -211,7 +211,7 @@ def _marked_at_calls(
             if line is None:
                 return ()
             edits += [line, file.replaced(value, name)]
-        mark = f"{file.torched(function)}({name}{''.join(steps)}, {dim})"
+        mark = f"{file.torched(function)}({name}{''.join(rest)}, {dim})"
         line = file.line_before(call.statement, mark)
         if line is None:
             return ()
@@ -364,8 +364,8 @@ def _second_of_a_pair(case: Case) -> Iterator[Way]:
     """Of two inputs that are one tensor, each by itself is copied."""
     names = [
         name
-        for name in case.sites.parameters
-        if re.search(rf"\b{re.escape(name)}\b", _words(case)) and case.sites.handed(name)
+        for name in case.sites.parameters.names
+        if re.search(rf"\b{re.escape(name)}\b", _words(case)) and case.sites.handed(Path(name))
     ]
     for name in names[::-1]:
         yield from _converted(

@@ -26,7 +26,6 @@ _OF_A_MODULE = "nn_module"
 """The end of Dynamo's names for the scopes of guards on what belongs to an nn.Module."""
 _GLOBAL = re.compile(r"G\['\w+'\]\Z")
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
-_SPECIAL = (0, 1)
 
 
 def on_value(
@@ -117,9 +116,6 @@ def _has_cause(size: Size) -> bool:
 
 def _on_first(history: History, series: Series) -> str:
     """What can be done about the entry that has the first value as a constant."""
-    first = series.values[0]
-    if type(first) is int and first in _SPECIAL:
-        return f"The entry for {first} stays: Dynamo makes no symbol of 0 and 1."
     if all_are(int, series) and _is_argument(history, series):
         return f"To save the entry for its first value: {Dynamic(history.capabilities.compile)}."
     return "To save the entry for its first value, keep it in a tensor."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stepper.console.commands import CommandError, command
 from stepper.console.paths import resolve
+from stepper.console.replaying import parted, trials
 from stepper.console.screen import STYLES
 
 if TYPE_CHECKING:
@@ -46,46 +47,58 @@ def query(shell: Shell, argument: str) -> None:
         raise CommandError(str(error)) from None
 
 
-@command("why-recompile", usage="[--all] [FUNCTION]", group="Ask")
+@command("why-recompile", usage="[--all] [--replay --yes] [FUNCTION]", group="Ask")
 def why_recompile(shell: Shell, argument: str) -> None:
     """Why functions were compiled again: each entry's failing guards, series, advice.
 
     For each recompilation the call, what each entry's guards expected and found, and where those
     guards came from; numbers after @ are moments. With FUNCTION, only functions with that in their
     names. A recording made with --lookups says most. Of many recompilations only the first is told
-    whole; with --all each is.
+    whole; with --all each is. With --replay, what would be run to try what can be done about it is
+    shown; with --yes as well, it is run again with each, and what is proven is told first.
     """
     from stepper.analysis.recompile_lines import recompile_lines
+    from stepper.analysis.recompile_trials import RecompileTrials
 
-    words = argument.split()
-    function = " ".join(word for word in words if word != "--all")
-    _say(shell, recompile_lines(shell.recording, function, every="--all" in words))
+    function, options = parted(argument)
+    tries = trials(shell, options, RecompileTrials)
+    every, trying = "--all" in options, None if tries is None else tries.lines
+    _say(shell, recompile_lines(shell.recording, function, every=every, trying=trying))
 
 
-@command("why-break", usage="[FUNCTION]", group="Ask")
+@command("why-break", usage="[--replay --yes] [FUNCTION]", group="Ask")
 def why_break(shell: Shell, argument: str) -> None:
     """Why graphs broke and frames were skipped, over the whole run: the most expensive cause first.
 
     For each cause Dynamo's reason, the nearest change that avoids it where one is known, the
     instruction with its symbolic stack, what it cost, and every frame that it broke; numbers after
-    @ are moments. With FUNCTION, only in functions with that in their names.
+    @ are moments. With FUNCTION, only in functions with that in their names. --replay and --yes are
+    as for why-recompile.
     """
     from stepper.analysis.break_lines import break_lines
+    from stepper.analysis.break_trials import BreakTrials
 
-    _say(shell, break_lines(shell.recording, argument))
+    function, options = parted(argument)
+    tries = trials(shell, options, BreakTrials)
+    trying = None if tries is None else tries.lines
+    _say(shell, break_lines(shell.recording, function, trying=trying))
 
 
-@command("why-failed", usage="[FUNCTION]", group="Ask")
+@command("why-failed", usage="[--replay --yes] [FUNCTION]", group="Ask")
 def why_failed(shell: Shell, argument: str) -> None:
     """Why compilations failed: Dynamo's whole message, and the instruction to blame.
 
     For each the stage and the exception, what the instruction was about to take and where that was
     made, and the calls that led there; numbers after @ are moments. With FUNCTION, only of
-    functions with that in their names.
+    functions with that in their names. --replay and --yes are as for why-recompile.
     """
     from stepper.analysis.failed_lines import failed_lines
+    from stepper.analysis.failure_trials import FailureTrials
 
-    _say(shell, failed_lines(shell.recording, argument))
+    function, options = parted(argument)
+    tries = trials(shell, options, FailureTrials)
+    trying = None if tries is None else tries.lines
+    _say(shell, failed_lines(shell.recording, function, trying=trying))
 
 
 @command("why-guard", usage="GUARD [ENTRY]", group="Ask")

@@ -39,6 +39,7 @@ PROVEN = {
     "one_tensor_twice": ".clone() at the calls",
     "float_in_a_dataclass": "torch.tensor(config.alpha) at the calls",
     "closure_over_an_int": "weight in a tensor where it is set",
+    "int_argument": "torch.compile(dynamic=True)",
     "int_that_is_computed_with": "torch.compile(dynamic=True)",
     "single_row": "torch._dynamo.decorators.mark_unbacked(x, 0) before the calls",
     "trained_then_served": "all calls under torch.inference_mode()",
