@@ -285,7 +285,7 @@ def _sizes(tape: Tape, symbol: str) -> None:
     )  # fmt: skip
     tape.shape_step(
         ShapeStepKind.GUARD, expression=f"{symbol} > 4", symbols=(symbol,), node="relu",
-        target="relu", user_stack=line,
+        target="relu", user_stack=line, node_stack=line,
         asked_by=(PythonFrame("torch/_prims.py", 7, "broadcast"),),
     )  # fmt: skip
 

@@ -222,6 +222,13 @@ def step_lines(recording: Recording, step: ShapeStep, *, asking: int = 0) -> Ite
         case _:
             what = f"  requires {step.expression},"
     yield from _place(what, recording, step)
+    if step.stage is Stage.CACHE:
+        yield Line(
+            "    it came with a graph that torch had compiled before and kept: which line needs it"
+            " is not recorded; TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 has it compiled anew",
+            step.moment,
+            "dim",
+        )
     if step.node:
         yield Line(f"    for the node {step.node} = {step.target}", step.moment, "dim")
     for frame in step.asked_by[:asking]:
@@ -237,7 +244,7 @@ def _place(what: str, recording: Recording, step: ShapeStep) -> Iterator[Line]:
         moment = recording.moment(step.moment)
         code = recording.code(recording.frame(moment.frame).code)
         row = code.instructions[moment.ip]
-        place = step.user_stack[-1] if step.user_stack else None
+        place = step.program_stack[-1] if step.program_stack else None
         if step.stage is Stage.TRACING and place is None:
             place = PythonFrame(code.filename, row.line or 0, code.name)
         if place is not None:
@@ -248,7 +255,7 @@ def _place(what: str, recording: Recording, step: ShapeStep) -> Iterator[Line]:
             at = f" by {instruction_text(row)}{at}"
     stage = "" if step.stage is Stage.TRACING else f" by {step.stage}"
     yield Line(f"{what}{stage}{at}", step.moment)
-    for frame in reversed(step.user_stack[:-1]):
+    for frame in reversed(step.program_stack[:-1]):
         yield Line(f"    called from {python_frame_line(frame, cwd)}", step.moment, "dim")
 
 

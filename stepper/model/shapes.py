@@ -63,6 +63,9 @@ class Stage(StrEnum):
     TRACING = "tracing"
     DISPATCH = "AOTAutograd"
     BACKEND = "Inductor"
+    CACHE = "a cache"
+    """The condition came with a graph that torch had compiled before, in this process or another,
+    and had kept."""
     GUARDS = "guards"
     """The guards were being built, when all else was done."""
 
@@ -95,13 +98,22 @@ class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The compiler's words, of REPLACED."""
     stage: Stage = Stage.TRACING
     node: str = ""
-    """The FX node whose example value was being computed; empty: none was."""
+    """The FX node whose example value was being computed, or that a later stage was running or
+    lowering; empty: there was none. A later stage has a graph of its own, with other names."""
     target: str = ""
     """What that node calls."""
     user_stack: tuple[PythonFrame, ...] = ()
     """The program's lines that the compiler blames, outermost first."""
+    node_stack: tuple[PythonFrame, ...] = ()
+    """Where the compiler blames no line: those for which the node is there that a later stage was
+    at, outermost first."""
     asked_by: tuple[PythonFrame, ...] = ()
     """The compiler's own frames that asked, innermost first, without those that merely decide."""
+
+    @property
+    def program_stack(self) -> tuple[PythonFrame, ...]:
+        """The program's lines for which this was asked, outermost first; empty: not recorded."""
+        return self.user_stack or self.node_stack
 
     @property
     def event(self) -> EventKind:

@@ -1,13 +1,7 @@
-"""Programs that decide about sizes, in as many ways as torch's documents and its users know.
-
-`python -m tests.shapes.programs` runs them all in one process, each compiled on its own. What it
-prints and where it fails is part of what is compared.
-"""
+"""Programs that decide about sizes, in as many ways as torch's documents and its users know."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,29 +9,7 @@ import torch._dynamo
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-Calls = list[tuple[Any, ...]]
-PROGRAMS: dict[str, tuple[Callable[..., Any], Calls, dict[str, Any]]] = {}
-
-
-def program(*calls: tuple[Any, ...], **options: Any) -> Callable[[Any], Any]:
-    """Call the function with each of these, compiled with these options (dynamic by default)."""
-
-    def enter(function: Any) -> Any:
-        PROGRAMS[function.__name__] = (function, list(calls), {"dynamic": True, **options})
-        return function
-
-    return enter
-
-
-def ones(*sizes: int) -> Tensor:
-    return torch.ones(sizes)
-
-
-def marked(
-    tensor: Tensor, dim: int, how: Any = torch._dynamo.mark_dynamic, **limits: int
-) -> Tensor:
-    how(tensor, dim, **limits)
-    return tensor
+from tests.shapes.cases import marked, ones, program
 
 
 @program((ones(5),), (ones(6),))
@@ -269,29 +241,3 @@ def shape_as_number(x: Tensor) -> Tensor:
 def isinstance_and_bool(x: Tensor) -> Tensor:
     n = x.shape[0]
     return x + 1 if isinstance(n, int) and bool(n) else x
-
-
-def run(name: str) -> None:
-    """Compile and call one; what it raises is told."""
-    function, calls, options = PROGRAMS[name]
-    compiled = torch.compile(function, backend="eager", **options)
-    for arguments in calls:
-        try:
-            result = compiled(*arguments)
-        except Exception as error:
-            print(name, type(error).__name__)
-        else:
-            print(name, getattr(result, "shape", type(result).__name__))
-
-
-def main() -> None:
-    torch.manual_seed(0)
-    torch._dynamo.config.capture_scalar_outputs = True
-    torch._dynamo.config.capture_dynamic_output_shape_ops = True
-    with contextlib.suppress(KeyboardInterrupt):
-        for name in PROGRAMS:
-            run(name)
-
-
-if __name__ == "__main__":
-    main()

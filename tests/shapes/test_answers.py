@@ -323,6 +323,25 @@ def test_a_breakpoint_stops_the_program(path: Path) -> None:
     assert line_of("the name") in done.stdout
 
 
+def test_what_a_later_stage_fixes_has_its_line_unless_it_comes_from_a_cache(tmp_path: Path) -> None:
+    path, cache = str(tmp_path / "r.stepper"), str(tmp_path / "cache")
+    command = ("-m", "stepper", "record", "-o", path, "-m", "tests.shapes", "fixed_by_the_backend")
+    told = []
+    for _ in range(2):
+        done = run(*command, TORCHINDUCTOR_CACHE_DIR=cache)
+        assert done.returncode == 0, done.stderr
+        recording = Recording.open(path)
+        lines = [line.text for line in shape_lines(recording, "x.shape[2]")]
+        told.append(lines[next(at for at, line in enumerate(lines) if "requires" in line) :][:2])
+        recording.close()
+    cold, warm = told
+    assert cold[0].startswith("  requires Eq(s53, 14), by Inductor at tests/shapes/models.py:")
+    assert "in fixed_by_the_backend: return torch._adaptive_avg_pool2d" in cold[0]
+    assert "_adaptive_avg_pool2d.default" in cold[1]
+    assert warm[0] == "  requires Eq(s53, 14), by a cache"
+    assert "is not recorded" in warm[1]
+
+
 def test_what_an_engine_does_not_tell_is_said_to_be_unknown(tmp_path: Path) -> None:
     path = str(tmp_path / "other.stepper")
     Writer(path, SessionFacts()).close()

@@ -8,7 +8,6 @@ more. Nothing of either is kept.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -21,6 +20,7 @@ from stepper._C import shortened
 from stepper.debuggee.evaluator import shorten
 from stepper.debuggee.mirror import FrameMirror, newest_moment_of
 from stepper.engines.dynamo import versions
+from stepper.engines.dynamo.nodes import stack_of
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
 from stepper.model.trace import MomentId
@@ -31,8 +31,6 @@ _LONGEST = 20_000
 _RAISED = 12
 """Frames of a traceback that are told."""
 _MOST_LINKS = 20
-_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*?)(?:, code: .*)?$', re.MULTILINE)
-"""A frame in a node's stack trace."""
 
 
 def message(error: BaseException) -> str:
@@ -62,7 +60,8 @@ def failure_of(error: BaseException, moment: MomentId, *, traced: bool) -> Failu
         stage=_stage([frame for each in frames for frame, _ in each], traced=traced),
         exception=type(error).__name__,
         message=shortened(_whole_message(links), _LONGEST),
-        user_stack=next(filter(None, map(user_stack, links)), ()) or _stack_of(node),
+        user_stack=next(filter(None, map(user_stack, links)), ())
+        or stack_of(getattr(node, "stack_trace", None)),
         raised=tuple(_python_frame(*each) for each in deepest[-_RAISED:]),
         node="" if node is None else node.name,
     )
@@ -177,14 +176,6 @@ def user_stack(error: BaseException) -> tuple[PythonFrame, ...]:
     if stack is None:
         return ()
     return tuple(PythonFrame(frame.filename, frame.lineno or 0, frame.name) for frame in stack)
-
-
-def _stack_of(node: Any) -> tuple[PythonFrame, ...]:
-    """The program's frames for which a node is in the graph."""
-    text = None if node is None else node.stack_trace
-    if type(text) is not str:
-        return ()
-    return tuple(PythonFrame(file, int(line), name) for file, line, name in _FRAME.findall(text))
 
 
 keep_out()

@@ -8,6 +8,7 @@ inputs) before nodes that were reported long ago.
 
 from __future__ import annotations
 
+import re
 import types
 from typing import Any
 
@@ -22,6 +23,7 @@ from stepper.debuggee.mirror import LiveAttempt
 from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, tensor_meta
 from stepper.engines.dynamo.versions import FAKE_DEVICE, source_name
 from stepper.model import trace
+from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
 from stepper.model.value import TensorMeta
 from stepper.support.words import callable_name, plain_text
@@ -195,6 +197,18 @@ def _meta(value: object) -> tuple[TensorMeta | None, str]:
 
 def _plain(value: object) -> bool:
     return type(value) in (int, float, bool, str, types.NoneType)
+
+
+_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*?)(?:, code: .*)?$', re.MULTILINE)
+"""A frame in a node's stack trace."""
+
+
+def stack_of(text: object) -> tuple[PythonFrame, ...]:
+    """The program's frames in the text that torch keeps as a node's stack trace, outermost first;
+    empty: it is none."""
+    if type(text) is not str:
+        return ()
+    return tuple(PythonFrame(file, int(line), name) for file, line, name in _FRAME.findall(text))
 
 
 def _source(node: Node) -> str:

@@ -21,11 +21,12 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from torch._guards import TracingContext
+from torch.fx.traceback import get_current_meta
 
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.engines.dynamo import versions
-from stepper.engines.dynamo.nodes import called
+from stepper.engines.dynamo.nodes import called, stack_of
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
@@ -45,6 +46,7 @@ class Asker(NamedTuple):
     node: str
     target: str
     user_stack: tuple[PythonFrame, ...]
+    node_stack: tuple[PythonFrame, ...]
     asked_by: tuple[PythonFrame, ...]
 
 
@@ -231,6 +233,7 @@ class ShapeWatcher:
             node=asker.node,
             target=asker.target,
             user_stack=asker.user_stack,
+            node_stack=asker.node_stack,
             asked_by=asker.asked_by,
             **facts,
         )
@@ -251,16 +254,18 @@ class ShapeWatcher:
         recorder = self._recorder
         at = recorder.stepping or recorder.current
         stage, node, asked_by = _asking(sys._getframe(1))
+        user_stack = tuple(
+            PythonFrame(frame.filename, frame.lineno or 0, frame.name)
+            for frame in TracingContext.extract_stack()
+        )
         return Asker(
             recorder.moment,
             None if at is None else at.id,
             stage,
             "" if node is None else node.name,
             "" if node is None else called(node.target),
-            tuple(
-                PythonFrame(frame.filename, frame.lineno or 0, frame.name)
-                for frame in TracingContext.extract_stack()
-            ),
+            user_stack,
+            () if user_stack or stage is Stage.TRACING else _stack_of(node),
             asked_by,
         )
 
@@ -270,14 +275,14 @@ def _symbols(expression: Any) -> tuple[str, ...]:
 
 
 def _asking(frame: FrameType | None) -> tuple[Stage, Any, tuple[PythonFrame, ...]]:
-    """The stage that a ShapeEnv is asked in, the FX node whose example value is being computed, and
-    torch's frames that ask, from the innermost outwards."""
+    """The stage that a ShapeEnv is asked in, the FX node whose example value is being computed or
+    that a later stage is at, and torch's frames that ask, from the innermost outwards."""
     stage, node = Stage.TRACING, None
     asking: list[PythonFrame] = []
     while frame is not None and not versions.is_interpreting(frame.f_code):
         code = frame.f_code
-        if node is None and code is versions.FAKE_VALUE_CODE:
-            node = frame.f_locals["node"]
+        if node is None:
+            node = _node(frame)
         if stage is Stage.TRACING:
             stage = _stage(code)
         if len(asking) < _ASKING_FRAMES and versions.asks_for_shapes(code.co_filename):
@@ -286,13 +291,34 @@ def _asking(frame: FrameType | None) -> tuple[Stage, Any, tuple[PythonFrame, ...
     return stage, node, tuple(asking)
 
 
+def _node(frame: FrameType) -> Any:
+    """The FX node that a frame of torch is at; None: at none that is there for the program. (The
+    backend runs graphs of its own, for the bodies of loops.)"""
+    if frame.f_code is versions.FAKE_VALUE_CODE:
+        return frame.f_locals["node"]
+    if versions.is_running_graph(frame.f_code):
+        node = frame.f_locals.get("node")
+        return node if getattr(node, "stack_trace", None) else None
+    return None
+
+
 def _stage(code: CodeType) -> Stage:
+    if versions.is_cache(code):
+        return Stage.CACHE
     part = versions.part_of_torch(code.co_filename)
     if part == "_inductor":
         return Stage.BACKEND
     if part == "_functorch":
         return Stage.DISPATCH
     return Stage.GUARDS if code.co_name == "build_guards" else Stage.TRACING
+
+
+def _stack_of(node: Any) -> tuple[PythonFrame, ...]:
+    """The program's lines for which a node is there. While gradients are traced no node is run:
+    then torch keeps the text for whatever it makes."""
+    if node is None:
+        return stack_of(get_current_meta().get("stack_trace"))
+    return stack_of(node.stack_trace)
 
 
 def _why(source: Any, frame: FrameType | None) -> Why:

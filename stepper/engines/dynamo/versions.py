@@ -330,6 +330,19 @@ def is_running_graph(code: CodeType) -> bool:
     return code.co_name == "run" and code.co_filename == torch.fx.interpreter.__file__
 
 
+def is_cache(code: CodeType) -> bool:
+    """Whether a code object is that of what evaluates the conditions of a graph from a cache."""
+    return any(
+        code.co_name == name and code.co_filename.endswith(file) for name, file in _CACHES.items()
+    )
+
+
+_CACHES = {
+    "find_guarded_entry": os.path.join("_inductor", "codecache.py"),
+    "evaluate_guards": os.path.join("_functorch", "_aot_autograd", "autograd_cache.py"),
+}
+
+
 def is_backward_compile(code: CodeType) -> bool:
     """Whether a code object is that of what has a backward compiled when gradients are asked
     for."""
