@@ -26,7 +26,6 @@ TAKES_APART = frozenset(
 
 IN_ANALYSIS = {
     "answering.py": {"_limit_memory": "the kernel's"},
-    "break_changes.py": {"": "torch's: what is called", "change_for": "torch's: what is called"},
     "break_remedies.py": {
         "_reordered": "torch's: the source of what is called",
         "_decorated": "the name of a module",
@@ -34,10 +33,21 @@ IN_ANALYSIS = {
         "changes_for": "torch's: the source of what is called",
         "_inlined": "a path",
     },
+    "break_rules.py": {
+        "": "torch's: what is called, the program's: a statement",
+        "_builtin": "torch's: what is called",
+        "_printing": "torch's: what is called",
+        "_function": "torch's: what is called",
+        "_first_word": "the program's: a statement",
+        "_global": "torch's: the source of what is called",
+        "_opaque_function": "Python's: the name of a module",
+        "_raises": "CPython's names of instructions",
+    },
     "breaks.py": {
         "": "torch's: the message of a graph break, the name of a resume function",
         "_hints": "torch's message",
         "cause": "torch's message",
+        "_explanation": "torch's message",
         "skipped": "the compiler's, cut to its first line",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
     },

@@ -1,39 +1,49 @@
-"""What to change so that a graph break goes away, where that is known.
+"""What to change so that a graph break of a kind goes away, where that is known.
 
 Dynamo's hints are for every case of a kind; a change here is the nearest one for most programs. The
 table is kept by Dynamo's own names for its kinds of breaks; a test compares them with the registry
-of the installed torch. Whoever adds a kind says what to write instead of what.
+of the installed torch. Whoever adds a kind says what to write instead of what. What else decides
+than the kind is in `break_rules`.
 """
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
-_CALLED = re.compile(r"(?:builtin operator|builtin|function) `(?:<function )?(\w+(?:\.\w+)*)")
+from stepper.client.text import clip
+
+_LINE = 60
+"""Characters of a line that is told."""
 
 
 class Remedy(msgspec.Struct, frozen=True):
     """A change that avoids a break."""
 
     words: str
-    """With `{setting}` or `{reordering}` where that is named."""
+    """With `{setting}`, `{reordering}` or `{source}` where that is named."""
     setting: str = ""
     """A setting of `torch._dynamo.config` that avoids it when it is true."""
     reordered: str = ""
     """A function that may be called after the graph instead."""
 
+    source: str = ""
+    """The text of a line of the program that is named; empty: it is not known."""
+
     def __str__(self) -> str:
+        return self.naming(self.source)
+
+    def naming(self, line: str) -> str:
+        """In words, where `line` stands for the program's own."""
         config = "torch._dynamo.config"
         reordering = f"{config}.reorderable_logging_functions.add({self.reordered})"
-        return self.words.format(setting=f"{config}.{self.setting} = True", reordering=reordering)
+        setting = f"{config}.{self.setting} = True"
+        source = f"what `{clip(line, _LINE)}` calls" if line else "what leads there"
+        return self.words.format(setting=setting, reordering=reordering, source=source)
 
 
 _WORDS = {
     "Data-dependent branching": (
-        "decide on tensors with torch.where (both sides computed), or torch.cond for two "
-        "functions; where the condition is a check, torch._check"
+        "decide on tensors with torch.where (both sides computed), or torch.cond for two functions"
     ),
     "Data-dependent branching with non-constant __bool__": (
         "decide on tensors with torch.where, or torch.cond"
@@ -42,14 +52,17 @@ _WORDS = {
         "torch._assert_async, or assert outside of the compiled function"
     ),
     "Unsupported Tensor.item() call with capture_scalar_outputs=False": (
-        "keep the value a tensor; or {setting}, which makes it a symbol"
+        "keep the value a tensor; or, where the program decides nothing by it, {setting}, which "
+        "makes it a symbol"
     ),
     "Tensor.tolist() with non-integer tensor": "keep the values a tensor, or convert outside",
     "Dynamic shape operator": (
         "an operator whose result has no fixed size (nonzero, unique, a mask as index): use "
         "torch.where on the whole tensor; or {setting}"
     ),
-    "Data dependent operator": ("keep the value a tensor; or {setting}"),
+    "Data dependent operator": (
+        "keep the value a tensor; or, where the program decides nothing by it, {setting}"
+    ),
     "Dynamic slicing with Tensor arguments": (
         "slice with Python ints, or torch.narrow; or {setting}"
     ),
@@ -128,6 +141,30 @@ _WORDS = {
     "Encountered tensor.is_inference() during tracing": "ask outside of the compiled function",
     "non-const argument in nn.Module method": "pass constants, or loop over the modules themselves",
     "unsupported Tensor comparison op": "compare tensors with torch functions",
+    "sort with non-constant keys": "torch.sort or torch.argsort on one tensor of the keys",
+    "Attempted to use `torch.nn.Parameter()` constructor with Dynamo": (
+        "make parameters and modules before the compiled function"
+    ),
+    "Attempted to use tensor creation function with requires_grad=True": (
+        "make the tensor before the compiled function, and pass it in"
+    ),
+    "setattr() on unsupported type": "set the attribute outside of the compiled function",
+    "Attempted to represent unregistered RemovableHandle": (
+        "register and remove hooks outside of the compiled function"
+    ),
+    "An opaque object was created in the middle of the program.": (
+        "make the object before the compiled function, and pass it in"
+    ),
+    "torch.Generator method": "seed the generator before the compiled function",
+    "torch.* op returned non-Tensor": ("ask before the compiled function, and pass what it says"),
+    "Attempted to wrap sparse Tensor": "keep sparse tensors outside of the compiled function",
+    "Attempted to wrap sparse Tensor with VariableTracker": (
+        "keep sparse tensors outside of the compiled function"
+    ),
+    "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`": (
+        "{setting}; or call it outside of the compiled function"
+    ),
+    "Failed to mutate tensor data attribute": "make a new tensor instead of assigning .data",
 }
 _SETTINGS = {
     "Unsupported Tensor.item() call with capture_scalar_outputs=False": "capture_scalar_outputs",
@@ -136,42 +173,24 @@ _SETTINGS = {
     "Dynamic slicing with Tensor arguments": "capture_scalar_outputs",
     "Tensor.numpy() with trace_numpy=False": "trace_numpy",
     "Attempted to wrap RNN, GRU, or LSTM": "allow_rnn",
+    "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`": (
+        "trace_autograd_ops"
+    ),
 }
 SETTINGS = tuple(dict.fromkeys(_SETTINGS.values()))
 """All of them, each once: no other is made because torch's words name it."""
 CHANGES = {kind: Remedy(words, _SETTINGS.get(kind, "")) for kind, words in _WORDS.items()}
 """By Dynamo's name for the kind of break."""
 
-_PRINTING = Remedy(
-    "print outside of the compiled function; or {reordering}, which prints after the graph"
+FROM_OUTSIDE = frozenset(
+    {
+        "copy.deepcopy()",
+        "Attempted to copy.deepcopy a tensor",
+        "Attempted to use `torch.nn.Parameter()` constructor with Dynamo",
+        "Attempted to wrap RNN, GRU, or LSTM",
+        "Backend compiler exception",
+        "Dynamo recompile limit exceeded",
+        "logging.Logger method not supported for non-export cases",
+    }
 )
-_BY_CALL = {
-    "print": _PRINTING,
-    "warnings.warn": _PRINTING,
-    "warn": _PRINTING,
-    "breakpoint": Remedy("stepper.breakpoint() stops without a break"),
-    "input": Remedy("ask before the compiled function"),
-    "open": Remedy("read or write files outside of the compiled function"),
-    "time": Remedy("measure around the call of the compiled function"),
-    "sleep": Remedy("wait outside of the compiled function"),
-}
-"""By the function that is called, whatever the kind of break."""
-
-
-def change_for(kind: str, explanation: str = "") -> Remedy | None:
-    """The nearest change that avoids a break; None where none is known.
-
-    Args:
-        kind: Dynamo's name for the kind of break.
-        explanation: Dynamo's words on this one, which may name the function called.
-    """
-    called = _CALLED.search(explanation)
-    if called is not None:
-        name = called[1]
-        by_call = _BY_CALL.get(name) or _BY_CALL.get(name.rpartition(".")[2])
-        if by_call is _PRINTING:
-            # Dynamo names a builtin by the module in C that it is from.
-            return msgspec.structs.replace(by_call, reordered=name.removeprefix("_"))
-        if by_call is not None:
-            return by_call
-    return CHANGES.get(kind)
+"""Kinds whose words are about what is called, and hold where the line is a library's, too."""

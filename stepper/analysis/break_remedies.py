@@ -15,7 +15,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Literal
 
-from stepper.analysis.breaks import Cause
+from stepper.analysis.breaks import Cause, called_at
 from stepper.analysis.places import File, Files
 from stepper.analysis.recompile_remedies import setting_ways
 from stepper.analysis.replays import Way
@@ -24,9 +24,8 @@ from stepper.client.names import brief_source
 from stepper.client.scratch import Edit
 from stepper.client.text import is_installed, short_path
 from stepper.model.change import Admit, Change, Decorate, Setting
-from stepper.model.program import Code, Instruction
+from stepper.model.program import Code
 from stepper.model.trace import State
-from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
 _ASKED = "graph_break"
@@ -150,7 +149,7 @@ def changes_for(recording: Recording, cause: Cause) -> tuple[Change, ...]:
     place = (root.name, root.filename, root.line)
     state = recording.state(cause.moment)
     found: list[Change] = []
-    called = _called(state, cause.instruction)
+    called = called_at(state, cause.instruction)
     if can.decorators and called is not None and called.source:
         name = spelled(brief_source(called.source))
         if remedy is not None and remedy.reordered == name.removeprefix("builtins."):
@@ -174,16 +173,3 @@ def _inlined(recording: Recording, state: State) -> Code | None:
         if not short_path(code.filename).startswith("torch/"):
             return code
     return None
-
-
-def _called(state: State, row: Instruction) -> Value | None:
-    """What an instruction calls, where it stands on the symbolic stack."""
-    arg = row.arg or 0
-    counts = {"CALL": arg, "CALL_KW": arg + 1, "CALL_FUNCTION_EX": 1 + (arg & 1)}
-    above = counts.get(row.opname)
-    stack = state.top.stack
-    if above is None or len(stack) < above + 2:
-        return None
-    # Beside it stands a NULL or the `self` of a method: before it or behind, by Python's version.
-    pair = [state.values.get(each) for each in stack[-above - 2 : len(stack) - above]]
-    return next((each for each in pair if each is not None and each.cls != "NullVariable"), None)

@@ -12,22 +12,26 @@ resume functions that exist because of it. Causes are ranked by their sum.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from stepper.analysis.break_changes import Remedy, change_for
+from stepper.analysis.break_changes import Remedy
+from stepper.analysis.break_rules import Broken, advised, raises_either_way
 from stepper.analysis.walks import compilations
-from stepper.client.text import one_line, short_name, source_line
+from stepper.client.text import is_installed, one_line, short_name, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.trace import (
     Attempt,
+    Frame,
     GraphBreak,
     MomentId,
     Outcome,
+    State,
     Translation,
 )
+from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
@@ -60,8 +64,8 @@ class Cause(msgspec.Struct, frozen=True):
     hints: tuple[str, ...]
     page: str
     """Dynamo's documentation of the kind; empty when the message names none."""
-    change: Remedy | None
-    """The nearest change that avoids it; None where none is known."""
+    facts: Broken
+    """What advice on it may rest on."""
     place: PythonFrame | None
     """Of the instruction; None when it is not recorded."""
     source: str
@@ -70,6 +74,11 @@ class Cause(msgspec.Struct, frozen=True):
     """Of the first one."""
     instruction: Instruction | None
     occurrences: tuple[Occurrence, ...]
+
+    @property
+    def change(self) -> Remedy | None:
+        """The nearest change that avoids it; None where none is known."""
+        return advised(self.facts)
 
     @property
     def splits(self) -> int:
@@ -194,14 +203,31 @@ class _Reader:
         recording = self._recording
         if not recording.oldest <= found.moment <= recording.newest:
             return None
+        *_, (frame, ip) = self._way_to(found)
+        return frame.code, ip
+
+    def _way_to(self, found: GraphBreak) -> Iterator[tuple[Frame, int]]:
+        """The frame of the instruction that breaks, then those that called it; of each the index
+        of its own instruction."""
+        recording = self._recording
         moment = recording.moment(found.moment)
         frame = recording.frame(moment.frame)
-        while frame.parent is not None and frame.call_moment is not None:
-            if frame.parent >= frame.id:  # no frame is entered before its caller
-                return None
+        yield frame, moment.ip
+        # No frame is entered before its caller.
+        while (
+            frame.parent is not None and frame.call_moment is not None and frame.parent < frame.id
+        ):
             moment = recording.moment(frame.call_moment)
             frame = recording.frame(frame.parent)
-        return frame.code, moment.ip
+            yield frame, moment.ip
+
+    def _leads_there(self, found: GraphBreak) -> str:
+        """The text of the innermost line on the way that is the program's."""
+        for frame, ip in self._way_to(found):
+            code = self._recording.code(frame.code)
+            if not is_installed(code.filename):
+                return source_line(code, code.instructions[ip].line).strip()
+        return ""
 
     def place_of(self, found: GraphBreak) -> PythonFrame | None:
         """Of the instruction, or the innermost frame of its stack."""
@@ -224,8 +250,7 @@ class _Reader:
         first = group[0]
         kinds = kinds_of(first)
         row = self._instruction(first)
-        explained = _EXPLANATION.search(first.reason) if len(kinds) > 1 else None
-        explanation = one_line(explained[1] if explained else explanation_of(first))
+        explanation = _explanation(first, kinds)
         pages = _PAGE.findall(first.reason)
         return Cause(
             kind=kinds[0],
@@ -234,13 +259,40 @@ class _Reader:
             context=one_line(context_of(first)),
             hints=_hints(first, kinds),
             page=pages[0] if pages else "",
-            change=change_for(kinds[0], explanation),
+            facts=self._facts(first),
             place=self.place_of(first),
             source=row[2] if row else "",
             moment=first.moment,
             instruction=row[0] if row else None,
             occurrences=tuple(self._occurrence(each) for each in group),
         )
+
+    def _facts(self, found: GraphBreak) -> Broken:
+        """What advice on a break may rest on."""
+        kinds = kinds_of(found)
+        row = self._instruction(found)
+        stack = found.user_stack
+        place = row[1] if row is not None else (stack[-1] if stack else None)
+        library = place is not None and is_installed(place.filename)
+        return Broken(
+            kind=kinds[0],
+            explanation=_explanation(found, kinds),
+            context=one_line(context_of(found)),
+            statement=row[2].strip() if row is not None else "",
+            called=self._called(found, row[0]) if row is not None else "",
+            checks=row is not None and self._checks(found),
+            library=library,
+            leads_there=self._leads_there(found) if library and row is not None else "",
+        )
+
+    def _called(self, found: GraphBreak, row: Instruction) -> str:
+        value = called_at(self._recording.state(found.moment), row)
+        return (value.source if value is not None else "") or ""
+
+    def _checks(self, found: GraphBreak) -> bool:
+        moment = self._recording.moment(found.moment)
+        code = self._recording.code(self._recording.frame(moment.frame).code)
+        return raises_either_way(code.instructions, moment.ip)
 
     def _occurrence(self, found: GraphBreak) -> Occurrence:
         recording = self._recording
@@ -264,6 +316,24 @@ class _Reader:
             for run in recording.runs(attempt.first_moment, last)
             for frame in run.frames
         )
+
+
+def called_at(state: State, row: Instruction) -> Value | None:
+    """What an instruction calls, where it stands on the symbolic stack."""
+    arg = row.arg or 0
+    counts = {"CALL": arg, "CALL_KW": arg + 1, "CALL_FUNCTION_EX": 1 + (arg & 1)}
+    above = counts.get(row.opname)
+    stack = state.top.stack
+    if above is None or len(stack) < above + 2:
+        return None
+    # Beside it stands a NULL or the `self` of a method: before it or behind, by Python's version.
+    pair = [state.values.get(each) for each in stack[-above - 2 : len(stack) - above]]
+    return next((each for each in pair if each is not None and each.cls != "NullVariable"), None)
+
+
+def _explanation(found: GraphBreak, kinds: tuple[str, ...]) -> str:
+    explained = _EXPLANATION.search(found.reason) if len(kinds) > 1 else None
+    return one_line(explained[1] if explained else explanation_of(found))
 
 
 def _hints(found: GraphBreak, kinds: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import causes, skipped
 from stepper.analysis.guard_uses import entries
@@ -156,7 +157,7 @@ def _causes(places: Places) -> list[contents.Cause]:
             source=tell.line(cause.source),
             cost=tell.own(cost_text(cause)),
             instructions=cause.cost,
-            change=tell.kind(str(cause.change or "")),
+            change=_change(tell, cause.change),
             explanation=tell.words(cause.explanation),
             context=tell.words(cause.context),
             hints=tuple(filter(None, map(tell.words, cause.hints))),
@@ -179,6 +180,10 @@ def _causes(places: Places) -> list[contents.Cause]:
         )
         for cause in causes(places.recording)
     ]
+
+
+def _change(tell: Teller, change: Remedy | None) -> Told:
+    return NOTHING if change is None else tell.kind(change.naming(str(tell.line(change.source))))
 
 
 def _stack(places: Places, moment: int) -> list[Told]:

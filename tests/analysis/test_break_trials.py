@@ -70,7 +70,8 @@ def shown(x):
 
 @torch.compile(backend="eager", dynamic=False)
 def f(x):
-    if (x.sum() * 0 + 1).item() == 1:
+    one = (x.sum() * 0 + 1).item()
+    if one == 1:
         x = shown(x)
     return x * 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import logging
 import time
@@ -306,3 +307,169 @@ def module_copied_inside(run: Run) -> None:
         return x + 1
 
     copies(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="skip_frame()",
+    advice="remove the call; somebody asked for this",
+    counts=(0, 1),
+)  # fmt: skip
+def skip_asked_for(run: Run) -> None:
+    @run.compile
+    def skipped(x: Any) -> Any:
+        x = x * 2
+        if not run.remedied:
+            torch._dynamo.skip_frame()  # cause
+        return x * 3
+
+    skipped(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="Tensor.random_ op",
+    advice="use torch.randint",
+    counts=(2, 1),
+)  # fmt: skip
+def random_in_place(run: Run) -> None:
+    @run.compile
+    def noisy(x: Any) -> Any:
+        x = x * 2
+        if run.remedied:
+            x = torch.randint(0, 3, (2,))
+        else:
+            x.random_(0, 3)  # cause
+        return x + 1
+
+    noisy(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="setattr() on Tensor.requires_grad",
+    advice="set requires_grad before the compiled function",
+    counts=(2, 1),
+)  # fmt: skip
+def requires_grad_set_inside(run: Run) -> None:
+    @run.compile
+    def asks(x: Any) -> Any:
+        x = x * 2
+        if not run.remedied:
+            x.requires_grad = True  # cause
+        return x + 1
+
+    asks(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="is_inference",
+    advice="ask outside of the compiled function",
+    counts=(2, 1),
+)  # fmt: skip
+def inference_asked_for(run: Run) -> None:
+    @run.compile
+    def asks(x: Any, known: bool) -> Any:
+        x = x * 2
+        inference = known if run.remedied else x.is_inference()  # cause
+        return x + inference
+
+    asks(ones(2), False)
+
+
+@case(
+    "", "why-break",
+    cause=("Observed exception", "KeyError"),
+    advice="handle what raises before the compiled function",
+    counts=(0, 1),
+)  # fmt: skip
+def missing_key(run: Run) -> None:
+    """The program fails, compiled or not."""
+    values = {"known": 1} if run.remedied else {}
+
+    @run.compile
+    def looked_up(x: Any) -> Any:
+        x = x * 2
+        return x + values["known"]  # cause
+
+    with contextlib.suppress(KeyError):
+        looked_up(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="Attempted to use tensor creation function with requires_grad=True",
+    advice="make the tensor before the compiled function",
+    counts=(1, 1),
+)  # fmt: skip
+def leaf_made_inside(run: Run) -> None:
+    outside = torch.ones(2, requires_grad=True)
+
+    @run.compile
+    def weighted(x: Any) -> Any:
+        weight = outside if run.remedied else torch.ones(2, requires_grad=True)  # cause
+        return x * weight + 1
+
+    weighted(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="can't actually be reordered",
+    advice="pass it tensors, constants and strings only",
+    counts=(2, 1),
+)  # fmt: skip
+def reordered_print_of_a_list(run: Run) -> None:
+    torch._dynamo.config.reorderable_logging_functions.add(print)
+
+    @run.compile
+    def chatty(x: Any) -> Any:
+        x = x * 2
+        if run.remedied:
+            print("the values are", x)
+        else:
+            print("the values are", [x])  # cause
+        return x + 1
+
+    chatty(ones(2))
+    torch._dynamo.config.reorderable_logging_functions.discard(print)
+
+
+@case(
+    "", "why-break",
+    cause="Failed to mutate tensor data attribute",
+    advice="make a new tensor instead of assigning .data",
+    counts=(2, 1),
+)  # fmt: skip
+def data_assigned(run: Run) -> None:
+    @run.compile
+    def widened(x: Any) -> Any:
+        x = x * 2
+        if run.remedied:
+            x = x.double()
+        else:
+            x.data = x.data.double()  # cause
+        return x + 1
+
+    widened(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="marked as skipped",
+    advice="call it outside",
+    counts=(2, 1),
+)  # fmt: skip
+def gradients_cleared_inside(run: Run) -> None:
+    layer = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(layer.parameters())
+
+    @run.compile
+    def forward(x: Any) -> Any:
+        x = x * 2
+        if not run.remedied:
+            optimizer.zero_grad()  # cause
+        return layer(x)
+
+    forward(ones(2))

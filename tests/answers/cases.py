@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 Question = Literal["why-recompile", "why-break"]
@@ -33,6 +34,11 @@ class Case(NamedTuple):
     def name(self) -> str:
         """That of the program."""
         return self.program.__name__
+
+    @property
+    def file(self) -> Path:
+        """The program's."""
+        return Path(inspect.getfile(self.program))
 
     @property
     def line(self) -> int | None:

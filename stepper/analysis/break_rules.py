@@ -1,0 +1,261 @@
+"""Which change is advised on a graph break: the first rule that knows one.
+
+Dynamo's name for the kind of break decides in most cases (`break_changes`). A rule here looks at
+more that was recorded: the function that is called, the statement, what the program does when the
+condition does not hold, and whether the line is the program's or a library's, which nobody edits.
+The bench (`tests/answers`) has a program for each rule, and one for which it would be wrong.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import sys
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE, Remedy
+from stepper.model.program import Instruction
+
+_BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
+_FUNCTION = re.compile(r"module: ([^,]+), qualname: ([^,]+),")
+_STATEMENT = re.compile(r"\s*(\w+)")
+_PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
+"""Types of arguments of which Dynamo can print the value after the graph."""
+_SKIPPED = "Attempted to call function marked as skipped"
+_BRANCHES = "Data-dependent branching"
+_NUMBER = frozenset(
+    {
+        "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+        "Data dependent operator",
+    }
+)
+"""Kinds where a tensor becomes a number."""
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """What advice on a graph break may rest on."""
+
+    kind: str
+    """Dynamo's name for it."""
+    explanation: str = ""
+    context: str = ""
+    """Dynamo's words: which method of what, with which arguments."""
+    statement: str = ""
+    """The text of the line."""
+    called: str = ""
+    """Where the program has the function from that the instruction calls, as a source."""
+    checks: bool = False
+    """Whether the program does nothing but raise on one side of the condition."""
+    library: bool = False
+    """Whether the line is none of the program's."""
+    leads_there: str = ""
+    """The text of the program's own line that leads to a library's; empty: it is not known."""
+
+
+def advised(broken: Broken) -> Remedy | None:
+    """The nearest change that avoids a break; None where none is known."""
+    return next(filter(None, (rule(broken) for rule in RULES.values())), None)
+
+
+def rule_of(broken: Broken) -> str:
+    """The name of the rule that advises; empty: none does."""
+    return next((name for name, rule in RULES.items() if rule(broken) is not None), "")
+
+
+def raises_either_way(instructions: Sequence[Instruction], at: int) -> bool:
+    """Whether one of the two sides of a jump does nothing but raise."""
+    target = instructions[at].target
+    return _raises(instructions[at + 1 :]) or (
+        target is not None and target > at and _raises(instructions[target:])
+    )
+
+
+def _raises(instructions: Sequence[Instruction]) -> bool:
+    for row in instructions:
+        if row.opname == "RAISE_VARARGS":
+            return True
+        if "JUMP" in row.opname or row.opname.startswith(("RETURN", "STORE", "FOR_ITER", "YIELD")):
+            return False
+    return False
+
+
+def _printing(broken: Broken) -> Remedy | None:
+    """A call of print."""
+    said = _BUILTIN.search(broken.explanation)
+    if said is None or said[1] != "print":
+        return None
+    types = set(re.findall(r"'([^']+)'", said[2]))
+    # Of keywords Dynamo does not say which: `file` is one that it cannot leave for later.
+    if said[3] == "True" or not types <= _PRINTED:
+        return Remedy("print outside of the compiled function")
+    return Remedy(
+        "print outside of the compiled function; or {reordering}, which prints after the graph",
+        reordered="print",
+    )
+
+
+_BUILTINS = {
+    "breakpoint": Remedy("stepper.breakpoint() stops without a break"),
+    "input": Remedy("ask before the compiled function"),
+    "open": Remedy("read or write files outside of the compiled function"),
+    "exec": Remedy("write the code out, or run it outside of the compiled function"),
+}
+
+
+def _builtin(broken: Broken) -> Remedy | None:
+    """A call of one of Python's builtin functions."""
+    said = _BUILTIN.search(broken.explanation)
+    if said is None or not hasattr(builtins, said[1]):
+        return None
+    return _BUILTINS.get(said[1]) or Remedy(f"call {said[1]} outside of the compiled function")
+
+
+def _function(broken: Broken) -> tuple[str, str]:
+    """Module and name of a function that Dynamo does not look into; both empty: it is none."""
+    said = _FUNCTION.search(broken.context) if broken.kind == _SKIPPED else None
+    return ("", "") if said is None else (said[1], said[2])
+
+
+def _warning(broken: Broken) -> Remedy | None:
+    """A call of warnings.warn."""
+    if _function(broken) not in {("_warnings", "warn"), ("warnings", "warn")}:
+        return None
+    return Remedy(
+        "warn outside of the compiled function; or {reordering}, which warns after the graph",
+        reordered="warnings.warn",
+    )
+
+
+def _clock(broken: Broken) -> Remedy | None:
+    """A function of the module time."""
+    module, name = _function(broken)
+    if module != "time":
+        return None
+    if name == "sleep":
+        return Remedy("wait outside of the compiled function")
+    return Remedy("measure around the call of the compiled function")
+
+
+def _inside_library(broken: Broken) -> Remedy | None:
+    """The line is a library's: what the program can change is its own call."""
+    if not broken.library or broken.kind in FROM_OUTSIDE:
+        return None
+    known = CHANGES.get(broken.kind)
+    setting = known.setting if known is not None else ""
+    words = "the line is a library's: take {source} out of the compiled function, or do without"
+    return Remedy(
+        f"{words}; or {{setting}}" if setting else words, setting, source=broken.leads_there
+    )
+
+
+def _check(broken: Broken) -> Remedy | None:
+    """A condition on data that only decides whether to raise."""
+    if broken.kind != _BRANCHES or not broken.checks:
+        return None
+    return Remedy(
+        "put the check into the graph: torch._assert_async(condition, message), where the message "
+        "is a constant"
+    )
+
+
+def _loop(broken: Broken) -> Remedy | None:
+    """`while` on data."""
+    if _first_word(broken) != "while" or broken.kind not in {_BRANCHES, *_NUMBER}:
+        return None
+    return Remedy(
+        "how often the loop runs depends on data: run it a fixed number of times, with torch.where "
+        "for those that are too many; or torch._higher_order_ops.while_loop"
+    )
+
+
+def _rounds(broken: Broken) -> Remedy | None:
+    """`for` over a range whose length comes from data."""
+    if (
+        _first_word(broken) != "for"
+        or broken.kind not in _NUMBER
+        or "range(" not in broken.statement
+    ):
+        return None
+    return Remedy(
+        "how often the loop runs depends on data: take the number from a shape or from outside of "
+        "the compiled function"
+    )
+
+
+def _decision(broken: Broken) -> Remedy | None:
+    """A tensor becomes a number, and the same statement decides on it: as a symbol, it would break
+    there, too."""
+    if _first_word(broken) not in {"if", "elif"} or broken.kind not in _NUMBER:
+        return None
+    return Remedy(
+        "the statement decides on data: without the number, decide on tensors with torch.where "
+        "(both sides computed), or torch.cond for two functions"
+    )
+
+
+def _mathematics(broken: Broken) -> Remedy | None:
+    """A function of Python's module math takes a tensor."""
+    if broken.kind != "Data dependent operator" or not _global(broken.called, "math"):
+        return None
+    return Remedy("use the function of torch instead of that of math")
+
+
+def _numpy_random(broken: Broken) -> Remedy | None:
+    """A number drawn by numpy."""
+    if broken.kind != "Data dependent operator" or ".random." not in broken.called:
+        return None
+    return Remedy("draw it with torch.rand and its like, or before the compiled function")
+
+
+def _opaque_function(broken: Broken) -> Remedy | None:
+    """A function that Dynamo does not look into: what is told of it says whose it is."""
+    module, _ = _function(broken)
+    if not module:
+        return None
+    package = module.partition(".")[0]
+    known = package in {"torch", "<unknown module>"} or package in sys.stdlib_module_names
+    if not known and "should not be traced" not in broken.explanation:
+        return None  # code in C or CUDA, of the program's or of a package
+    return Remedy("call it before or after the compiled function")
+
+
+def _class_in_c(broken: Broken) -> Remedy | None:
+    """An object of a class that is written in C."""
+    if broken.kind != "Unsupported function call" or "<class '" not in broken.explanation:
+        return None
+    return Remedy("make the object before the compiled function, and pass it in")
+
+
+def _by_kind(broken: Broken) -> Remedy | None:
+    """What is known of the kind."""
+    return CHANGES.get(broken.kind)
+
+
+def _first_word(broken: Broken) -> str:
+    said = _STATEMENT.match(broken.statement)
+    return said[1] if said is not None else ""
+
+
+def _global(source: str, name: str) -> bool:
+    return source.startswith((f"G['{name}'].", f"G['__import_{name}']."))
+
+
+RULES: dict[str, Callable[[Broken], Remedy | None]] = {
+    "print": _printing,
+    "builtin": _builtin,
+    "warnings.warn": _warning,
+    "time": _clock,
+    "library": _inside_library,
+    "check": _check,
+    "while": _loop,
+    "range": _rounds,
+    "decision": _decision,
+    "math": _mathematics,
+    "numpy.random": _numpy_random,
+    "opaque function": _opaque_function,
+    "class in C": _class_in_c,
+    "kind": _by_kind,
+}
+"""In the order in which they are asked."""

@@ -1,0 +1,109 @@
+"""Each rule by which a change is advised on a graph break has a program for it, and one for which
+it would be wrong."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+import pytest
+
+from stepper.analysis import break_rules
+from stepper.analysis.break_changes import CHANGES
+from stepper.analysis.break_rules import RULES, rule_of
+from stepper.analysis.breaks import Cause, causes
+from tests.answers.cases import CASES, Case, of
+from tests.answers.running import Recorded
+
+pytestmark = pytest.mark.slow
+
+AGAINST = {
+    "print": "warning",
+    "builtin": "keyword_of_uniform",
+    "warnings.warn": "own_function_named_warn",
+    "time": "date",
+    "library": "module_made_inside",
+    "check": "decided_and_then_raised",
+    "while": "printed_by_a_condition",
+    "range": "length_of_items",
+    "decision": "square_root_of_an_item",
+    "math": "square_root_of_an_item",
+    "numpy.random": "norm_of_numpy",
+    "opaque function": "package_in_c",
+    "class in C": "class_in_a_function",
+    "kind": "branch_on_an_item",
+}
+"""For each rule a program that looks like one for it, and is not."""
+RETURNS = "(broken: Broken) -> Remedy | None:"
+WITHOUT_PROGRAM = frozenset(
+    {
+        "Attempt to trace generator",
+        "Attempted to represent unregistered RemovableHandle",
+        "Backend compiler exception",
+        "Call to `torch.compiler.disable()`",
+        "Call to a time function",
+        "Data-dependent assertion failed (cannot compile partial graph)",
+        "Data-dependent branching with non-constant __bool__",
+        "Dynamic slicing with Tensor arguments",
+        "Dynamo recompile limit exceeded",
+        "Failed to mutate tensor data attribute to different dtype",
+        "Graph break under GenericContextWrappingVariable",
+        "Import failure",
+        "Missing bytecode handler",
+        "Skip inlining `torch.compiler.disable()`d function",
+        "Tensor.numpy() with trace_numpy=False",
+        "Tensor.retain_grad() with AOTDispatcher",
+        "Unsupported Tensor.requires_grad_() call",
+        "copy.deepcopy()",
+        "graph break in loop",
+        "non-const argument in nn.Module method",
+        "torch.Generator method",
+        "unsupported Tensor comparison op",
+    }
+)
+"""Kinds in the table of which no program here breaks first, and whose advice nobody has tried."""
+
+
+def told(found: list[Cause], case: Case) -> Cause | None:
+    """The first cause that is told of a program."""
+    name = case.function or f"{case.name}.<locals>"
+    mine = (
+        cause for cause in found if any(name in each.translation.name for each in cause.occurrences)
+    )
+    return next(mine, None)
+
+
+@pytest.fixture(scope="module")
+def advising(recorded: Recorded) -> dict[str, str]:
+    """The rule that advises on each program."""
+    found = causes(recorded[0])
+    first = {case.name: told(found, case) for case in of("why-break")}
+    return {name: rule_of(cause.facts) for name, cause in first.items() if cause is not None}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_has_a_program_for_it(rule: str, advising: dict[str, str]) -> None:
+    assert rule in advising.values()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_has_a_program_against_it(rule: str, advising: dict[str, str]) -> None:
+    against = AGAINST[rule]
+    assert advising[against] != rule
+    assert CASES[against].ask == "why-break"
+
+
+def test_every_rule_is_asked() -> None:
+    tree = ast.parse(inspect.getsource(break_rules))
+    rules = {
+        each.name
+        for each in tree.body
+        if isinstance(each, ast.FunctionDef) and RETURNS in ast.unparse(each)
+    }
+    assert rules - {"advised"} == {rule.__name__ for rule in RULES.values()}
+    assert AGAINST.keys() == RULES.keys()
+
+
+def test_each_kind_has_a_program(recorded: Recorded) -> None:
+    kinds = {cause.facts.kind for cause in causes(recorded[0])}
+    assert set(CHANGES) - kinds == WITHOUT_PROGRAM
