@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from tests.conftest import ROOT, clean_environment
-from tests.shapes.trace_log import Said, entries
+from tests.shapes.trace_log import Said, entries, recompile_reasons
 
 pytestmark = pytest.mark.slow
 
@@ -33,9 +34,14 @@ def run(*command: object, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[Said]]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where torch writes its log."""
+    return tmp_path_factory.mktemp("trace")
+
+
+@pytest.fixture(scope="module")
+def alone(folder: Path) -> tuple[str, list[Said]]:
     """What the programs print, and what torch says of them, without stepper."""
-    folder = tmp_path_factory.mktemp("trace")
     done = run(
         "-m", "tests.shapes", TORCH_TRACE=str(folder), TORCHINDUCTOR_CACHE_DIR=str(folder / "cache")
     )
@@ -158,6 +164,16 @@ def test_what_is_fixed_is_what_torch_specializes(
     ]  # fmt: skip
     assert told == said
     assert len(said) > 10
+
+
+def test_why_a_function_is_compiled_again_is_what_torch_says(
+    alone: tuple[str, list[Said]], folder: Path, recorded: tuple[str, Recording]
+) -> None:
+    said = {id: reasons[0] for id, reasons in recompile_reasons(folder).items()}
+    translations = recorded[1].translations()
+    told = {each.compile_id: each.recompile_reason for each in translations}
+    assert {id: reason for id, reason in told.items() if reason} == said
+    assert len(said) > 20
 
 
 def test_why_a_size_is_a_symbol(recorded: tuple[str, Recording]) -> None:

@@ -38,3 +38,24 @@ def entries(folder: Path) -> Iterator[Said]:
                         frame["filename"] = names.get(frame["filename"], frame["filename"])
                 where = f"{found['frame_id']}/{found['frame_compile_id']}"
                 yield Said(where, found.get("attempt", 0) + 1, kind, body)
+
+
+def recompile_reasons(folder: Path) -> dict[str, list[str]]:
+    """What torch says of each recompilation, by its compile id: a reason for each entry that there
+    was, newest first."""
+    (path,) = folder.glob("*.log")
+    found: dict[str, list[str]] = {}
+    lines = iter(path.read_text().splitlines())
+    text = next(lines, None)
+    while text is not None:
+        head, payload, text = text, [], next(lines, None)
+        while text is not None and text.startswith("\t"):
+            payload.append(text[1:])
+            text = next(lines, None)
+        if '"name": "recompile_reasons"' in head:
+            entry = json.loads(head[head.index("{") :])
+            said = "\n".join(payload)
+            several = said.startswith("[\n")
+            where = f"{entry['frame_id']}/{entry['frame_compile_id']}"
+            found[where] = json.loads(said) if several else [said]
+    return found
