@@ -136,7 +136,6 @@ IN_ANALYSIS = {
 """Whose text it is that is taken apart, by file and function (empty: of the module)."""
 
 ELSEWHERE = {
-    "client/plan.py": {"plan_of": "a path"},
     "client/scratch.py": {"line_before": "a text that is written into the program"},
     "tui/app.py": {"_explain_break": "the compiler's, cut to its first line"},
     "tui/panes/console.py": {"on_console_pane_answered": "what the program printed, in lines"},

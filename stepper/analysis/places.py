@@ -119,12 +119,13 @@ class File:
 
     def statement_of(self, node: ast.AST) -> tuple[ast.stmt | None, bool]:
         """The statement of an expression, and whether the expression is always computed once there,
-        before anything else is done."""
+        before anything else is done; None: its place is not known."""
         at_once = True
         while not isinstance(node, ast.stmt):
             at_once = at_once and not isinstance(node, _NOT_AT_ONCE)
             parent = self._parents.get(node)
-            if parent is None:
+            # Until Python 3.12 places within an f-string are not those of the file.
+            if parent is None or isinstance(parent, ast.JoinedStr):
                 return None, False
             node = parent
         return node, at_once and isinstance(node, _SIMPLE)

@@ -266,8 +266,8 @@ def _origins(case: Case, file: File) -> Iterator[ast.expr]:
     last = case.path.steps[-1]
     key = _KEY.fullmatch(last)
     for node in ast.walk(file.tree):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if (isinstance(target, ast.Attribute) and last == f".{target.attr}") or (
                     key
                     and isinstance(target, ast.Subscript)

@@ -13,6 +13,7 @@ from functools import partial
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_remedies import ways_for
 from stepper.analysis.recompile_series import History
+from stepper.analysis.regions import ways_for as regions_for
 from stepper.analysis.replays import AS_IT_IS, Function, Replays, RunFacts, Way, together
 from stepper.analysis.trial_lines import MOST, Left, Tried, counted, told, try_all
 from stepper.client.plan import ReplayError
@@ -28,7 +29,8 @@ class RecompileTrials(Replays):
         """What came of the remedies for a function."""
         about = ways_for(self.recording, self.files, history)
         ways = [way for some in about for way in some]
-        if not ways:
+        regions = list(regions_for(self.recording, self.files, history))
+        if not (ways or regions):
             yield Line(f"  {CANNOT}", role="dim")
             return
         place = (history.name, history.filename, history.line)
@@ -37,6 +39,7 @@ class RecompileTrials(Replays):
         tried = list(try_all(self, ways[:MOST], left))
         if several := _all_at_once([each for each in tried if isinstance(each, Tried)], about):
             tried += try_all(self, [several], left)
+        tried += try_all(self, regions, partial(_left_of_a_region, place))
         yield from told(self, tried, "  ")
         if len(ways) > MOST:
             yield Line(f"  {plural(len(ways) - MOST, 'more way')} not tried", role="dim")
@@ -64,6 +67,14 @@ def _left(place: Function, was: RunFacts, now: RunFacts) -> Left:
     if now.breaks > was.breaks:
         words += f", {counted(was.breaks, now.breaks, 'graph break')}"
     return Left((left,), words, helps)
+
+
+def _left_of_a_region(place: Function, was: RunFacts, now: RunFacts) -> Left:
+    counts = counted(was.compiled[place], now.compiled[place], "compilation")
+    instructions = counted(was.instructions, now.instructions, "instruction")
+    same = now.compiled[place] == was.compiled[place] and now.breaks <= was.breaks
+    helps = same and now.instructions < was.instructions
+    return Left((now.compiled[place],), f"{counts}, {instructions} interpreted", helps)
 
 
 def _all_at_once(tried: list[Tried], about: list[list[Way]]) -> Way | None:

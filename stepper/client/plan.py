@@ -22,9 +22,9 @@ import msgspec
 from stepper.client.launch import LaunchError, LaunchSpec, command_line
 from stepper.client.origin import digest, foreign
 from stepper.client.program import program_file
-from stepper.client.text import plural, short_path
+from stepper.client.text import is_installed, plural, short_path
 from stepper.debuggee.registry import is_registered
-from stepper.model.trace import WITHHELD
+from stepper.model.trace import WITHHELD, Translation
 from stepper.recording.reader import Recording
 
 HASH_SEED = "PYTHONHASHSEED"
@@ -139,12 +139,7 @@ def plan_of(recording: Recording, *, python: str = "", trust: bool = False) -> P
     items = recording.translations()
     named = {recording.code(item.code).filename for item in items}
     # Those of the lines that call what was compiled, where a change may be tried.
-    named |= {
-        frame.filename
-        for item in items
-        for frame in item.python_stack[-1:]
-        if frame.filename.endswith(".py")
-    }
+    named |= set(filter(None, (_called_by(item) for item in items)))
     # Those between angle brackets are of code that was in no file.
     files = {os.path.join(facts.cwd, name) for name in named if not name.startswith("<")}
     spec = msgspec.structs.replace(spec, python=python, engine=facts.engine, reads="nothing")
@@ -162,6 +157,12 @@ def plan_of(recording: Recording, *, python: str = "", trust: bool = False) -> P
     )
     plan.see_unchanged()
     return plan
+
+
+def _called_by(item: Translation) -> str:
+    """The program's own file that made a call; empty: it is not recorded, or no file."""
+    ours = (frame.filename for frame in reversed(item.python_stack))
+    return next((name for name in ours if name.endswith(".py") and not is_installed(name)), "")
 
 
 def _parsed(argv: tuple[str, ...]) -> LaunchSpec:

@@ -8,6 +8,7 @@ program's place, which hands Python the changed text where it would read the fil
 
 from __future__ import annotations
 
+import ast
 import difflib
 import json
 import os
@@ -88,6 +89,12 @@ class Sources:
             if text is None:
                 raise ReplayError(f"{path} cannot be edited")
             found[path] = applied(text, some)
+            try:
+                ast.parse(found[path])
+            except SyntaxError as error:
+                raise ReplayError(
+                    f"{short_path(path)} cannot be edited so: {error.msg} in line {error.lineno}"
+                ) from None
         return found
 
     def patch(self, edits: Iterable[Edit], folder: str = "") -> Iterator[str]:

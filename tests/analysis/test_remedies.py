@@ -269,3 +269,43 @@ def test_what_a_recording_says_is_not_written_into_the_program(
                 assert "print" not in edit.text
                 assert "lambda" not in edit.text
     recording.close()
+
+
+LAYERS = """import torch
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        for _ in range(5):
+            x = (x * self.weight).sin() + 1
+        return x
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(Layer() for _ in range(4))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+net = torch.compile(Net(), backend="aot_eager", dynamic=False)
+for size in (3, 4):
+    print(net(torch.ones(size, 4)).sum().item())
+"""
+
+
+@pytest.mark.slow
+def test_layers_that_are_alike_are_a_region(tmp_path: Path) -> None:
+    recording = record(tmp_path, {"p.py": LAYERS}, "p.py")
+    said = tried(recording)
+    recording.close()
+    (region,) = [text for text in said if "nested_compile_region of Layer.forward: " in text]
+    assert region.startswith("proven, too: ")
+    counts = re.search(r"2 compilations → 2, (\d+) instructions → (\d+) interpreted", region)
+    assert counts is not None
+    assert int(counts[2]) < int(counts[1])
