@@ -141,6 +141,9 @@ _WORDS = {
     "Encountered tensor.is_inference() during tracing": "ask outside of the compiled function",
     "non-const argument in nn.Module method": "pass constants, or loop over the modules themselves",
     "unsupported Tensor comparison op": "compare tensors with torch functions",
+    "Operator does not support running with fake tensors": (
+        "register what it returns for a fake tensor: torch.library.register_fake"
+    ),
     "sort with non-constant keys": "torch.sort or torch.argsort on one tensor of the keys",
     "Attempted to use `torch.nn.Parameter()` constructor with Dynamo": (
         "make parameters and modules before the compiled function"

@@ -195,6 +195,16 @@ def _decision(broken: Broken) -> Remedy | None:
     )
 
 
+def _undecided(broken: Broken) -> Remedy | None:
+    """A condition on a symbol that comes from data."""
+    if "Could not guard on data-dependent expression" not in broken.explanation:
+        return None
+    return Remedy(
+        "the program decides by a number that comes from data: decide on tensors with torch.where "
+        "or torch.cond; of what always holds, torch._check"
+    )
+
+
 def _mathematics(broken: Broken) -> Remedy | None:
     """A function of Python's module math takes a tensor."""
     if broken.kind != "Data dependent operator" or not _global(broken.called, "math"):
@@ -252,6 +262,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "while": _loop,
     "range": _rounds,
     "decision": _decision,
+    "undecided": _undecided,
     "math": _mathematics,
     "numpy.random": _numpy_random,
     "opaque function": _opaque_function,

@@ -158,6 +158,11 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
     ]
 
 
+def facts_of(recording: Recording, found: GraphBreak) -> Broken:
+    """What advice on a break may rest on."""
+    return _Reader(recording).facts(found)
+
+
 _Site = tuple[int, int]
 
 
@@ -259,7 +264,7 @@ class _Reader:
             context=one_line(context_of(first)),
             hints=_hints(first, kinds),
             page=pages[0] if pages else "",
-            facts=self._facts(first),
+            facts=self.facts(first),
             place=self.place_of(first),
             source=row[2] if row else "",
             moment=first.moment,
@@ -267,7 +272,7 @@ class _Reader:
             occurrences=tuple(self._occurrence(each) for each in group),
         )
 
-    def _facts(self, found: GraphBreak) -> Broken:
+    def facts(self, found: GraphBreak) -> Broken:
         """What advice on a break may rest on."""
         kinds = kinds_of(found)
         row = self._instruction(found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import (
     Failed,
     Operand,
@@ -155,6 +156,10 @@ def _failed(
         yield Line(f"     {failed.sites[0].line.text}", moment)
     if trying is not None:
         yield from trying(failed)
+    if failed.suppressed:
+        yield Line("   the program never saw it: the frame runs uncompiled", moment)
+    if (change := change_of(recording, failed)) is not None:
+        yield Line(f"   change: {change}", moment)
     for text in failure.message.strip().splitlines():
         yield Line(f"   {text}".rstrip(), moment if text.strip() else None)
     yield from _blamed(recording, failed)

@@ -73,6 +73,11 @@ class Failed(msgspec.Struct, frozen=True):
     """The lookup that found no entry; None: it is not recorded, or this failed later."""
 
     @property
+    def suppressed(self) -> bool:
+        """Whether the exception did not reach the program, whose frame runs uncompiled."""
+        return self.translation is not None and self.translation.outcome is Outcome.SKIPPED
+
+    @property
     def compile_id(self) -> str:
         """Dynamo's; empty when it never got one."""
         return self.failure.compile_id
@@ -102,10 +107,11 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
     every = {item.id: item for item in compilations(recording)}
     found: list[Failed] = []
     told: set[int] = set()
+    broken = {recording.attempt(each.attempt).translation for each in recording.graph_breaks()}
     for failure in recording.failures():
         item = every.get(failure.translation or 0) or _forward(failure, every)
-        if failure.translation is not None and (item is None or item.outcome is not Outcome.FAILED):
-            continue  # the program went on without: the frame was skipped
+        if failure.translation is not None and (item is None or not _counts(item, broken)):
+            continue
         if item is not None:
             told.add(item.id)
         if (item.id if item is not None else after + 1) > after:
@@ -120,9 +126,17 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
 
 
 def last_failure(recording: Recording) -> Failed | None:
-    """The last compilation that failed; None when all that began succeeded or were skipped."""
-    found = failures(recording)
+    """The last compilation whose exception reached the program; None: there is none."""
+    found = [each for each in failures(recording) if not each.suppressed]
     return found[-1] if found else None
+
+
+def _counts(item: Translation, broken: set[int]) -> bool:
+    """Whether a translation that has an exception failed of it. A frame that is given up because of
+    a graph break has one, too."""
+    if item.outcome is Outcome.SKIPPED:
+        return item.id not in broken
+    return item.outcome is Outcome.FAILED
 
 
 def in_torch(filename: str) -> bool:

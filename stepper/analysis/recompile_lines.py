@@ -18,6 +18,7 @@ from stepper.analysis.recompiles import (
 )
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.sources import spelled, unscoped
+from stepper.analysis.walks import compilations
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -32,7 +33,7 @@ from stepper.client.text import (
 from stepper.model.datum import UNKNOWN, Datum, text_of
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.program import PythonFrame
-from stepper.model.trace import EventKind, Translation
+from stepper.model.trace import EventKind, Outcome, Translation
 from stepper.recording.reader import Recording
 
 _TEXT = 120
@@ -61,6 +62,25 @@ Trying = Callable[[History], Iterator[Line]]
 """Tells what came of trying what can be done about a function."""
 
 
+def _instead(recording: Recording, function: str, after: int) -> str:
+    """What is recorded of functions that were not compiled again."""
+    if failed := len(failures(recording, function, after=after)):
+        return f"; {plural(failed, 'compilation')} failed: why-failed says why"
+    wanted = function.lower()
+    outcomes = {
+        item.outcome
+        for item in compilations(recording)
+        if item.id > after and wanted in item.name.lower()
+    }
+    if outcomes & {Outcome.RUNNING, Outcome.CUT_OFF}:
+        return "; what is recorded ends in a compilation"
+    if Outcome.COMPILED not in outcomes:
+        return "; none was compiled"
+    if not lookups_recorded(recording):
+        return ""
+    return ": each call found an entry, or was the first"
+
+
 def recompile_lines(
     recording: Recording,
     function: str = "",
@@ -82,13 +102,7 @@ def recompile_lines(
     found = recompilations(recording, function, after=after)
     if not found:
         which = f"no function with {function!r} in its name" if function else "no function"
-        failed = len(failures(recording, function, after=after))
-        why = (
-            f"; {plural(failed, 'compilation')} failed: why-failed says why"
-            if failed
-            else ": each call found an entry, or was the first"
-        )
-        yield Line(f"{which} was compiled again{why}")
+        yield Line(f"{which} was compiled again{_instead(recording, function, after)}")
         return
     by_function = histories(recording, found)
     refused = sum(each.limit is not None for each in by_function)

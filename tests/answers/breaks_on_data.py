@@ -50,7 +50,7 @@ def masked_select(run: Run) -> None:
 
 
 @case(
-    "pytorch#107179", "why-break",
+    "", "why-break",
     cause="aten._local_scalar_dense.default",
     advice="capture_scalar_outputs = True",
     counts=(2, 1),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-Question = Literal["why-recompile", "why-break"]
+Question = Literal["why-recompile", "why-break", "why-failed"]
 
 Program = Callable[["Run"], None]
 
@@ -68,6 +68,10 @@ class Run:
         import torch
 
         return torch.compile(function, backend=self, **options)
+
+    def whole(self, function: Any) -> Any:
+        """Compile into one graph, or fail."""
+        return self.compile(function, fullgraph=True)
 
 
 CASES: dict[str, Case] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.answers import breaks, breaks_in_python, breaks_on_data, recompiles  # noqa: F401  # they take themselves up
+from tests.answers import breaks, breaks_in_python, breaks_on_data, failures, recompiles  # noqa: F401  # they take themselves up
 from tests.answers.cases import CASES, Case
 
 _INTRODUCTION = """\
@@ -18,9 +18,8 @@ is applied, too, and counted without stepper: the graphs that the program hands 
 was reported, and after it.
 
 To ask it yourself: `stepper record --lookups -o answers.stepper -m tests.answers NAME`, then
-`stepper why-recompile answers.stepper` or `stepper why-break answers.stepper`. The programs are in
-`tests/answers/recompiles.py` and `tests/answers/breaks.py`; those without a report were written for
-a rule by which advice is given.
+`stepper why-recompile answers.stepper`, `why-break` or `why-failed`. The programs are in
+`tests/answers`; those without a report were written for a rule by which advice is given.
 
 | program | question | cause | advice | graphs |
 | --- | --- | --- | --- | --- |"""

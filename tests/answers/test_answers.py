@@ -5,16 +5,17 @@ from __future__ import annotations
 import pytest
 
 from stepper.analysis.break_lines import break_lines
+from stepper.analysis.failed_lines import failed_lines
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.recording.reader import Recording
-from tests.answers import breaks, breaks_in_python, breaks_on_data, recompiles  # noqa: F401
+from tests.answers import breaks, breaks_in_python, breaks_on_data, failures, recompiles  # noqa: F401
 from tests.answers.cases import CASES, Case
 from tests.answers.running import Recorded, counts, run
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-QUESTIONS = {"why-recompile": recompile_lines, "why-break": break_lines}
+QUESTIONS = {"why-recompile": recompile_lines, "why-break": break_lines, "why-failed": failed_lines}
 EACH = pytest.mark.parametrize("name", CASES)
 
 

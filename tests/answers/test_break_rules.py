@@ -1,5 +1,5 @@
-"""Each rule by which a change is advised on a graph break has a program for it, and one for which
-it would be wrong."""
+"""Each rule by which a change is advised on a graph break or a failure has a program for it, and
+one for which it would be wrong."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import inspect
 
 import pytest
 
-from stepper.analysis import break_rules
+from stepper.analysis import break_rules, failure_changes
 from stepper.analysis.break_changes import CHANGES
 from stepper.analysis.break_rules import RULES, rule_of
 from stepper.analysis.breaks import Cause, causes
+from stepper.analysis.failures import failures
 from tests.answers.cases import CASES, Case, of
 from tests.answers.running import Recorded
 
@@ -27,6 +28,7 @@ AGAINST = {
     "while": "printed_by_a_condition",
     "range": "length_of_items",
     "decision": "square_root_of_an_item",
+    "undecided": "branch_on_an_item",
     "math": "square_root_of_an_item",
     "numpy.random": "norm_of_numpy",
     "opaque function": "package_in_c",
@@ -77,7 +79,7 @@ def told(found: list[Cause], case: Case) -> Cause | None:
 def advising(recorded: Recorded) -> dict[str, str]:
     """The rule that advises on each program."""
     found = causes(recorded[0])
-    first = {case.name: told(found, case) for case in of("why-break")}
+    first = {case.name: told(found, case) for case in CASES.values()}
     return {name: rule_of(cause.facts) for name, cause in first.items() if cause is not None}
 
 
@@ -90,7 +92,29 @@ def test_each_rule_has_a_program_for_it(rule: str, advising: dict[str, str]) -> 
 def test_each_rule_has_a_program_against_it(rule: str, advising: dict[str, str]) -> None:
     against = AGAINST[rule]
     assert advising[against] != rule
-    assert CASES[against].ask == "why-break"
+
+
+FAILURES = {
+    "graph break": ("branch_in_one_graph", "shapes_that_do_not_fit"),
+    "fixed size": ("marked_and_multiplied", "dimension_out_of_range"),
+    "no fake": ("operator_without_a_fake", "shapes_that_do_not_fit"),
+}
+"""For each rule of failures a program for it, and one that looks like one."""
+
+
+@pytest.mark.parametrize("rule", failure_changes.RULES)
+def test_each_rule_of_failures_has_programs(rule: str, recorded: Recorded) -> None:
+    advises = failure_changes.RULES[rule]
+    for name, expected in zip(FAILURES[rule], (True, False), strict=True):
+        (failed,) = failures(recorded[0], f"{name}.<locals>")
+        assert (advises(recorded[0], failed) is not None) is expected
+
+
+def test_the_compilations_that_failed_are_those_of_the_programs_on_failures(
+    recorded: Recorded,
+) -> None:
+    found = {each.name.partition(".")[0] for each in failures(recorded[0])}
+    assert found == {case.name for case in of("why-failed")}
 
 
 def test_every_rule_is_asked() -> None:

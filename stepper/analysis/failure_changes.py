@@ -1,0 +1,59 @@
+"""What to change so that a compilation does not fail, where that is known.
+
+Most failures while tracing are graph breaks that are an error here, and what avoids the break
+avoids the failure. Of the rest little is known beyond torch's own words, which are told whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stepper.analysis.break_changes import Remedy
+from stepper.analysis.break_rules import advised
+from stepper.analysis.breaks import facts_of
+from stepper.analysis.failures import Failed, fixed_sizes
+from stepper.model.failure import FailedStage
+from stepper.recording.reader import Recording
+
+
+def change_of(recording: Recording, failed: Failed) -> Remedy | None:
+    """The nearest change with which it does not fail; None where none is known."""
+    return next(filter(None, (rule(recording, failed) for rule in RULES.values())), None)
+
+
+def _broken(recording: Recording, failed: Failed) -> Remedy | None:
+    """A graph break that is an error here."""
+    if failed.translation is None or failed.failure.stage is not FailedStage.TRACING:
+        return None
+    attempts = {attempt.id for attempt in recording.attempts(failed.translation.id)}
+    of_it = [each for each in recording.graph_breaks() if each.attempt in attempts]
+    if not of_it or of_it[-1].resumes:
+        return None
+    return advised(facts_of(recording, of_it[-1]))
+
+
+def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
+    """A size that is marked as one that changes, and became a number."""
+    if failed.failure.stage is not FailedStage.GUARDS or failed.translation is None:
+        return None
+    if not any(size.value for size in fixed_sizes(recording, failed.translation)):
+        return None
+    return Remedy(
+        "the program needs this size as a number: do without mark_dynamic for it, or use "
+        "torch._dynamo.maybe_mark_dynamic; or change the line, so that any size will do"
+    )
+
+
+def _without_fake(recording: Recording, failed: Failed) -> Remedy | None:
+    """An operator of which nobody has said what it makes of a fake tensor."""
+    if "There was no fake impl registered" not in failed.failure.message:
+        return None
+    return Remedy("register what it returns for a fake tensor: torch.library.register_fake")
+
+
+RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
+    "graph break": _broken,
+    "fixed size": _fixed,
+    "no fake": _without_fake,
+}
+"""In the order in which they are asked."""
