@@ -180,8 +180,11 @@ _SETTINGS = {
         "trace_autograd_ops"
     ),
 }
-SETTINGS = tuple(dict.fromkeys(_SETTINGS.values()))
-"""All of them, each once: no other is made because torch's words name it."""
+SETTINGS = tuple(
+    dict.fromkeys((*_SETTINGS.values(), "trace_autograd_ops", "enable_trace_contextlib"))
+)
+"""All that may avoid a break or a failure when they are true, each once: no other is made because
+torch's words name it."""
 CHANGES = {kind: Remedy(words, _SETTINGS.get(kind, "")) for kind, words in _WORDS.items()}
 """By Dynamo's name for the kind of break."""
 

@@ -15,6 +15,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Literal
 
+from stepper.analysis.break_changes import SETTINGS
 from stepper.analysis.breaks import Cause, called_at
 from stepper.analysis.places import File, Files
 from stepper.analysis.recompile_remedies import setting_ways
@@ -30,6 +31,8 @@ from stepper.recording.reader import Recording
 
 _ASKED = "graph_break"
 _DISABLE = "disable"
+_LOGS = frozenset({"debug", "info", "warning", "error", "critical", "exception", "log"})
+"""The methods of a logger."""
 
 
 def ways_for(recording: Recording, files: Files, cause: Cause) -> list[Way]:
@@ -37,6 +40,10 @@ def ways_for(recording: Recording, files: Files, cause: Cause) -> list[Way]:
     found = [*_left_out(files, cause)]
     for change in changes_for(recording, cause):
         found += _ways_of(files, change)
+    said = " ".join((cause.explanation, *cause.hints))
+    for name in SETTINGS if recording.facts.capabilities.dynamo_config else ():
+        if f"config.{name}" in said:
+            found += setting_ways(files, Setting(name, True))
     known: dict[tuple[object, ...], Way] = {}
     for way in found:
         known.setdefault((way.edits, way.changes), way)
@@ -67,15 +74,19 @@ def _reordered(files: Files, change: Admit) -> Edit | None:
     first = name.partition(".")[0]
     if file is None or not all(part.isidentifier() for part in name.split(".")):
         return None
-    imported = {
+    if first not in _imported(file) and not hasattr(builtins, name):
+        return None
+    return file.setting(f"torch._dynamo.config.reorderable_logging_functions.add({name})")
+
+
+def _imported(file: File | None) -> set[str]:
+    """The modules that a file imports as a whole, by the names that it has for them."""
+    return {
         each.asname or each.name
-        for node in file.tree.body
+        for node in (() if file is None else file.tree.body)
         if isinstance(node, ast.Import)
         for each in node.names
     }
-    if first not in imported and not hasattr(builtins, name):
-        return None
-    return file.setting(f"torch._dynamo.config.reorderable_logging_functions.add({name})")
 
 
 def _decorated(files: Files, change: Decorate) -> Edit | None:
@@ -106,6 +117,12 @@ def _left_out(files: Files, cause: Cause) -> Iterator[Way]:
         if name == _ASKED and isinstance(call.statement, ast.Expr):
             words = f"without {file.text(call.node)}"
             yield Way(words, file.line_removed(call.statement))
+        elif name in _LOGS and "logging" in cause.kind and "logging" in _imported(files.main):
+            method = f"logging.Logger.{name}"
+            added = f"torch._dynamo.config.ignore_logging_functions.add({method})"
+            edit = None if files.main is None else files.main.setting(added)
+            if edit is not None:
+                yield Way(f"{added}, so that compiled code logs nothing by it", (edit,))
         elif _DISABLE in cause.kind:
             for other in files.every():
                 if edits := tuple(_enabled(other, name)):

@@ -64,7 +64,7 @@ def ways_for(recording: Recording, files: Files, failed: Failed) -> Iterator[Way
         return
     kind = CHANGES.get(headline(failure.message).strip())
     settings = [kind.setting] if kind is not None else []
-    settings += [name for name in SETTINGS if f".{name} = True" in failure.message]
+    settings += [name for name in SETTINGS if f"config.{name}" in failure.message]
     for name in dict.fromkeys(filter(None, settings)):
         yield from setting_ways(files, Setting(name, True))
     if failure.exception.endswith(_ON_DATA):

@@ -51,12 +51,10 @@ class RecompileTrials(Replays):
         except ReplayError:
             return  # each way says so
         was, recorded = usual.found.compiled[place], self.recorded.compiled[place]
-        if was != recorded or usual.trouble:
-            how = f", and {usual.trouble}" if usual.trouble else ""
-            yield Line(
-                f"  run again as it is: {plural(was, 'compilation')} instead of {recorded}{how}",
-                role="dim",
-            )
+        counts = f"{plural(was, 'compilation')} instead of {recorded}" if was != recorded else ""
+        if counts or usual.trouble:
+            how = "; ".join(filter(None, (counts, usual.trouble)))
+            yield Line(f"  run again as it is: {how}", role="dim")
 
 
 def _left(place: Function, was: RunFacts, now: RunFacts) -> Left:

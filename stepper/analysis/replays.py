@@ -29,6 +29,8 @@ from stepper.recording.reader import Recording
 
 _LOGGED = re.compile(r"[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ")
 _WARNING = re.compile(r"\S.*:\d+: \w*Warning: ")
+_OURS = re.compile(r'  File ".*[/\\]stepper[/\\]debuggee[/\\]scratch_main\.py", line ')
+"""The one frame that a run with another text has below the program's, in a traceback."""
 _TEXT = 40
 """Characters of a printed line that are told."""
 _MESSAGE = 160
@@ -239,7 +241,7 @@ def _printed(output: str) -> Iterator[str]:
     for line in output.splitlines():
         if warned:
             warned = not line.startswith("  ")  # the line of source that ends a warning
-        elif _WARNING.match(line):
+        elif _WARNING.match(line) or _OURS.match(line):
             warned = True
         elif not _LOGGED.match(line):
             yield line

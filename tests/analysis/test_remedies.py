@@ -44,7 +44,7 @@ def tried(recording: Recording, function: str = "") -> list[str]:
     return [re.sub(r" \([\d.]+ s\)$", "", text) for text in texts[since:until]]
 
 
-OUTCOME = re.compile("proven|no help|not advised|failed|not tried")
+OUTCOME = re.compile("run again|proven|no help|not advised|failed|not tried")
 END = re.compile(r"advice: |\d+/\d+ ")
 SAME = "the output and the exit code are the same"
 
@@ -309,3 +309,31 @@ def test_layers_that_are_alike_are_a_region(tmp_path: Path) -> None:
     counts = re.search(r"2 compilations → 2, (\d+) instructions → (\d+) interpreted", region)
     assert counts is not None
     assert int(counts[2]) < int(counts[1])
+
+
+DIES = """import torch
+
+@torch.compile(backend="eager")
+def scaled(x, factor):
+    return x * factor
+
+for factor in (1.5, 2.5):
+    print(scaled(torch.ones(2), factor))
+raise ValueError("as ever")
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_ends_with_an_error_is_held_to_that(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(DIES)
+    words = [sys.executable, "-m", "stepper", "record", "-o", "r.stepper", "p.py"]
+    subprocess.run(
+        words, cwd=tmp_path, env=clean_environment(), capture_output=True, check=False, timeout=600
+    )
+    recording = Recording.open(str(tmp_path / "r.stepper"))
+    said = tried(recording)
+    recording.close()
+    assert said[:2] == [
+        "run again as it is: it ended with exit code 1: ValueError: as ever",
+        f"proven: torch.tensor(factor) at the calls: 2 compilations → 1; {SAME}",
+    ]

@@ -43,6 +43,7 @@ PROVEN = {
     "int_that_is_computed_with": "torch.compile(dynamic=True)",
     "single_row": "torch._dynamo.decorators.mark_unbacked(x, 0) before the calls",
     "trained_then_served": "all calls under torch.inference_mode()",
+    "logger_info": "torch._dynamo.config.ignore_logging_functions.add(logging.Logger.info)",
     "printing": "torch._dynamo.config.reorderable_logging_functions.add(builtins.print)",
     "item_of_a_tensor": "torch._dynamo.config.capture_scalar_outputs = True",
     "disabled_helper": "without torch.compiler.disable of off",
