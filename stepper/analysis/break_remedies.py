@@ -29,7 +29,7 @@ from stepper.model.program import Code
 from stepper.model.trace import State
 from stepper.recording.reader import Recording
 
-_ASKED = "graph_break"
+_ASKED = ("graph_break", "skip_frame")
 _DISABLE = "disable"
 _LOGS = frozenset({"debug", "info", "warning", "error", "critical", "exception", "log"})
 """The methods of a logger."""
@@ -114,7 +114,7 @@ def _left_out(files: Files, cause: Cause) -> Iterator[Way]:
         if not here or not isinstance(func, (ast.Attribute, ast.Name)):
             continue
         name = func.attr if isinstance(func, ast.Attribute) else func.id
-        if name == _ASKED and isinstance(call.statement, ast.Expr):
+        if name in _ASKED and isinstance(call.statement, ast.Expr):
             words = f"without {file.text(call.node)}"
             yield Way(words, file.line_removed(call.statement))
         elif name in _LOGS and "logging" in cause.kind and "logging" in _imported(files.main):
