@@ -1,6 +1,7 @@
-"""What watching costs, counted: `python -m tests.benchmarks.bench_instructions [MODEL…]`.
+"""What watching costs, counted.
 
-The same compiles as in `bench_tracing`, but the figures are ratios of machine instructions that
+`python -m tests.benchmarks.bench_instructions [--dynamic] [MODEL…]` runs the same
+compiles as `bench_tracing`, but the figures are ratios of machine instructions that
 the process executed, all its threads together, as valgrind's callgrind counts them. So they say
 the same on a busy machine, and differ by less than 0.002 between two runs; a clock's differ by
 some percent even on an idle one. A second after which is committed is as much of the program's work
@@ -24,6 +25,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -40,7 +42,7 @@ LABEL = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
 TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 
 
-def measure(name: str, library: str) -> None:
+def measure(name: str, library: str, *, dynamic: bool) -> None:
     """What runs under callgrind: each way of watching once, after a compile that is not counted."""
     counter = ctypes.CDLL(library)
     writer._QUIET *= SLOWER
@@ -58,10 +60,11 @@ def measure(name: str, library: str) -> None:
             counter.end_counting(label.encode())
 
     with tempfile.TemporaryDirectory() as directory, torch.no_grad():
-        torch.compile(model, backend="eager")(**inputs)  # imports, caches
+        options: dict[str, Any] = {"backend": "eager", "dynamic": dynamic or None}
+        torch.compile(model, **options)(**inputs)  # imports, caches
         for mode in ("plain", *BOUNDS):
             torch._dynamo.reset()
-            compiled: Callable[..., object] = torch.compile(model, backend="eager")
+            compiled: Callable[..., object] = torch.compile(model, **options)
             with nullcontext() if mode == "plain" else watched(mode, directory) as path:
                 with counted(mode):
                     compiled(**inputs)
@@ -72,14 +75,15 @@ def measure(name: str, library: str) -> None:
                 raise SystemExit(f"{name} was not recorded")
 
 
-def bench(name: str, library: str, directory: Path) -> None:
+def bench(name: str, library: str, directory: Path, *, dynamic: bool) -> None:
     """Measure one model and print a line for each way to watch it."""
+    more = ["--dynamic"] if dynamic else []
     command = [
         "valgrind",
         "--tool=callgrind",
         "--instr-atstart=no",
         f"--callgrind-out-file={directory}/{name}.out",
-        *(sys.executable, "-m", __spec__.name, name, "--counter", library),
+        *(sys.executable, "-m", __spec__.name, name, "--counter", library, *more),
     ]
     # One thread of OpenMP: the others only wait for work, for as long as they please.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
@@ -103,10 +107,11 @@ def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", nargs="*", help=f"of {', '.join(MODELS)}; all when none is named")
+    parser.add_argument("--dynamic", action="store_true", help="compile with dynamic=True")
     parser.add_argument("--counter", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.counter:
-        measure(options.models[0], options.counter)
+        measure(options.models[0], options.counter, dynamic=options.dynamic)
         return
     if shutil.which("valgrind") is None:
         raise SystemExit("valgrind is not installed: apt install valgrind, or run bench_tracing")
@@ -114,7 +119,7 @@ def main() -> None:
         library = f"{directory}/callgrind.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, COUNTER], check=True)
         for name in options.models or MODELS:
-            bench(name, library, Path(directory))
+            bench(name, library, Path(directory), dynamic=options.dynamic)
 
 
 if __name__ == "__main__":

@@ -36,8 +36,17 @@ def symbol_text(value: object) -> str:
         fields = getattr(node, "__dict__", {})
         if "_expr" not in fields:
             return str(node)
-        return str(replaced(fields["_expr"], getattr(fields.get("shape_env"), "replacements", {})))
+        replacements = getattr(fields.get("shape_env"), "replacements", {})
+        return _words(replaced(fields["_expr"], replacements))
     return repr(value) if type(value) in (int, float, bool) else "?"
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _words(expression: Any) -> str:
+    """An expression of sympy as text. Printing one takes as long as all else about a size, and most
+    sizes are expressions that another tensor has, too. Sympy's own hash and equality: kept are
+    symbols and numbers, no tensor."""
+    return str(expression)
 
 
 _CHAIN = 8
