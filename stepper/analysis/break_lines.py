@@ -52,8 +52,10 @@ def break_lines(
         times = sum(len(each.occurrences) for each in found)
         splits = sum(each.splits for each in found)
         frames = sum(each.given_up for each in found)
+        failed = sum(each.failed for each in found)
         came = [f"{plural(splits, 'graph')} split"] if splits else []
         came += [f"{plural(frames, 'frame')} given up"] if frames else []
+        came += [f"{plural(failed, 'compilation')} failed"] if failed else []
         yield Line(
             f"{plural(times, 'graph break')} of {plural(len(found), 'cause')}: {', '.join(came)}",
             role="title",
@@ -122,6 +124,8 @@ def cost_text(cause: Cause) -> str:
         parts.append(f"{plural(cause.splits, 'graph')} split")
     if cause.given_up:
         parts.append(f"{plural(cause.given_up, 'frame')} run uncompiled")
+    if cause.failed:
+        parts.append(f"{plural(cause.failed, 'compilation')} failed")
     if cause.wasted:
         parts.append(f"{plural(cause.wasted, 'instruction')} interpreted for nothing")
     resumed = cause.resume_functions
@@ -145,7 +149,7 @@ def _stack(recording: Recording, cause: Cause) -> Iterator[Line]:
 
 def _occurrence(found: Occurrence, cwd: str) -> Iterator[Line]:
     item = found.translation
-    what = "splits" if found.found.resumes else "gives up"
+    what = "splits" if found.found.resumes else "fails" if found.failed else "gives up"
     moment = found.found.moment
     yield Line(f"   {what} {item.compile_id or '-'} {short_name(item.name)}", moment)
     for frame in found.found.user_stack:

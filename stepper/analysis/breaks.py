@@ -50,6 +50,11 @@ class Occurrence(msgspec.Struct, frozen=True):
     resumed: tuple[Translation, ...]
     """Compilations of the resume function that goes on after it."""
 
+    @property
+    def failed(self) -> bool:
+        """Whether it is an error here."""
+        return not self.found.resumes and self.translation.outcome is Outcome.FAILED
+
 
 class Cause(msgspec.Struct, frozen=True):
     """Breaks at one line of the program for one reason."""
@@ -88,7 +93,12 @@ class Cause(msgspec.Struct, frozen=True):
     @property
     def given_up(self) -> int:
         """How many frames run uncompiled because of it."""
-        return sum(not each.found.resumes for each in self.occurrences)
+        return sum(not each.found.resumes and not each.failed for each in self.occurrences)
+
+    @property
+    def failed(self) -> int:
+        """How many compilations failed of it, since a graph break is an error there."""
+        return sum(each.failed for each in self.occurrences)
 
     @property
     def wasted(self) -> int:

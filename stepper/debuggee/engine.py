@@ -542,6 +542,13 @@ class Engine(Protocol):
         """Leave the compiler as it was before `install`; safe to call twice, and in a forked
         child."""
 
+    # What the post-mortem asks
+
+    def came_out(self, error: BaseException) -> bool:
+        """Whether an exception was raised by the compiler, or while it was at work. It must not be
+        kept."""
+        return False
+
     # What the controller asks
 
     def breakpoints_changed(self) -> None:

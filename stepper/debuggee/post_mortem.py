@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Mapping
 from types import TracebackType
 
 from stepper.debuggee import start
@@ -43,38 +42,15 @@ def install() -> None:
 
 def died_compiling(error: BaseException) -> bool:
     """Whether an exception came out of the compiler, or was raised from one that did."""
-    compiler = sys.modules.get("torch._dynamo.exc")
-    if compiler is None:
-        return False
-    doors = {sys.modules[name].__file__: codes for name, codes in _DOORS if name in sys.modules}
+    session = start.current()
     seen: set[int] = set()
     link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        if issubclass(type(link), compiler.TorchDynamoException) or _came_through(link, doors):
+    while session is not None and link is not None and id(link) not in seen:
+        if session.came_out_of_the_compiler(link):
             return True
         seen.add(id(link))
         link = _CAUSE.__get__(link)  # not what a class of the program may have under that name
     return False
-
-
-def _came_through(error: BaseException, doors: Mapping[str | None, tuple[str, ...]]) -> bool:
-    """Whether its traceback shows that the compiler was at work; not every exception that leaves it
-    is one of its own."""
-    traceback = error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if code.co_name in doors.get(code.co_filename, ()):
-            return True
-        traceback = traceback.tb_next
-    return False
-
-
-_DOORS = (
-    ("torch._dynamo.convert_frame", ("_compile", "_fullgraph_capture_frame")),
-    ("torch._dynamo.eval_frame", ("fail_callback",)),
-    ("torch._functorch._aot_autograd.runtime_wrappers", ("get_or_compile",)),
-)
-"""Functions of torch that compile, or refuse to, by their modules."""
 
 
 def _open() -> None:

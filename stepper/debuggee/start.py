@@ -169,6 +169,10 @@ class Debuggee:
         self._unhook()
         _forget(self)
 
+    def came_out_of_the_compiler(self, error: BaseException) -> bool:
+        """Whether the compiler that is watched raised it, or was at work."""
+        return self._engine is not None and self._engine.came_out(error)
+
     def _unhook(self) -> None:
         self._stop_waiting()
         if self._recorder is not None:

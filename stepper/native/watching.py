@@ -94,14 +94,21 @@ class TranslationWatcher:
     def needs(self, codegen: Codegen, roots: Iterable[VariableTracker]) -> None:
         """The frame's code is going to be written, and these values are what it is for."""
 
-    def graph_break(self, tx: Translator, inst: Instruction, reason: str) -> None:
-        """The graph is broken before the instruction."""
+    def graph_break(self, tx: Translator, inst: Instruction, reason: str, *, resumes: bool) -> None:
+        """The graph is broken before the instruction; it goes on there, or that is an error."""
 
     def compiled(self, tx: Translator, entry: GuardedCode) -> None:
         """The translation has ended with an entry."""
 
     def skipped(self, reason: str) -> None:
         """The translation has ended with nothing."""
+
+    def failed(self, exception: str, reason: str, *, traced: bool) -> None:
+        """The translation has ended with nothing, and that is an error of the call.
+
+        exception: the name of its class.
+        traced: the newest instruction is to blame.
+        """
 
 
 class Decision(NamedTuple):

@@ -178,6 +178,10 @@ class DynamoEngine(Engine):
         found: list[str] | None = guard.code_list
         return found or ()
 
+    def came_out(self, error: BaseException) -> bool:
+        """See `Engine.came_out`."""
+        return failures.came_out(error)
+
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
         if not self._probes:

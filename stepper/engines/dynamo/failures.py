@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import torch
+from torch._dynamo.exc import TorchDynamoException
 from torch._guards import CompileContext
 
 from stepper._C import shortened
@@ -40,6 +41,19 @@ def message(error: BaseException) -> str:
     if type(text) is str:
         return text
     return " ".join(shorten(part) if type(part) is str else plain_text(part) for part in error.args)
+
+
+def came_out(error: BaseException) -> bool:
+    """Whether an exception is one of Dynamo's, or its traceback shows that Dynamo was at work; not
+    every exception that leaves it is one of its own."""
+    if issubclass(type(error), TorchDynamoException):
+        return True
+    traceback = error.__traceback__
+    while traceback is not None:
+        if versions.is_door(traceback.tb_frame.f_code):
+            return True
+        traceback = traceback.tb_next
+    return False
 
 
 def failure_of(error: BaseException, moment: MomentId, *, traced: bool) -> Failure:

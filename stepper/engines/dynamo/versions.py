@@ -12,6 +12,7 @@ import importlib
 import inspect
 import operator
 import os
+import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -584,6 +585,23 @@ def original_of(transformed: CodeType) -> CodeType | None:
     """The code that a transformed code was made of."""
     found = torch._dynamo.utils.orig_code_map.get(transformed)
     return found if type(found) is CodeType else None
+
+
+_DOORS = (
+    ("torch._dynamo.convert_frame", ("_compile", "_fullgraph_capture_frame")),
+    ("torch._dynamo.eval_frame", ("fail_callback",)),
+    ("torch._functorch._aot_autograd.runtime_wrappers", ("get_or_compile",)),
+)
+"""Functions of torch that compile, or refuse to, by their modules."""
+
+
+def is_door(code: CodeType) -> bool:
+    """Whether a function is one of those that compile, or refuse to."""
+    return any(
+        code.co_name in names
+        and code.co_filename == getattr(sys.modules.get(module), "__file__", None)
+        for module, names in _DOORS
+    )
 
 
 # -- the cache ---------------------------------------------------------------------------------

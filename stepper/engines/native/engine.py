@@ -30,6 +30,7 @@ from stepper.model.lookup import RejectedEntry
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
 from stepper.native.codegen.resume_info import info_of
+from stepper.native.exc import NativeError
 from stepper.native.library import is_library
 from stepper.native.watching import NOBODY, WATCHING, Decision, TranslationWatcher, Watcher
 from stepper.support.per_object import PerCode
@@ -75,6 +76,10 @@ class NativeEngine(Engine, Watcher):
         self._watcher.install(recorder)
         self._lookups.install(recorder, self.codes, self)
         self._executions.install(recorder, self.codes)
+
+    def came_out(self, error: BaseException) -> bool:
+        """See `Engine.came_out`."""
+        return issubclass(type(error), NativeError)
 
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""

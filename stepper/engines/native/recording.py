@@ -29,6 +29,7 @@ from stepper.engines.native.fork import (
 )
 from stepper.model import trace
 from stepper.model.control import ForkTranslation
+from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
 from stepper.model.trace import Outcome
 from stepper.native.bytecode.opcodes import Instruction
@@ -242,7 +243,7 @@ class RecordingObserver(TranslationWatcher):
         changed = (name, f".{what}(…)") if value is None else (f"{name}.{what}", " = …")
         self._recorder.side_effect(self._attempt, kind, owner, *changed, value)
 
-    def graph_break(self, tx: Translator, inst: Instruction, reason: str) -> None:
+    def graph_break(self, tx: Translator, inst: Instruction, reason: str, *, resumes: bool) -> None:
         self._recorder.flush_pending()
         hints = (reason.hint,) if isinstance(reason, HintedReason) else ()
         steps, stack = self._left
@@ -251,7 +252,13 @@ class RecordingObserver(TranslationWatcher):
         self._recorder.graph_break(
             self._attempt,
             trace.GraphBreak(
-                id=0, attempt=0, moment=0, reason=str(reason), hints=hints, user_stack=stack
+                id=0,
+                attempt=0,
+                moment=0,
+                reason=str(reason),
+                hints=hints,
+                user_stack=stack,
+                resumes=resumes,
             ),
         )
         self.checkpoint()
@@ -263,6 +270,13 @@ class RecordingObserver(TranslationWatcher):
     def skipped(self, reason: str) -> None:
         self._recorder.flush_pending()
         self._end(Outcome.SKIPPED, str(reason), None)
+
+    def failed(self, exception: str, reason: str, *, traced: bool) -> None:
+        self._recorder.flush_pending()
+        stage = FailedStage.TRACING if traced else FailedStage.OTHER
+        failure = Failure(0, self._recorder.moment, stage, str(exception), str(reason))
+        self._recorder.failed(failure, self.translation)
+        self._end(Outcome.FAILED, str(reason), None)
 
     def _end(self, outcome: Outcome, reason: str, code: Any) -> None:
         self._recorder.controller.passing = False

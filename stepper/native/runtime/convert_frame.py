@@ -174,28 +174,34 @@ def _run(translation: Translation) -> GuardedCode | None:
         let_go_of_frames(error)
         return None
     except SkipFrame as error:
-        translation.skipped(error.msg)
         let_go_of_frames(error)
         if nopython:
+            translation.failed(Unsupported.__name__, error.msg)
             raise Unsupported(error.msg) from None
+        translation.skipped(error.msg)
         return None
     except Unsupported as error:
-        translation.skipped(error.msg)
         let_go_of_frames(error)
         if nopython:
+            translation.failed(Unsupported.__name__, error.msg, traced=True)
             raise
+        translation.skipped(error.msg)
         return None
     except Exception as error:
         if comes_from_outside(error):
             translation.left_by = type(error).__name__
             raise
-        translation.skipped(f"{type(error).__name__}: {error}")
+        said = f"{type(error).__name__}: {error}"
+        if config.raise_internal_errors or nopython:
+            translation.failed(type(error).__name__, said)
+        else:
+            translation.skipped(said)
         if config.raise_internal_errors:
             raise
         report_defect(translation.code, error)
         let_go_of_frames(error)
         if nopython:
-            text = f"stepper's native engine failed: {type(error).__name__}: {error}"
+            text = f"stepper's native engine failed: {said}"
             raise not_one_graph(translation.code, text) from None
         return None
     except BaseException as error:

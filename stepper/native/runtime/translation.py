@@ -157,7 +157,7 @@ class Translation:
         self.output.broken = True
         if config.verbose:
             log.info("graph break in %s line %s: %s", self.code.co_name, inst.starts_line, reason)
-        self.watcher.graph_break(tx, inst, reason)
+        self.watcher.graph_break(tx, inst, reason, resumes=not self.nopython)
         own = wrappers.get(self.code)  # a line of ours says nothing
         WATCHING.note_break(self.code, None if own else inst.starts_line, reason)
         if self.nopython:
@@ -267,15 +267,20 @@ class Translation:
             output.install_guard(None, GuardBuilder.NO_ALIASING, names, name=", ".join(names))
 
     def skipped(self, reason: str) -> None:
-        """The frame runs as it is, and all calls of its code that nothing captured fits.
+        """The frame runs as it is, and all calls of its code that nothing captured fits."""
+        give_up(self.code, reason)
+        self._not_captured(reason)
+        self.watcher.skipped(reason)
 
-        With `nopython` the next call is to fail, too."""
-        if not self.nopython:
-            give_up(self.code, reason)
+    def failed(self, exception: str, reason: str, *, traced: bool = False) -> None:
+        """That the frame is not captured is an error, of the next call, too."""
+        self._not_captured(reason)
+        self.watcher.failed(exception, reason, traced=traced)
+
+    def _not_captured(self, reason: str) -> None:
         if config.verbose:
             log.info("%s is not captured: %s", self.code.co_name, reason)
         WATCHING.note_skip(self.code, reason)
-        self.watcher.skipped(reason)
 
 
 def _forward(gm: torch.fx.GraphModule, *args: object) -> object:

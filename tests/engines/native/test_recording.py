@@ -9,6 +9,7 @@ import torch
 
 from stepper import native
 from stepper.analysis.dependence import depends_on
+from stepper.analysis.failures import failures
 from stepper.model.trace import EventKind, Outcome
 from tests.engines.native.harness import run_graph
 from tests.engines.native.watch import record
@@ -29,6 +30,28 @@ def program(a: torch.Tensor, b: torch.Tensor) -> object:
 
 def run() -> None:
     native.optimize(run_graph)(program)(torch.ones(2), torch.ones(2))
+
+
+def decides(x: torch.Tensor) -> torch.Tensor:
+    x = x * 2
+    if x.sum() > 0:  # blame
+        return x + 1
+    return x
+
+
+def run_whole() -> None:
+    with pytest.raises(native.Unsupported):
+        native.compile(decides, backend="eager", fullgraph=True)(torch.ones(2))
+
+
+def test_a_frame_that_must_be_one_graph_and_is_not_has_failed(tmp_path: Path) -> None:
+    recording = record(tmp_path / "a.stepper", run_whole)
+    (item,) = recording.translations()
+    assert item.outcome is Outcome.FAILED
+    (failed,) = failures(recording)
+    assert failed.failure.exception == "Unsupported"
+    assert failed.sites[0].line.text == "if x.sum() > 0:  # blame"
+    assert [each.resumes for each in recording.graph_breaks()] == [False]
 
 
 def test_a_translation_is_recorded_step_by_step(tmp_path: Path) -> None:
