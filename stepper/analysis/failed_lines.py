@@ -186,8 +186,12 @@ def _blamed(recording: Recording, failed: Failed) -> Iterator[Line]:
     node = f" for the node {failed.failure.node}" if failed.failure.node else ""
     yield Line(f"   at {instruction_text(site.instruction)}{node}", site.moment)
     state = recording.state(site.moment)
-    for each in operands(recording, failed):
+    taken = operands(recording, failed)
+    devices = [_device(state.values.get(each.value), each) for each in taken]
+    differ = len(set(filter(None, devices))) > 1
+    for each, device in zip(taken, devices, strict=True):
         text = operand_text(state.values.get(each.value), each)
+        text += f"  on {device}" if differ and device else ""
         yield Line(f"     [{each.place}] {text}", site.moment, "dim")
         made = None if each.made_at is None else site_at(recording, each.made_at)
         if made is not None:
@@ -197,6 +201,14 @@ def _blamed(recording: Recording, failed: Failed) -> Iterator[Line]:
         for size in fixed_sizes(recording, failed.translation):
             for line in size_lines(recording, size):
                 yield line._replace(text=f"     {line.text}", role="dim")
+
+
+def _device(value: Value | None, operand: Operand) -> str:
+    """Where a tensor is; empty: it is none, or that is not recorded."""
+    meta = None if value is None else value.tensor
+    if meta is None and operand.input is not None:
+        meta = operand.input.meta
+    return "" if meta is None else meta.device
 
 
 def _undecided(recording: Recording, failed: Failed) -> Iterator[Line]:

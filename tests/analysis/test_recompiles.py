@@ -503,3 +503,43 @@ def test_many_recompilations_of_a_function_fit_a_screen(
     for number in range(1, 9):
         expected, actual = ("m" * size for size in (number - 1, number))
         assert any(f"mode: expected '{expected}', actual '{actual}'" in line for line in brief)
+
+
+ONCE = """
+import os, time, torch
+
+def backend(graph, inputs):
+    if {dies}:
+        time.sleep(2.5)  # what has begun is written once a second
+        os._exit(0)
+    return graph
+
+@torch.compile(backend=backend)
+def f(x):
+    return x + 1
+
+f(torch.ones(2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("dies", "options", "said"),
+    [
+        (True, (), "no function was compiled again; what is recorded ends in a compilation"),
+        (False, (), "no function was compiled again"),
+        (
+            False,
+            ("--lookups",),
+            "no function was compiled again: each call found an entry, or was the first",
+        ),
+    ],
+)
+def test_of_what_was_not_compiled_again_only_what_was_recorded_is_told(
+    dies: bool,
+    options: tuple[str, ...],
+    said: str,
+    recorded: Recorded,
+    program: Callable[[str], str],
+) -> None:
+    recording = recorded(program(ONCE.format(dies=dies)), *options)
+    assert [line.text for line in recompile_lines(recording)] == [said]

@@ -188,7 +188,7 @@ def shapes_that_do_not_fit(run: Run) -> None:
 
 @case(
     "", "why-failed",
-    cause=("while tracing", "two devices, cpu and meta"),
+    cause=("two devices, cpu and meta", "L['y']  f32[2]  on meta", "L['x']  f32[2]  on cpu"),
     advice="",
     counts=(0, 1),
 )  # fmt: skip
