@@ -315,7 +315,7 @@ def module_copied_inside(run: Run) -> None:
     advice="remove the call; somebody asked for this",
     counts=(0, 1),
 )  # fmt: skip
-def skip_asked_for(run: Run) -> None:
+def frame_skipped_by_hand(run: Run) -> None:
     @run.compile
     def skipped(x: Any) -> Any:
         x = x * 2
@@ -368,7 +368,7 @@ def requires_grad_set_inside(run: Run) -> None:
     advice="ask outside of the compiled function",
     counts=(2, 1),
 )  # fmt: skip
-def inference_asked_for(run: Run) -> None:
+def mode_of_inference(run: Run) -> None:
     @run.compile
     def asks(x: Any, known: bool) -> Any:
         x = x * 2

@@ -408,7 +408,7 @@ def generator_made_inside(run: Run) -> None:
     advice="ask before the compiled function",
     counts=(2, 1),
 )  # fmt: skip
-def memory_asked_for(run: Run) -> None:
+def allocated_memory(run: Run) -> None:
     used = torch.cuda.memory_allocated()
 
     @run.compile

@@ -365,7 +365,7 @@ def dimension_out_of_range(run: Run) -> None:
     advice="torch.library.register_fake",
     counts=(0, 1),
 )  # fmt: skip
-def defined_operator_without_a_fake(run: Run) -> None:
+def defined_without_a_fake(run: Run) -> None:
     @run.whole
     def through(x: Any) -> Any:
         x = x + 1

@@ -52,6 +52,12 @@ def test_the_answer_is_right(name: str, recorded: Recorded) -> None:
         assert wrong not in ours, answer
 
 
+def test_each_program_is_asked_about_by_its_own_name() -> None:
+    assert not [
+        (one, other) for one in CASES for other in CASES if one != other and one.endswith(other)
+    ]
+
+
 ADVICE = ("advice: ", "change: ")
 HINT = "hint: "
 """Dynamo's own words, told as such: they are for every break of a kind."""
