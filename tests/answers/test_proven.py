@@ -47,7 +47,7 @@ PROVEN = {
     "printing": "torch._dynamo.config.reorderable_logging_functions.add(builtins.print)",
     "item_of_a_tensor": "torch._dynamo.config.capture_scalar_outputs = True",
     "disabled_helper": "without torch.compiler.disable of off",
-    "skip_asked_for": "without torch._dynamo.skip_frame()",
+    "frame_skipped_by_hand": "without torch._dynamo.skip_frame()",
     "asked_for": "without torch._dynamo.graph_break()",
     "size_from_data": "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
     "warning": "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn)",
