@@ -153,6 +153,14 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
     item = found.translation
     name = f"{item.compile_id} {short_name(item.name)}"
     yield Line(f"{name}: {_verdict(expression, found)}", item.first_moment, "title")
+    for guard in found.taken_back[:_MOST]:
+        at_the_end = guard.withdrawn == item.last_moment
+        how = (
+            "left out when the guards were built: a guard_filter_fn does so"
+            if at_the_end
+            else "taken back while the function was translated"
+        )
+        yield Line(f"  {named(guard)} was made, and {how}", guard.withdrawn)
     for label, guards in (
         ("", found.by), ("", found.through), ("a part: ", found.parts),
         ("on the way: ", found.around),

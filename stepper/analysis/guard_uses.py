@@ -214,9 +214,11 @@ def _looked_up(recording: Recording, lookup: Translation) -> _Lookup:
 
 def checked(guard: Guard, wants: Wanted) -> tuple[str, ...]:
     """What a guard of an entry checks: its code; of one on a tensor also what the entry wants of
-    it, and in short that no dimension is marked."""
-    marks = [part for part in guard.code if part.startswith("hasattr(") and "'_dynamo_" in part]
-    others = [part for part in guard.code if part not in marks]
+    it, and in short that no dimension is marked. (Where the program filters guards, Dynamo builds
+    them twice, and has their code twice.)"""
+    code = list(dict.fromkeys(guard.code))
+    marks = [part for part in code if part.startswith("hasattr(") and "'_dynamo_" in part]
+    others = [part for part in code if part not in marks]
     if guard.kind == "TENSOR_MATCH":
         source = unscoped(guard.source)
         told = [

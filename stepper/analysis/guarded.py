@@ -10,6 +10,7 @@ cannot change.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -62,6 +63,8 @@ class Guarded(msgspec.Struct, frozen=True):
     """The graph's inputs that are its value, by name."""
     unchecked: tuple[Guard, ...] = ()
     """Guards on its value that make no check."""
+    taken_back: tuple[Guard, ...] = ()
+    """Guards on its value that the compiler had made, and that the entry does not check."""
 
     free: bool = False
     """It is a size, or sizes, of which one is a symbol at least."""
@@ -72,7 +75,14 @@ class Guarded(msgspec.Struct, frozen=True):
     @property
     def known(self) -> bool:
         """Whether the entry comes near it at all."""
-        near = self.by or self.through or self.parts or self.around or self.unchecked
+        near = (
+            self.by
+            or self.through
+            or self.parts
+            or self.around
+            or self.unchecked
+            or self.taken_back
+        )
         return bool(near or self.inputs)
 
 
@@ -121,9 +131,19 @@ def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
         around=tuple(around),
         inputs=tuple(_inputs(recording, item, path)),
         unchecked=tuple(unchecked),
+        taken_back=() if by or through else tuple(_taken_back(recording, item, path)),
         free=free,
         size=size_of(recording, item, path),
     )
+
+
+def _taken_back(recording: Recording, item: Translation, path: Path) -> Iterator[Guard]:
+    attempts = recording.attempts(item.id)
+    for guard in recording.guards_installed(attempts[-1].id) if attempts else []:
+        if guard.withdrawn is not None:
+            about = path_of(guard.source)
+            if about is not None and same(path, about):
+                yield guard
 
 
 def arguments_of(recording: Recording, item: Translation) -> frozenset[str]:
