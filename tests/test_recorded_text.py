@@ -97,7 +97,12 @@ IN_ANALYSIS = {
         "_facts": "the compiler's, cut to its first line",
         "_first_line": "the compiler's, cut to its first line",
     },
-    "recompile_advice.py": {"_object": "torch's sources", "_same_keys": "torch's sources"},
+    "recompile_advice.py": {
+        "_of_autocast": "torch's: a state by its name",
+        "_type": "Python's: a qualified name",
+        "_object": "torch's sources",
+        "_same_keys": "torch's sources",
+    },
     "recompile_remedies.py": {
         "": "torch's sources, dtypes and devices",
         "_converted": "a text that is written into the program",

@@ -20,14 +20,18 @@ from stepper.analysis.value_advice import on_value
 from stepper.analysis.wanted import wanted_by
 from stepper.client.text import plural, short_name
 from stepper.model.change import Change, Dynamic, MarkSize
-from stepper.model.datum import Words
+from stepper.model.datum import Words, text_of
 from stepper.model.shapes import Why
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 
 _SPECIAL_SIZES = (0, 1)
+_SEQUENCES = ("list", "tuple")
 _CODE = ".__code__"
 _ATTRIBUTES = ".__dict__"
+_MODES = "TORCH_FUNCTION_MODE_STACK"
+_CONDITIONS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
+"""Leaf guards that check conditions on sizes and numbers."""
 _ZERO_ONE = (
     "Dynamo makes no symbol of a size 0 or 1, also where sizes are symbols, and so has an entry "
     "for it alone. Torch's remedy: torch._dynamo.decorators.mark_unbacked"
@@ -102,11 +106,33 @@ def _on(
         yield from on_value(recording, history, wanted, series, name)
         return
     known = _BY_WHAT.get(what) or _BY_KIND.get(series.kind)
-    if known is None and ".size()" in series.source:
+    if series.kind == _MODES and _set_a_device(history):
+        known = _BY_KIND["DEFAULT_DEVICE"]
+    if what == "dispatch keys" and _of_autocast(history, series):
+        return
+    if known is None and series.source and series.kind in _CONDITIONS:
         yield _on_condition(recording, history, series, name)
     elif known is not None:
         text = known(name, series)
         yield Advice(text, seen(series, name), series.source, series.aspect)
+
+
+def _set_a_device(history: History) -> bool:
+    """A default device is a torch function mode, and a guard of its own says that it is set."""
+    return any(
+        failure.kind == "DEFAULT_DEVICE"
+        for each in history.recompilations
+        if each.nearest is not None
+        for failure in each.nearest.failures
+    )
+
+
+def _of_autocast(history: History, series: Series) -> bool:
+    """Autocast changes the keys with which tensors are compared, whatever tensors they are."""
+    return any(
+        each.aspect.what.startswith("autocast") and each.times == series.times
+        for each in history.series
+    )
 
 
 def _on_condition(recording: Recording, history: History, series: Series, name: str) -> Advice:
@@ -195,8 +221,9 @@ def _global_state(name: str, series: Series) -> str:
 
 def _of_a_range(name: str, series: Series) -> str:
     return (
-        "An entry holds for the sizes that its conditions allow, and for this one they do not: "
-        "keep the sizes on one side of the condition, or do without what asks for it."
+        f"An entry holds for the {'sizes' if '.size()' in series.source else 'values'} that its "
+        "conditions allow, and for this one they do not: keep them on one side of the condition, "
+        "or do without what asks for it."
     )
 
 
@@ -227,6 +254,28 @@ def _object(name: str, series: Series) -> str:
     return f"{name} is another object each time: make it once, outside, and hand over that one."
 
 
+def _type(name: str, series: Series) -> str:
+    shown = [text_of(value) for value in series.values]
+    if set(_SEQUENCES).issuperset(shown):
+        return (
+            f"Pass {name} always as the same type; a list and a tuple of the same things need an "
+            "entry each."
+        )
+    if len({each.rpartition(".")[2] for each in shown}) == 1:
+        return (
+            f"{name} has another class each time, of the same name, as a class statement in a "
+            "function makes them: make the class once, outside."
+        )
+    return f"Pass {name} always as the same type: each has an entry of its own."
+
+
+def _reached(name: str, _: Series) -> str:
+    return (
+        f"{name} was there when the entry was made, and is not in another call: hand over what it "
+        "is taken from always with the same keys and attributes."
+    )
+
+
 _Text = Callable[[str, Series], str]
 
 _BY_WHAT: dict[str, _Text] = {
@@ -243,10 +292,7 @@ _BY_WHAT: dict[str, _Text] = {
         f"Call with {name} always requiring grad or never: {name}.detach() where no gradient is "
         "needed."
     ),
-    "type": lambda name, _: (
-        f"Pass {name} always as the same type; a list and a tuple of the same things need an entry "
-        "each."
-    ),
+    "type": _type,
     "length": lambda name, _: (
         f"The length of a container is a constant of the graph: hand over {name} always with as "
         "many elements, or do what needs all of them outside of the compiled function."
@@ -292,6 +338,7 @@ _BY_KIND: dict[str, _Text] = {
     "NO_HASATTR": _all_attributes,
     "DICT_CONTAINS": _same_keys,
     "DICT_LENGTH": _same_keys,
+    "TYPE_MATCH": _reached,
     "INVALID": lambda _, __: (
         "An object that the entry knows by identity has died (a function, class or code made at "
         "run time): keep it alive, or make it once."

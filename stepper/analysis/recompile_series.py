@@ -158,7 +158,8 @@ def _series(found: list[Recompilation]) -> list[Series]:
         if nearest is None:
             continue
         for failure in nearest.failures:
-            kinds.setdefault((unscoped(failure.source), Aspect("")), failure.kind)
+            if not failure.differences:
+                kinds.setdefault((unscoped(failure.source), Aspect("")), failure.kind)
             for difference in failure.differences:
                 kinds.setdefault((unscoped(failure.source), difference.aspect), failure.kind)
         for source, difference in changes_of(nearest):

@@ -25,6 +25,8 @@ _ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
 _OF_A_MODULE = "nn_module"
 """The end of Dynamo's names for the scopes of guards on what belongs to an nn.Module."""
 _GLOBAL = re.compile(r"G\['\w+'\]\Z")
+_KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
+"""Dynamo's expression for a key by its place."""
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 
 
@@ -47,6 +49,13 @@ def on_value(
         text = (
             f"There is an entry for {name} being None, and one for something else: hand over "
             "always one of them, or accept both."
+        )
+        yield Advice(text, since, series.source, series.aspect)
+        return
+    if key := _KEY_OF.match(name):
+        text = (
+            f"The order of the keys is a constant of the graph: hand over {key['dict']} always "
+            "with the same keys in the same order."
         )
         yield Advice(text, since, series.source, series.aspect)
         return
@@ -79,7 +88,10 @@ def on_value(
             "in a tensor (register_buffer), or count outside of the compiled function."
         )
         if can.dynamo_config:
-            text += f" {_ATTRIBUTES_ARE_SYMBOLS} does without."
+            text += (
+                f" {_ATTRIBUTES_ARE_SYMBOLS} makes it a symbol, which helps unless something needs "
+                "its value: an index into a list, say, or the length of a loop."
+            )
         changes = (_ATTRIBUTES_ARE_SYMBOLS,) if can.dynamo_config else ()
         yield Advice(text, since, series.source, series.aspect, changes)
     elif _GLOBAL.match(series.source):

@@ -10,7 +10,7 @@ import sys
 
 import torch
 
-from tests.answers import breaks, breaks_in_python, breaks_on_data, failures, recompiles  # noqa: F401  # they take themselves up
+from tests.answers import programs  # noqa: F401  # it takes them up
 from tests.answers.cases import CASES, Case, Run
 
 

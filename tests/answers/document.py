@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.answers import breaks, breaks_in_python, breaks_on_data, failures, recompiles  # noqa: F401  # they take themselves up
+from tests.answers import programs  # noqa: F401  # it takes them up
 from tests.answers.cases import CASES, Case
 
 _INTRODUCTION = """\

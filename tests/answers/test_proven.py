@@ -15,7 +15,7 @@ from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_trials import RecompileTrials
 from stepper.client.plan import plan_of
 from stepper.recording.reader import Recording
-from tests.answers import breaks, recompiles  # noqa: F401  # they take themselves up
+from tests.answers import programs  # noqa: F401  # it takes them up
 from tests.answers.cases import CASES, Case
 from tests.answers.scripts import script
 from tests.conftest import clean_environment
