@@ -98,7 +98,6 @@ IN_ANALYSIS = {
         "_first_line": "the compiler's, cut to its first line",
     },
     "recompile_advice.py": {
-        "_of_autocast": "torch's: a state by its name",
         "_type": "Python's: a qualified name",
         "_object": "torch's sources",
         "_same_keys": "torch's sources",

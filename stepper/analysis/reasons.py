@@ -30,6 +30,10 @@ _TENSOR = re.compile(
 _TENSOR_ONE_SIDED = re.compile(
     r"tensor '(?P<source>.*?)' requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"
 )
+_TENSOR_TYPE = re.compile(
+    r"expected type of '(?P<source>.*?)' to be (?P<expected>a tensor type), ' but found "
+    r"<class '(?P<actual>[^']*)'>"
+)
 _TYPE = re.compile(
     r"___check_type_id\((?P<source>.*), \d+\)(?:, type=<class '(?P<expected>[^']*)'>)?"
 )
@@ -50,6 +54,7 @@ _KINDS = (
     (_DIED, "INVALID", ""),
     (_TENSOR, "TENSOR_MATCH", ""),
     (_TENSOR_ONE_SIDED, "TENSOR_MATCH", "requires_grad"),
+    (_TENSOR_TYPE, "TENSOR_MATCH", "type"),
     (_TYPE, "TYPE_MATCH", "type"),
     (_IDENTITY, "ID_MATCH", "object"),
     (_LENGTH, "LENGTH_CHECK", "length"),

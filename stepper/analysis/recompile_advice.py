@@ -7,6 +7,7 @@ be changed so is for its author to say.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -15,13 +16,13 @@ from stepper.analysis.advice import Advice, Entries, needed_by, seen, symbol_of
 from stepper.analysis.recompile_series import TOLD, History, Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.shapes import Size, cause_of, size_of
-from stepper.analysis.sources import path_of, spelled
+from stepper.analysis.sources import path_of, spelled, unscoped
 from stepper.analysis.value_advice import on_value
 from stepper.analysis.wanted import wanted_by
 from stepper.client.text import plural, short_name
-from stepper.model.change import Change, Dynamic, MarkSize
+from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.datum import Words, text_of
-from stepper.model.shapes import Why
+from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 
@@ -30,6 +31,9 @@ _SEQUENCES = ("list", "tuple")
 _CODE = ".__code__"
 _ATTRIBUTES = ".__dict__"
 _MODES = "TORCH_FUNCTION_MODE_STACK"
+_DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
+_STATIC = Setting("force_parameter_static_shapes", False)
+_AUTOCAST = ("autocast(cpu)", "autocast(cuda)")
 _CONDITIONS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 """Leaf guards that check conditions on sizes and numbers."""
 _ZERO_ONE = (
@@ -48,6 +52,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     ][::-1]
     for series in history.series[:TOLD]:
         found += _on(recording, history, wanted, series)
+    found += _shared(history)
     found += _at_once(history, [each.changes[-1] for each in found if each.changes])
     found = list({each.text: each for each in reversed(found)}.values())[::-1]
     limit = history.limit
@@ -96,6 +101,16 @@ def _on(
         if any(size.why not in (Why.AUTOMATIC, Why.UNKNOWN) for size in sizes):
             yield from _on_zero_one(sizes, series, name, dim)
             return
+        if can.dynamo_config and _of_a_parameter(history, series):
+            yield Advice(
+                f"The sizes of a parameter are numbers, whether they are marked or not. {_STATIC} "
+                "makes them symbols, as those of other tensors.",
+                f"{name} is a Parameter; {seen(series, name)}",
+                series.source,
+                series.aspect,
+                (_STATIC,),
+            )
+            return
         advice = _on_size(history, wanted, series, name, dim)
         dynamic = Dynamic(can.compile)
         at = MarkSize(history.name, history.filename, history.line, series.source, dim)
@@ -117,6 +132,34 @@ def _on(
         yield Advice(text, seen(series, name), series.source, series.aspect)
 
 
+def _shared(history: History) -> Iterator[Advice]:
+    """Two sizes that had one value when an entry was made, and have two."""
+    for each in history.recompilations:
+        failures = each.nearest.failures if each.nearest is not None else ()
+        for step in itertools.chain.from_iterable(failure.conditions for failure in failures):
+            if step.kind is ShapeStepKind.SHARED:
+                yield Advice(
+                    "Sizes that have the same value when an entry is made are one symbol of it "
+                    f"(duck shaping): {_DUCK} before the first call, or make the entry with "
+                    "sizes that differ.",
+                    f"{step.symbol} stands for both in the entry",
+                    changes=(_DUCK,),
+                )
+
+
+def _of_a_parameter(history: History, series: Series) -> bool:
+    """Whether the tensor was an nn.Parameter when an entry was made."""
+    return any(
+        failure.origin is not None
+        and failure.origin.value is not None
+        and failure.origin.value.type == "Parameter"
+        for each in history.recompilations
+        if each.nearest is not None
+        for failure in each.nearest.failures
+        if unscoped(failure.source) == series.source
+    )
+
+
 def _set_a_device(history: History) -> bool:
     """A default device is a torch function mode, and a guard of its own says that it is set."""
     return any(
@@ -130,8 +173,7 @@ def _set_a_device(history: History) -> bool:
 def _of_autocast(history: History, series: Series) -> bool:
     """Autocast changes the keys with which tensors are compared, whatever tensors they are."""
     return any(
-        each.aspect.what.startswith("autocast") and each.times == series.times
-        for each in history.series
+        each.aspect.what in _AUTOCAST and each.times == series.times for each in history.series
     )
 
 
@@ -261,7 +303,7 @@ def _type(name: str, series: Series) -> str:
             f"Pass {name} always as the same type; a list and a tuple of the same things need an "
             "entry each."
         )
-    if len({each.rpartition(".")[2] for each in shown}) == 1:
+    if len(shown) > 1 and len({each.rpartition(".")[2] for each in shown}) == 1:
         return (
             f"{name} has another class each time, of the same name, as a class statement in a "
             "function makes them: make the class once, outside."

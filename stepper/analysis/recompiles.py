@@ -284,6 +284,9 @@ class _Reader:
                 self._compares(item, _failure(guards[check.place], check, entry.entry, said))
                 for check in (*failed, *entry.behind)
             ]
+            if not failures:  # nothing of it could be asked again: the compiler's words are left
+                wants = self._wants(item.code)[item.id].all
+                failures = [_said(words, wants) for words in said if words.entry == entry.entry]
             yield self._tried(item, entry.entry, failures)
 
     def _compares(self, item: Translation, failure: Failure) -> Failure:

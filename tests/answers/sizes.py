@@ -185,3 +185,36 @@ def last_batch(run: Run) -> None:
     data = torch.utils.data.TensorDataset(ones(39, 2))
     for (x,) in torch.utils.data.DataLoader(data, batch_size=16, drop_last=run.remedied):
         of_a_batch(x)
+
+
+@case(
+    "pytorch#129456", "why-recompile",
+    cause="fails: y.size()[0] == x.size()[0]",
+    advice="use_duck_shape",
+    counts=(2, 1),
+)  # fmt: skip
+def equal_by_chance(run: Run) -> None:
+    def both_sums(x: Any, y: Any) -> Any:
+        return x.sum() + y.sum()  # cause
+
+    compiled = run.compile(both_sums, dynamic=True)
+    with torch.fx.experimental._config.patch(use_duck_shape=not run.remedied):
+        compiled(ones(4), ones(4))
+        compiled(ones(4), ones(6))
+
+
+@case(
+    "dion#23", "why-recompile",
+    cause="size[0] of parameter grows: 2, 3, 4",
+    advice="force_parameter_static_shapes",
+    counts=(3, 2),
+)  # fmt: skip
+def sizes_of_parameters(run: Run) -> None:
+    torch._dynamo.config.force_parameter_static_shapes = not run.remedied
+
+    @run.compile
+    def orthogonalized(parameter: Any) -> Any:
+        return parameter * 2  # cause
+
+    for size in (2, 3, 4):
+        orthogonalized(nn.Parameter(ones(size)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -319,3 +319,47 @@ def marked_later(run: Run) -> None:
         if run.remedied or number:
             torch._dynamo.mark_dynamic(x, 0)
         thrice(x)
+
+
+class Hyper(NamedTuple):
+    """What is handed over with names."""
+
+    scale: Any
+    shift: Any
+
+
+@case(
+    "", "why-recompile",
+    cause="hyper.scale is no longer 0.1",
+    advice="has made hyper.scale an input of the graph by itself",
+    counts=(2, 1),
+)  # fmt: skip
+def float_in_a_namedtuple(run: Run) -> None:
+    @run.compile
+    def scaled_and_shifted(x: Any, hyper: Any) -> Any:
+        return x * hyper.scale + hyper.shift  # cause
+
+    for scale in (0.1, 0.2, 0.3):
+        given = torch.tensor(scale) if run.remedied else scale
+        scaled_and_shifted(ones(2), Hyper(given, ones(2)))
+
+
+class Tagged(torch.Tensor):
+    """A tensor with a class of its own."""
+
+
+@case(
+    "", "why-recompile",
+    cause="type of x changes: a tensor type, tests.answers.state.Tagged",
+    advice="always as the same type",
+    counts=(2, 1),
+    never=("a list and a tuple", "make the class once"),
+)  # fmt: skip
+def subclass_and_not(run: Run) -> None:
+    @run.compile
+    def halved(x: Any) -> Any:
+        return x / 2  # cause
+
+    halved(ones(2))
+    second = ones(2).as_subclass(Tagged)
+    halved(second.as_subclass(torch.Tensor) if run.remedied else second)
