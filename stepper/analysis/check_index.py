@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stepper.analysis.conditions import LEAVES, SHAPE_ENV, comparisons
 from stepper.analysis.walks import LookedUp
 from stepper.model.trace import Guard
 
@@ -19,8 +20,11 @@ class CheckIndex:
         self._checks = checks
         self._by_source: dict[str, list[int]] = {}
         self._by_code: dict[str, list[int]] = {}
+        self._by_comparisons: dict[tuple[str, ...], list[int]] = {}
         for number, each in enumerate(checks):
             self._by_source.setdefault(each.guard.source, []).append(number)
+            for part in each.guard.code if each.guard.kind in LEAVES else ():
+                self._by_comparisons.setdefault(comparisons(part), []).append(number)
             for part in each.guard.code:
                 self._by_code.setdefault(part, []).append(number)
         self.nanoseconds = sum(each.check.nanoseconds or 0 for each in checks)
@@ -28,6 +32,10 @@ class CheckIndex:
 
     def candidates(self, guard: Guard) -> list[LookedUp]:
         """The checks that look at a guard's source or share a condition with it, in order."""
+        if guard.kind == SHAPE_ENV:
+            same = map(comparisons, guard.code)
+            on_sizes = {at for each in same for at in self._by_comparisons.get(each, ())}
+            return [self._checks[number] for number in sorted(on_sizes)]
         found = {
             number
             for source in (guard.source, f"{guard.source}.__code__")

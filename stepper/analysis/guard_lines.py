@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
+from stepper.analysis.conditions import SHAPE_ENV, decided_by, not_zero_or_one
 from stepper.analysis.dependence_lines import named, purpose_lines
 from stepper.analysis.guard_kinds import leaves_of, why_unchecked
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
 from stepper.analysis.guarded import Guarded, arguments_of, asked, names_of
 from stepper.analysis.line import Line
+from stepper.analysis.recompile_lines import seen_text
+from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size
 from stepper.analysis.sources import path_of
 from stepper.client.text import (
@@ -57,6 +61,11 @@ def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
         yield Line("  what it protects against is not in stepper's table yet", moment, "dim")
     for part in use.checks:
         yield Line(f"  checks {clip(short_name(one_line(part)), _TEXT)}", moment)
+    if guard.kind == SHAPE_ENV:
+        yield from _decisions(recording, use)
+        yield from purpose_lines(recording, guard)
+        yield Line(f"  {_runs(use)}", moment)
+        return
     origin = use.origin
     if origin.instruction is not None:
         value = f", for {value_line(origin.value)}" if origin.value is not None else ""
@@ -72,6 +81,27 @@ def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
         yield Line(f"  implied by {named(by)} (guard {by.id}): {use.implied.why}", by.moment)
     else:
         yield Line("  not implied by another guard of this entry, as far as kinds tell", role="dim")
+
+
+def _decisions(recording: Recording, use: GuardUse) -> Iterator[Line]:
+    """Where a condition on sizes comes from, and what it saw."""
+    none = True
+    for condition in use.guard.code:
+        for step in decided_by(recording, use.translation, condition):
+            none = False
+            yield from step_lines(recording, step)
+        born = not_zero_or_one(recording, use.translation, condition)
+        if born is not None:
+            none = False
+            yield Line(
+                f"  2 or more because a size of 0 or 1 would have become a number: {born.symbol} is"
+                " a symbol (0/1 specialization)",
+                born.moment,
+            )
+    if none:
+        yield Line("  no decision is recorded from which it comes", role="dim")
+    for text, count in Counter(map(seen_text, use.refused)).most_common(_MOST):
+        yield Line(f"  failed with {text}" + (f", {count} times" if count > 1 else ""))
 
 
 def _runs(use: GuardUse) -> str:

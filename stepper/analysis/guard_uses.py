@@ -12,19 +12,20 @@ an experiment could tell.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from stepper.analysis.check_index import CheckIndex
+from stepper.analysis.conditions import SHAPE_ENV, each_condition, same_condition
 from stepper.analysis.guard_kinds import KINDS, Kind, leaves_of
 from stepper.analysis.recompiles import Origin, origin_of
 from stepper.analysis.sources import path_of, unscoped
-from stepper.analysis.walks import LookedUp, compilations, lookup_checks
+from stepper.analysis.walks import LookedUp, compilations, expressions_in, lookup_checks
 from stepper.analysis.wanted import Wanted, wanted_by
 from stepper.model.cache import Verdict
-from stepper.model.datum import text_of
+from stepper.model.datum import UNKNOWN, Datum, text_of
 from stepper.model.lookup import CheckedGuard
 from stepper.model.trace import Guard, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
@@ -66,6 +67,8 @@ class GuardUse(msgspec.Struct, frozen=True):
     runs: int = 0
     """How often it was run in recorded lookups."""
     failures: int = 0
+    refused: tuple[Datum, ...] = ()
+    """What was there when it failed, one for each time, as far as that was recorded."""
     nanoseconds: int = 0
     """Its checks in all those lookups together."""
     of_nanoseconds: int = 0
@@ -80,9 +83,10 @@ def entries(recording: Recording) -> list[Translation]:
 
 
 def guards_of(recording: Recording, entry: Translation) -> list[Guard]:
-    """The guards of an entry."""
+    """The guards of an entry, each condition on sizes as one of its own."""
     attempts = recording.attempts(entry.id)
-    return recording.guards(None, attempt=attempts[-1].id) if attempts else []
+    found = recording.guards(None, attempt=attempts[-1].id) if attempts else []
+    return [*each_condition(found)]
 
 
 def matching(recording: Recording, wanted: str, entry: str = "") -> list[Matched]:
@@ -107,9 +111,12 @@ def _means(wanted: str, guard: Guard) -> bool:
     if wanted.isdecimal():
         return guard.id == int(wanted)
     kind, colon, source = wanted.partition(":")
+    sources: Iterable[str] = (guard.source,)
+    if guard.kind == SHAPE_ENV:
+        sources = (each for part in guard.code for each in (part, *expressions_in(part)))
     if kind.upper() == kind and fnmatch.fnmatchcase(guard.kind, kind):
-        return not colon or _same_source(source, guard.source)
-    return not colon and _same_source(wanted, guard.source)
+        return not colon or any(_same_source(source, each) for each in sources)
+    return not colon and any(_same_source(wanted, each) for each in sources)
 
 
 def _same_source(wanted: str, source: str) -> bool:
@@ -154,12 +161,15 @@ class Uses:
         guard, translation = matched
         entry = self._entry(translation)
         runs = failures = spent = of = 0
+        refused: list[Datum] = []
         for lookup in entry.lookups:
             mine = [each for each in lookup.candidates(guard) if _is_of(each.guard, guard)]
             if not mine:
                 continue
             runs += 1
-            failures += any(each.check.verdict is Verdict.FAIL for each in mine)
+            failed = [each.check for each in mine if each.check.verdict is Verdict.FAIL]
+            failures += bool(failed)
+            refused += [each.actual for each in failed if each.actual != UNKNOWN]
             spent += sum(each.check.nanoseconds or 0 for each in mine)
             of += lookup.nanoseconds
         return GuardUse(
@@ -171,6 +181,7 @@ class Uses:
             checks=checked(guard, entry.wants),
             runs=runs,
             failures=failures,
+            refused=tuple(refused),
             nanoseconds=spent,
             of_nanoseconds=of,
             lookups=bool(entry.lookups),
@@ -235,10 +246,12 @@ def _is_of(check: CheckedGuard, guard: Guard) -> bool:
     """Whether what a lookup has checked is this guard."""
     if check.kind not in leaves_of(guard.kind):
         return False
+    if guard.kind == SHAPE_ENV:
+        return same_condition(guard, check.code)
     if set(guard.code) & set(check.code):
         return True
     source = f"{guard.source}.__code__" if guard.kind == "CLOSURE_MATCH" else guard.source
-    return check.source in (source, guard.source) and check.kind != "LAMBDA_GUARD"
+    return check.source in (source, guard.source)
 
 
 class Implications:

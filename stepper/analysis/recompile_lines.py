@@ -30,7 +30,7 @@ from stepper.client.text import (
     short_path,
     value_line,
 )
-from stepper.model.datum import UNKNOWN, Datum, text_of
+from stepper.model.datum import UNKNOWN, Datum, Many, text_of
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, Outcome, Translation
@@ -285,8 +285,19 @@ def failure_text(failure: Failure) -> str:
     text = "; ".join(differences)
     if not text:
         text = f"fails: {clip(short_name(one_line(unscoped(failure.text))), _TEXT)}"
+        text += f", with {seen_text(failure.saw)}" if failure.saw != UNKNOWN else ""
     guard = f"{failure.kind} {short_name(failure.source)}".strip()
     return f"{text}  {guard}" if guard else text
+
+
+def seen_text(saw: Datum) -> str:
+    """What a condition on sizes has seen: `5`, or `x.size()[0] = 10, y.size()[1] = 60`."""
+    if isinstance(saw, Many) and saw.kind == "dict":
+        pairs = zip(saw.items[::2], saw.items[1::2], strict=True)
+        return ", ".join(
+            f"{unscoped(name)} = {_shown(value)}" for name, value in pairs if isinstance(name, str)
+        )
+    return _shown(saw)
 
 
 def _difference(source: str, difference: Difference) -> str:

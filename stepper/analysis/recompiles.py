@@ -21,6 +21,7 @@ from typing import NamedTuple, overload
 
 import msgspec
 
+from stepper.analysis.conditions import LEAVES, decided_by
 from stepper.analysis.reasons import Reason, parse_check, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing
 from stepper.analysis.sources import unscoped
@@ -34,7 +35,7 @@ from stepper.analysis.walks import (
 from stepper.analysis.wanted import Wanted, differing, varying, wanted_by
 from stepper.client.text import source_line
 from stepper.model.cache import Verdict
-from stepper.model.datum import UNKNOWN, Words
+from stepper.model.datum import UNKNOWN, Datum, Words
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.shapes import ShapeStep
@@ -102,6 +103,8 @@ class Failure(msgspec.Struct, frozen=True):
     """The failure in words, when no difference is known."""
     user_line: UserLine | None = None
     """The line that made the compiler depend on it."""
+    saw: Datum = UNKNOWN
+    """Of a condition on sizes: the value that did not fit, or each by its expression."""
     moment: MomentId | None = None
     """Of the check in the recorded lookup."""
     nanoseconds: int | None = None
@@ -292,7 +295,7 @@ class _Reader:
     def _compares(self, item: Translation, failure: Failure) -> Failure:
         """With what the value was and is, where the guard is an expression that compares it with a
         number: one that was a symbol until it was fixed."""
-        if failure.differences or failure.kind != "LAMBDA_GUARD":
+        if failure.differences or failure.kind not in LEAVES:
             return failure
         compared = parse_check(unscoped(failure.text))
         if compared is None:
@@ -300,7 +303,8 @@ class _Reader:
             source = failure.source or (sizes.pop() if len(sizes) == 1 else "")
             return msgspec.structs.replace(failure, source=source)
         source, what, expected = compared
-        actual = self._wants(item.code)[item.id].all.get((source, Aspect(what)), UNKNOWN)
+        wanted = self._wants(item.code)[item.id].all.get((source, Aspect(what)), UNKNOWN)
+        actual = wanted if failure.saw == UNKNOWN else failure.saw
         return msgspec.structs.replace(
             failure, source=source, differences=(Difference(what, expected, actual),)
         )
@@ -403,9 +407,10 @@ def _conditions(recording: Recording, made: Translation, failure: Failure) -> li
             size = fixing(recording, made, failure.source, each.at)
             cause = None if size is None else cause_of(size)
             found += [] if cause is None else [cause]
-    if not found and ".size()" in failure.text + failure.source:
-        about = set(expressions_in(failure.text)) or {failure.source}
-        found = conditions_on(recording, made, about)
+    if not found and expressions_in(failure.text):
+        found = decided_by(recording, made, failure.text)
+    elif not found and ".size()" in failure.source:
+        found = conditions_on(recording, made, {failure.source})
     return found
 
 
@@ -460,6 +465,7 @@ def _failure(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]) 
         differences=differences or ((Difference("global state"),) if state else ()),
         text=check.failure(guard),
         user_line=guard.user_line,
+        saw=check.actual if guard.kind in LEAVES else UNKNOWN,
         moment=check.moment or None,
         nanoseconds=check.nanoseconds,
         behind=not check.moment,

@@ -217,6 +217,8 @@ def step_lines(recording: Recording, step: ShapeStep, *, asking: int = 0) -> Ite
             what = f"  {same}: it has the same value, {step.hint} (duck shaping),"
         case ShapeStepKind.ASSERTION:
             what = f"  asserts {step.expression} when the graph runs,"
+        case ShapeStepKind.RANGE:
+            what = f"  so {step.text},"
         case ShapeStepKind.ASSUMED:
             what = f"  assumes {step.expression},"
         case _:

@@ -34,6 +34,8 @@ class Symbol(msgspec.Struct):
     """How the others came to be the same symbol."""
     low: str = ""
     high: str = ""
+    narrowed: list[ShapeStep] = []
+    """How the range became smaller, in order."""
     value: str = ""
     """What it was replaced by: a number or an expression; empty: it stands for itself."""
     replaced: list[ShapeStep] = []
@@ -93,6 +95,7 @@ def _put_together(steps: Iterable[ShapeStep]) -> dict[str, Symbol]:
             symbol.shared.append(step)
         elif step.kind is ShapeStepKind.RANGE:
             symbol.low, symbol.high = step.low, step.high
+            symbol.narrowed.append(step)
         elif step.kind is ShapeStepKind.REPLACED:
             symbol.value = step.expression
             symbol.replaced.append(step)

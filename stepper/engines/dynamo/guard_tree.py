@@ -29,7 +29,8 @@ from torch.utils._traceback import shorten_filename
 
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.words import object_text
-from stepper.engines.dynamo.versions import source_name
+from stepper.engines.dynamo.shape_conditions import IN_CPP, IN_PYTHON, seen, values_in
+from stepper.engines.dynamo.versions import SHAPE_SCOPE, source_name
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.value import TensorMeta
@@ -41,6 +42,8 @@ _COMMENT = re.compile(
     r"(?: \((?:HINT: )?(?P<hint>.*)\))?$",
     re.S,
 )
+_NO_LINE = re.compile(r"\s*  # \(unknown source .*\)$", re.S)
+"""What stands behind a condition on a size of which torch does not know who used it first."""
 _TENSOR = re.compile(
     r"^check_tensor\(.*, (?P<cls>\S+), DispatchKeySet\((?P<keys>.*?)\), torch\.(?P<dtype>\w+), "
     r"device=(?P<device>.*?), requires_grad=(?P<grad>\w+), size=\[(?P<size>.*?)\], "
@@ -61,6 +64,9 @@ class Check(NamedTuple):
     """The expression of the value; None: the locals themselves."""
     expected_type: Any = None
     """For a dict's manager."""
+    condition: bool = False
+    """It is one of the conditions of a shape guard: its words are evaluated, since the leaf is the
+    guard of them all."""
 
 
 class Result(NamedTuple):
@@ -87,6 +93,7 @@ class GuardTree:
         self.scope: dict[str, Any] = {
             **wrapper.closure_vars,
             **wrapper.global_scope,
+            **SHAPE_SCOPE,
             "check_overlapping": _check_overlapping,
         }
         """The names that the words of guards use besides L and G."""
@@ -99,7 +106,8 @@ class GuardTree:
         if self.root is not None:
             self._read(self.root, 0)
             for leaf in self.root.get_epilogue_lambda_guards():
-                self._add_leaf(leaf, "", 1)
+                self._add_leaf(leaf, "", 1, epilogue=True)
+        self._number()
 
     @property
     def rows(self) -> tuple[GuardRow, ...]:
@@ -117,13 +125,19 @@ class GuardTree:
         for below in _below(manager):
             self._read(below, depth + 1)
 
-    def _add_leaf(self, leaf: Any, source: str, depth: int) -> None:
+    def _add_leaf(self, leaf: Any, source: str, depth: int, *, epilogue: bool = False) -> None:
         relational = isinstance(leaf, C.RelationalGuard)
+        kind = type(leaf).__name__
         if relational:
             if id(leaf) in self._seen:
+                if kind == IN_CPP:  # it decides where it is met last
+                    self.checks = [check for check in self.checks if check.leaf is not leaf]
+                    self._add_conditions(leaf, kind)
                 return
             self._seen[id(leaf)] = leaf  # alive, so that its id stays its own
-        kind = type(leaf).__name__
+        about_sizes = kind == IN_CPP or (epilogue and kind == IN_PYTHON)
+        if about_sizes and self._add_conditions(leaf, kind):
+            return
         row = msgspec.structs.replace(
             _words(leaf.verbose_code_parts()),
             index=len(self.checks),
@@ -137,6 +151,26 @@ class GuardTree:
         expected = name or _expected(kind, row.code)
         row = msgspec.structs.replace(row, expected=expected, wants=wants)
         self.checks.append(Check(row, leaf, _expression(source)))
+
+    def _add_conditions(self, leaf: Any, kind: str) -> bool:
+        """A row for each condition of a shape guard; False: it is none."""
+        found = [_words((part,)) for part in leaf.verbose_code_parts()]
+        if any(not row.code or values_in(row.code[0]) is None for row in found):
+            return False
+        relational = kind == IN_CPP
+        for row in found:
+            row = msgspec.structs.replace(row, kind=kind, depth=1, relational=relational)
+            self.checks.append(Check(row, leaf, None, condition=True))
+        return True
+
+    def _number(self) -> None:
+        """Say in each row which one it is."""
+        self.checks = [
+            check._replace(row=msgspec.structs.replace(check.row, index=index))
+            if check.row.index != index
+            else check
+            for index, check in enumerate(self.checks)
+        ]
 
     def _add_dict(self, manager: Any, source: str, depth: int) -> None:
         kind = manager.get_type_of_guarded_value()
@@ -209,6 +243,8 @@ class GuardTree:
     def _ask(self, check: Check, f_locals: dict[str, Any], brief: bool) -> GuardCheck:
         row = check.row
         scope = {"L": f_locals}
+        if check.condition:
+            return self._ask_condition(row, scope, brief)
         try:
             if row.relational:
                 return self._ask_relation(row, scope)
@@ -230,6 +266,21 @@ class GuardTree:
             return GuardCheck(row.index, verdict)
         difference = "" if passed else _difference(row, value)
         return GuardCheck(row.index, verdict, actual_text(row.kind, value), difference)
+
+    def _ask_condition(self, row: GuardRow, scope: dict[str, Any], brief: bool) -> GuardCheck:
+        [condition] = row.code
+        actual = ""
+        try:
+            passed = bool(eval(condition, self.scope, scope))
+            if not brief:
+                names = values_in(condition) or ()
+                found = {name: eval(name, self.scope, scope) for name in names}
+                actual = object_text(seen(found))
+        except Exception as error:
+            return GuardCheck(row.index, Verdict.UNREACHED, "", _brief_error(error))
+        if passed:
+            return GuardCheck(row.index, Verdict.PASS, actual)
+        return GuardCheck(row.index, Verdict.FAIL, actual, condition)
 
     def _ask_relation(self, row: GuardRow, scope: dict[str, Any]) -> GuardCheck:
         if row.kind == "NO_TENSOR_ALIASING":
@@ -284,7 +335,7 @@ def _words(parts: Any) -> GuardRow:
     """A leaf's verbose code parts, taken apart: what it checks and the user's line behind it."""
     codes, found = [], {"user": "", "line": "", "hint": ""}
     for part in parts:
-        text = str(part)
+        text = _NO_LINE.sub("", str(part))
         match = _COMMENT.match(text)
         codes.append(text.strip() if match is None else match["code"].strip())
         if match is not None:
@@ -318,6 +369,7 @@ def _place(words: str) -> PythonFrame | None:
 
 def strip_comment(text: str) -> str:
     """A guard's words without the user's line behind them."""
+    text = _NO_LINE.sub("", text)
     match = _COMMENT.match(text)
     return (match["code"] if match is not None else text).strip()
 

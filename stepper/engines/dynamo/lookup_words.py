@@ -8,6 +8,7 @@ from stepper.engines.common.lookup_words import actual_tensor, tensor_difference
 from stepper.engines.dynamo.guard_tree import Check as LiveCheck
 from stepper.engines.dynamo.guard_tree import tensor_fields
 from stepper.engines.dynamo.quiet import Answer, words
+from stepper.engines.dynamo.shape_conditions import seen
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, datum, literal
 from stepper.model.lookup import Check, CheckedGuard, Difference
@@ -106,6 +107,8 @@ def _size(value: object) -> int | None:
 
 
 def _actual(row: GuardRow, answer: Answer) -> Datum:
+    if answer.saw:
+        return datum(seen(answer.saw), words)
     if not answer.reached:
         return UNKNOWN
     value = answer.value

@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import torch
 
 from stepper.engines.dynamo.guard_tree import Check
-from stepper.model.cache import Verdict
+from stepper.engines.dynamo.shape_conditions import IN_CPP, values_in
+from stepper.model.cache import GuardRow, Verdict
 from stepper.support.words import is_plain, plain_text
 
 MAX_KEYS = 1000
@@ -40,6 +41,14 @@ _C_DESCRIPTORS = (
     types.MemberDescriptorType,
 )
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
+_NUMBERS = frozenset({int, float, bool})
+_OF_TENSORS: dict[str, Callable[[Any], Any]] = {
+    "size": torch.Tensor.size,
+    "stride": torch.Tensor.stride,
+    "storage_offset": torch.Tensor.storage_offset,
+    "item": torch.Tensor.item,
+}
+"""What conditions on sizes ask of tensors."""
 _MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 
 _READS_C_DATA = frozenset(
@@ -82,6 +91,8 @@ class Answer(NamedTuple):
     why: str = ""
     """Why it could not be asked, or reached."""
     nanoseconds: int | None = None
+    saw: dict[str, Any] | None = None
+    """Of a condition on sizes: what it compares, by expression."""
 
 
 class Quiet:
@@ -108,6 +119,8 @@ class Quiet:
     def ask(self, check: Check, scope: dict[str, Any]) -> Answer:
         """Ask one guard. `scope`: the names that its words can speak of besides L and G."""
         row = check.row
+        if check.condition:
+            return self._ask_condition(row, scope)
         value: Any = self._locals
         reached = False
         if row.source:
@@ -142,6 +155,31 @@ class Quiet:
         passed = bool(leaf(value))
         return Answer(_verdict(passed), value, reached, "", perf_counter_ns() - began)
 
+    def _ask_condition(self, row: GuardRow, scope: dict[str, Any]) -> Answer:
+        """One condition of a shape guard. Its values are read first: to compare what is no plain
+        number could run code of the program, and a guard before it has failed then."""
+        [condition] = row.code
+        saw: dict[str, Any] = {}
+        for source in values_in(condition) or ():
+            try:
+                saw[source] = self.reach(source)
+            except (Missing, Loud) as error:
+                return Answer(Verdict.UNKNOWN, why=str(error))
+            if type(saw[source]) not in _NUMBERS:
+                return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
+        try:
+            code, names = _compiled(condition), {**scope, **self._roots}
+            with torch._C.DisableTorchFunctionSubclass():
+                began = perf_counter_ns()
+                passed = bool(eval(code, names))
+                spent = perf_counter_ns() - began
+        except Exception as error:  # torch's own functions
+            return Answer(Verdict.UNKNOWN, why=f"asking it again: {type(error).__name__}", saw=saw)
+        # In C++ all conditions are one function: none has a time of its own.
+        time = None if row.kind == IN_CPP else spent
+        why = "" if passed else condition
+        return Answer(_verdict(passed), None, False, why, time, saw)
+
     def _ask_words(self, check: Check, scope: dict[str, Any], value: Any, reached: bool) -> Answer:
         """A guard over several values, or a function of Dynamo's."""
         row = check.row
@@ -167,8 +205,8 @@ class Quiet:
             return Answer(Verdict.UNKNOWN, value, reached, "it compares several values")
         if row.kind == "LAMBDA_GUARD" and row.depth == 0:
             return self._call(check.leaf, value, reached)  # hooks and the like: torch's own state
-        # Shapes, in words that Dynamo itself evaluates to say why it compiles again.
-        if row.source or not all(map(_about_shapes, row.code)):
+        # Memory, in words that Dynamo itself evaluates to say why it compiles again.
+        if row.source or any(values_in(part) is None for part in row.code):
             return Answer(Verdict.UNKNOWN, value, reached, "a function of the compiler decides it")
         names = {**scope, **self._roots}
         failing = []
@@ -197,10 +235,12 @@ class Quiet:
                 return self._listed(inner)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr=method), args=args):
                 return self._of_dict(method, args)
-            case ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[], keywords=[]):
+            case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[], keywords=[]) if (
+                method in _OF_TENSORS
+            ):
                 value = self._walk(inner)
                 if type(value) in _TENSORS:
-                    return value.size()
+                    return _OF_TENSORS[method](value)
         raise Loud("reading it could run code of the program")
 
     def _listed(self, node: ast.expr) -> list[Any]:
@@ -370,26 +410,9 @@ def _constant(node: ast.expr) -> Any:
         raise Loud("reading it could run code of the program") from None
 
 
-@lru_cache(maxsize=4_000)
-def _about_shapes(expression: str) -> bool:
-    """Whether words read sizes, strides and numbers only, of tensors among L and G."""
-    try:
-        tree = ast.parse(expression, mode="eval")
-    except SyntaxError:
-        return False
-    allowed = ("size", "stride", "storage_offset", "item")
-    return all(
-        isinstance(call.func, ast.Name)
-        or (isinstance(call.func, ast.Attribute) and call.func.attr in allowed)
-        or (isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name))
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call)
-    )
-
-
 def forget() -> None:
     """Nobody asks about guards any more: let go of what was read in their words."""
-    for cached in (_parsed, _compiled, _about_shapes, _aliasing_sources):
+    for cached in (_parsed, _compiled, values_in, _aliasing_sources):
         cached.cache_clear()
 
 

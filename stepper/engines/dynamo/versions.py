@@ -26,6 +26,7 @@ from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.functions import UserFunctionVariable
 from torch._dynamo.variables.tensor import SymNodeVariable, TensorVariable
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP
 
 from stepper._C import count_call
 
@@ -45,6 +46,9 @@ class ProbePoint(NamedTuple):
     qualname: str
     parameters: tuple[str, ...]
 
+
+SHAPE_SCOPE: dict[str, Any] = dict(SYMPY_INTERP)
+"""The names that conditions on sizes can use besides those of all guards."""
 
 _SHAPES = "torch.fx.experimental.symbolic_shapes"
 

@@ -1,0 +1,118 @@
+"""The conditions on sizes of an entry, each as a guard of its own.
+
+Dynamo installs one guard, `SHAPE_ENV`, for all that must hold of sizes. It is made of conditions
+which are tested one by one, fail one by one, and come from lines of their own: so they are told
+apart. A condition's words are Dynamo's, an expression over the program's values; the same condition
+stands in another form in the guard that runs (`2 <= x <= 7` for `2 <= x and x <= 7`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import msgspec
+
+from stepper.analysis.shapes import conditions_on, size_of
+from stepper.analysis.sources import path_of
+from stepper.analysis.walks import expressions_in
+from stepper.model.shapes import ShapeStep, ShapeStepKind
+from stepper.model.trace import Guard, Translation
+from stepper.recording.reader import Recording
+
+SHAPE_ENV = "SHAPE_ENV"
+LEAVES = frozenset({"LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD"})
+"""The kinds of the checks that conditions on sizes are in a lookup."""
+
+_RANGE = re.compile(r"\w+ [<>]=? -?\d+|-?\d+ [<>]=? \w+")
+"""A decision about one symbol that only takes values from its range: Dynamo makes one condition of
+all these."""
+
+
+def each_condition(guards: Iterable[Guard]) -> Iterator[Guard]:
+    """Guards, with the conditions on sizes each as a guard of its own, under the number of the one
+    that Dynamo has installed."""
+    for guard in guards:
+        if guard.kind == SHAPE_ENV and len(guard.code) > 1:
+            for condition in guard.code:
+                yield msgspec.structs.replace(guard, code=(condition,))
+        else:
+            yield guard
+
+
+@lru_cache(maxsize=4_000)
+def comparisons(condition: str) -> tuple[str, ...]:
+    """What a condition compares, two by two: the same for all forms in which Dynamo writes it."""
+    try:
+        tree = ast.parse(condition, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return (condition,)
+    return tuple(_compared(tree))
+
+
+def _compared(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        for value in node.values:
+            yield from _compared(value)
+    elif isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
+            yield ast.unparse(ast.Compare(left, [operator], [right]))
+    else:
+        yield ast.unparse(node)
+
+
+def same_condition(guard: Guard, code: Iterable[str]) -> bool:
+    """Whether one of a check's conditions is one of a guard's."""
+    mine = {comparisons(part) for part in guard.code}
+    return any(comparisons(part) in mine for part in code)
+
+
+def decided_by(recording: Recording, item: Translation, condition: str) -> list[ShapeStep]:
+    """The recorded decisions from which a condition comes, in order; empty: none is known, as of
+    what torch itself requires of strides."""
+    found = conditions_on(recording, item, expressions_in(condition))
+    if any(step.kind is not ShapeStepKind.GUARD for step in found):
+        return found
+    if not all(map(_is_bound, comparisons(condition))):
+        return [step for step in found if not _RANGE.fullmatch(step.expression)]
+    asked = [step for step in found if _RANGE.fullmatch(step.expression)]
+    return asked or _narrowed(recording, item, condition)
+
+
+def _narrowed(recording: Recording, item: Translation, condition: str) -> list[ShapeStep]:
+    """The steps in which the range of a condition's only value became smaller: it follows from
+    decisions about several."""
+    sources = expressions_in(condition)
+    if len(sources) != 1 or (path := path_of(sources.pop())) is None:
+        return []
+    size = size_of(recording, item, path)
+    return [] if size is None or size.symbol is None else size.symbol.narrowed
+
+
+def _is_bound(comparison: str) -> bool:
+    """Whether a value itself is compared with a number, by order."""
+    match ast.parse(comparison, mode="eval").body:
+        case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]) as found:
+            [right] = found.comparators
+            other = right if isinstance(left, ast.Constant) else left
+            numbers = any(isinstance(side, ast.Constant) for side in (left, right))
+            return numbers and expressions_in(comparison) == {ast.unparse(other)}
+    return False
+
+
+def not_zero_or_one(recording: Recording, item: Translation, condition: str) -> ShapeStep | None:
+    """How a size became a symbol of which a condition says that it is 2 or more: 0 and 1 would have
+    become numbers. None: that is not why."""
+    parts = comparisons(condition)
+    sources = expressions_in(condition)
+    if len(sources) != 1:
+        return None
+    [source] = sources
+    path = path_of(source)
+    size = None if path is None else size_of(recording, item, path)
+    if size is None or size.symbol is None or size.symbol.born.low != "2":
+        return None
+    return size.symbol.born if f"2 <= {source}" in parts else None

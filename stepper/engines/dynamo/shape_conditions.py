@@ -1,0 +1,61 @@
+"""The conditions of a shape guard, one by one.
+
+Dynamo makes one guard of all conditions on sizes: a function in Python that runs behind the tree
+and tests them in turn, or with `enable_cpp_symbolic_shape_guards` one in C++, which runs when the
+last of its values has been reached. Each condition is an expression over `L` and `G`, in the order
+in which it is tested; the guard's words are these expressions, with their lines. Here they are
+taken apart, so that each can be shown, timed and asked by itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+IN_PYTHON = "LAMBDA_GUARD"
+IN_CPP = "SYMBOLIC_SHAPE_GUARD"
+
+_METHODS = frozenset({"size", "stride", "storage_offset", "item"})
+"""What conditions call of tensors."""
+
+
+@lru_cache(maxsize=4_000)
+def values_in(condition: str) -> tuple[str, ...] | None:
+    """The expressions of the values that a condition compares, each once, e.g. `L['x'].size()[0]`;
+    None: it is no condition on sizes and numbers only."""
+    try:
+        tree = ast.parse(condition, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call):
+            func = call.func
+            named = isinstance(func, ast.Name)
+            method = isinstance(func, ast.Attribute) and (
+                func.attr in _METHODS or isinstance(func.value, ast.Name)
+            )
+            if not (named or method):
+                return None
+    return tuple(dict.fromkeys(_values(tree.body)))
+
+
+def _values(node: ast.expr) -> Iterator[str]:
+    """The longest expressions in it that begin at a local or a global."""
+    inner = node
+    while isinstance(inner, ast.Attribute | ast.Subscript | ast.Call):
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+    if isinstance(inner, ast.Name) and inner.id in ("L", "G") and inner is not node:
+        yield ast.unparse(node)
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            yield from _values(child)
+        elif isinstance(child, ast.keyword):
+            yield from _values(child.value)
+
+
+def seen(values: dict[str, Any]) -> Any:
+    """What a condition saw: the value, or where it compares several, each by its expression."""
+    return next(iter(values.values())) if len(values) == 1 else values
