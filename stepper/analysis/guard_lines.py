@@ -114,10 +114,12 @@ def _runs(use: GuardUse) -> str:
     if not use.runs:
         return "not run in a recorded lookup: others failed before it, or it made no check"
     text = f"run in {plural(use.runs, 'lookup')}, failed in {use.failures}"
+    if not use.timed:
+        return f"{text}; its time is not recorded"
     if use.of_nanoseconds:
         share = 100 * use.nanoseconds / use.of_nanoseconds
         text += (
-            f"; {use.nanoseconds / use.runs / 1000:.1f} µs each, {share:.0f} % of the guards' time"
+            f"; {use.nanoseconds / use.timed / 1000:.1f} µs each, {share:.0f} % of the guards' time"
             " (asked from Python)"
         )
     return text

@@ -69,8 +69,10 @@ class GuardUse(msgspec.Struct, frozen=True):
     failures: int = 0
     refused: tuple[Datum, ...] = ()
     """What was there when it failed, one for each time, as far as that was recorded."""
+    timed: int = 0
+    """In how many of them its time is recorded."""
     nanoseconds: int = 0
-    """Its checks in all those lookups together."""
+    """Its checks in all those together."""
     of_nanoseconds: int = 0
     """All guards of the entry in those lookups together."""
     lookups: bool = False
@@ -160,7 +162,7 @@ class Uses:
         """All that is known of a guard."""
         guard, translation = matched
         entry = self._entry(translation)
-        runs = failures = spent = of = 0
+        runs = failures = timed = spent = of = 0
         refused: list[Datum] = []
         for lookup in entry.lookups:
             mine = [each for each in lookup.candidates(guard) if _is_of(each.guard, guard)]
@@ -170,7 +172,9 @@ class Uses:
             failed = [each.check for each in mine if each.check.verdict is Verdict.FAIL]
             failures += bool(failed)
             refused += [each.actual for each in failed if each.actual != UNKNOWN]
-            spent += sum(each.check.nanoseconds or 0 for each in mine)
+            times = [each.check.nanoseconds for each in mine]
+            timed += any(time is not None for time in times)
+            spent += sum(time or 0 for time in times)
             of += lookup.nanoseconds
         return GuardUse(
             guard=guard,
@@ -182,6 +186,7 @@ class Uses:
             runs=runs,
             failures=failures,
             refused=tuple(refused),
+            timed=timed,
             nanoseconds=spent,
             of_nanoseconds=of,
             lookups=bool(entry.lookups),

@@ -208,22 +208,10 @@ def _before(recording: Recording, size: Size) -> Line | None:
 def step_lines(recording: Recording, step: ShapeStep, *, asking: int = 0) -> Iterator[Line]:
     """One step: what it requires, where the program asked, for which node; and so many of torch's
     own frames that asked."""
-    match step.kind:
-        case ShapeStepKind.REPLACED:
-            yield Line(f"  so {step.text}  ({step.reason})", step.moment, "dim")
-            return
-        case ShapeStepKind.SHARED:
-            same = f"{spelled(step.source)} takes the symbol {step.symbol}"
-            what = f"  {same}: it has the same value, {step.hint} (duck shaping),"
-        case ShapeStepKind.ASSERTION:
-            what = f"  asserts {step.expression} when the graph runs,"
-        case ShapeStepKind.RANGE:
-            what = f"  so {step.text},"
-        case ShapeStepKind.ASSUMED:
-            what = f"  assumes {step.expression},"
-        case _:
-            what = f"  requires {step.expression},"
-    yield from _place(what, recording, step)
+    if step.kind is ShapeStepKind.REPLACED:
+        yield Line(f"  {decision_text(step)}", step.moment, "dim")
+        return
+    yield from _place(f"  {decision_text(step)},", recording, step)
     if step.stage is Stage.CACHE:
         yield Line(
             "    it came with a graph that torch had compiled before and kept: which line needs it"
@@ -235,6 +223,26 @@ def step_lines(recording: Recording, step: ShapeStep, *, asking: int = 0) -> Ite
         yield Line(f"    for the node {step.node} = {step.target}", step.moment, "dim")
     for frame in step.asked_by[:asking]:
         yield Line(f"    in torch: {python_frame_line(frame)}", step.moment, "dim")
+
+
+def decision_text(step: ShapeStep) -> str:
+    """What was decided, e.g. `requires Eq(s77, 5)`."""
+    match step.kind:
+        case ShapeStepKind.REPLACED:
+            return f"so {step.text}  ({step.reason})"
+        case ShapeStepKind.SHARED:
+            same = f"{spelled(step.source)} takes the symbol {step.symbol}"
+            return f"{same}: it has the same value, {step.hint} (duck shaping)"
+        case ShapeStepKind.ZERO_ONE:
+            return f"is {step.expression}: a size of 0 or 1 becomes a number (0/1 specialization)"
+        case ShapeStepKind.ASSERTION:
+            return f"asserts {step.expression} when the graph runs"
+        case ShapeStepKind.RANGE:
+            return f"so {step.text}"
+        case ShapeStepKind.ASSUMED:
+            return f"assumes {step.expression}"
+        case _:
+            return f"requires {step.expression}"
 
 
 def _place(what: str, recording: Recording, step: ShapeStep) -> Iterator[Line]:

@@ -45,6 +45,6 @@ def stands_for(symbol: Symbol) -> str:
 
 
 def _step(step: ShapeStep) -> str:
-    """One step, with the last of the program's lines that the compiler blames."""
-    where = f"  {step.user_stack[-1]}" if step.user_stack else ""
+    """One step, with the last of the program's lines for which it was asked."""
+    where = f"  {step.program_stack[-1]}" if step.program_stack else ""
     return f"{step.kind}  {step.text}{where}"

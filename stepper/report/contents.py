@@ -230,6 +230,36 @@ class Failed(msgspec.Struct, frozen=True):
     moment: int
 
 
+class Decision(msgspec.Struct, frozen=True):
+    """One of the decisions by which a size became a number."""
+
+    text: Told
+    """What was decided, e.g. `requires Eq(s77, 5)`."""
+    stage: Told
+    """The part of the compiler that asked: `tracing`, `Inductor` …"""
+    where: Where | None
+    """The program's line for which it was asked; None: none is recorded."""
+    moment: int
+
+
+class FixedSize(msgspec.Struct, frozen=True):
+    """A size or number that may have varied, and is a number in an entry."""
+
+    walk: int
+    compile_id: Told
+    name: Told
+    """Of the function."""
+    size: Told
+    """What it is of, e.g. `x.size()[0]`."""
+    value: Told
+    symbol: Told
+    """That it was; empty: it never was one."""
+    why: Told
+    """Why it was to be a symbol: `dynamic=True`, `mark_dynamic` …; empty: it is not recorded."""
+    decisions: tuple[Decision, ...]
+    """What made it a number, in order."""
+
+
 class Skipped(msgspec.Struct, frozen=True):
     """Frames that run uncompiled for a reason that is no graph break."""
 
@@ -411,6 +441,10 @@ class Report(msgspec.Struct, frozen=True):
     """Of graph breaks, the most expensive first."""
     failed: tuple[Failed, ...]
     """In the order in which they failed."""
+    fixed_sizes: tuple[FixedSize, ...]
+    """In the order of their entries; the first thousand."""
+    free_sizes: int
+    """Sizes and numbers that are symbols in their entries."""
     skipped: tuple[Skipped, ...]
     recompiled: tuple[Recompiled, ...]
     """What took most time comes first."""

@@ -16,6 +16,7 @@ from stepper.recording.reader import Recording
 from stepper.report import contents
 from stepper.report.entries import Entries
 from stepper.report.failed import failed
+from stepper.report.fixed_sizes import all_sizes, fixed_size
 from stepper.report.places import Places
 from stepper.report.recompiled import recompiled
 from stepper.report.telling import NOTHING, Teller, Told
@@ -23,6 +24,7 @@ from stepper.report.timeline import timeline
 
 _STACK = 8
 _MOST_LOOKUPS = 1_000
+_MOST_SIZES = 1_000
 """Lookups and executions that are told of; a long run has one for each call."""
 
 
@@ -43,6 +45,8 @@ def gather(recording: Recording, *, name: str = "", redact: bool = False) -> con
     found = tuple(_causes(places))
     again = tuple(recompiled(places))
     broken = tuple(failed(places))
+    found_sizes = all_sizes(places)
+    fixed = [size for size in found_sizes if size.value]
     passed_over = tuple(_skipped(places))
     made = Entries(places)
     cached = tuple(map(made.read, entries(recording)))
@@ -55,6 +59,8 @@ def gather(recording: Recording, *, name: str = "", redact: bool = False) -> con
         timeline=drawn,
         causes=found,
         failed=broken,
+        fixed_sizes=tuple(fixed_size(places, size) for size in fixed[:_MOST_SIZES]),
+        free_sizes=len(found_sizes) - len(fixed),
         skipped=passed_over,
         recompiled=again,
         entries=cached,

@@ -56,6 +56,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"`@N` is a moment: {span(command_of(about.recording, 'N'))} shows it."
     yield from _frames(report)
     yield from _failures(report)
+    yield from _sizes(report)
     yield from _breaks(report)
     yield from _recompilations(report)
     yield from _guards(report)
@@ -105,6 +106,23 @@ def _failures(report: Report) -> Iterator[str]:
         )
         yield from (f"   - {fact}" for fact in facts if fact)
     yield from _more(len(report.failed), _MOST, "failure")
+
+
+def _sizes(report: Report) -> Iterator[str]:
+    if not report.fixed_sizes:
+        return
+    yield from ("", "## Sizes that were fixed", "")
+    for each in report.fixed_sizes[:_MOST]:
+        name = span(" ".join(filter(None, (each.compile_id, each.name))))
+        was = f", which was the symbol {span(each.symbol)}" if each.symbol else ""
+        why = f" ({each.why})" if each.why else ""
+        yield f"- {name} {span(each.size)} is {span(each.value)}{was}{why}"
+        for decision in each.decisions:
+            place = _where(decision.where) if decision.where is not None else ""
+            stage = f"by {decision.stage}" if decision.stage != "tracing" else ""
+            facts = (span(decision.text), stage, place, _at(decision.moment))
+            yield f"  - {' '.join(filter(None, facts))}"
+    yield from _more(len(report.fixed_sizes), _MOST, "size")
 
 
 def _breaks(report: Report) -> Iterator[str]:

@@ -27,12 +27,14 @@ from stepper.report.page_findings import (
     failures_section,
     recompilations_section,
 )
+from stepper.report.page_sizes import sizes_section
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _SECTIONS = (
     ("overview", "Overview"),
     ("frames", "Frames"),
     ("failed", "Failures"),
+    ("sizes", "Sizes"),
     ("breaks", "Graph breaks"),
     ("recompilations", "Recompilations"),
     ("guards", "Guards"),
@@ -57,6 +59,7 @@ def page(report: Report) -> str:
             _overview(report),
             _frames(report, links),
             failures_section(report, links),
+            sizes_section(report, links),
             breaks_section(report, links),
             recompilations_section(report, links),
             guards_section(report, links),

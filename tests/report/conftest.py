@@ -8,6 +8,7 @@ import pytest
 
 from stepper.model.failure import FailedStage
 from stepper.model.program import Code, Instruction, PythonFrame
+from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import Outcome, SessionFacts, SkippedFrame
 from stepper.model.value import TensorMeta, Value
 from stepper.recording.reader import Recording
@@ -61,5 +62,11 @@ def _frame(tape: Tape, number: int, text: str) -> None:
             translation=owner, user_stack=(frame,), raised=(frame,), python_stack=(frame,),
             node=text,
         )  # fmt: skip
+    tape.shape_step(ShapeStepKind.SYMBOL, symbol=text, source=text, hint=text, why=Why.MARKED)
+    tape.shape_step(
+        ShapeStepKind.GUARD, expression=text, symbols=(text,), node=text, target=text,
+        user_stack=(frame,), asked_by=(frame,),
+    )  # fmt: skip
+    tape.shape_step(ShapeStepKind.REPLACED, symbol=text, expression=str(number), reason=text)
     tape.end_attempt()
     tape.end(Outcome.COMPILED, reason=text, transformed_code=tape.code(body))

@@ -42,8 +42,9 @@ _COMMENT = re.compile(
     r"(?: \((?:HINT: )?(?P<hint>.*)\))?$",
     re.S,
 )
-_NO_LINE = re.compile(r"\s*  # \(unknown source .*\)$", re.S)
-"""What stands behind a condition on a size of which torch does not know who used it first."""
+_NO_LINE = re.compile(r"\s*# (?:\(unknown source|duck sizing added) .*$", re.S)
+"""What stands behind a condition on a size of which torch does not know who used it first, and
+behind one that says that two are the same."""
 _TENSOR = re.compile(
     r"^check_tensor\(.*, (?P<cls>\S+), DispatchKeySet\((?P<keys>.*?)\), torch\.(?P<dtype>\w+), "
     r"device=(?P<device>.*?), requires_grad=(?P<grad>\w+), size=\[(?P<size>.*?)\], "
