@@ -57,6 +57,7 @@ IN_ANALYSIS = {
         "handed": "torch's sources",
         "compiles": "Python's qualified names",
     },
+    "conditions.py": {"": "torch's: an expression of symbols", "decided_by": "the same"},
     "failed_lines.py": {"_failed": "torch's message, into its lines"},
     "failure_trials.py": {"ways_for": "the name of an exception's class"},
     "failures.py": {
