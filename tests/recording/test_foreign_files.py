@@ -369,7 +369,7 @@ def test_a_reader_that_comes_before_its_writer_follows(
     reader.start()
     log = OutputLog(str(path))
     log._database._pragmas("journal_mode=WAL")
-    log.append(0, "hello")
+    log.append(0, "hello\n")
     reader.join()
     log.append(0, "again\n")
     assert opened[0].refresh() or len(opened[0].output()) == 2
