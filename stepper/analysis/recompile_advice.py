@@ -247,8 +247,7 @@ def _on_size(history: History, wanted: Entries, series: Series, name: str, dim: 
     else:
         text = (
             f"Make size {dim} of {name} a symbol: {how}. Dynamo does so by itself at the second "
-            "size, unless the tensor is marked static (mark_static: dynamic=True makes no symbol "
-            "of it either, mark_dynamic does) or dynamic shapes are off."
+            "size, unless the tensor is marked static or dynamic shapes are off."
         )
         evidence = f"each entry has it as a number; {seen(series, name)}"
     return Advice(text, evidence, series.source, series.aspect)
