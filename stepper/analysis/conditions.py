@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import msgspec
 
+from stepper.analysis.guard_kinds import leaves_of
 from stepper.analysis.shapes import conditions_on, size_of
 from stepper.analysis.sources import path_of
 from stepper.analysis.walks import expressions_in
@@ -23,7 +24,7 @@ from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
 SHAPE_ENV = "SHAPE_ENV"
-LEAVES = frozenset({"LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD"})
+LEAVES = frozenset(leaves_of(SHAPE_ENV))
 """The kinds of the checks that conditions on sizes are in a lookup."""
 
 _RANGE = re.compile(r"\w+ [<>]=? -?\d+|-?\d+ [<>]=? \w+")

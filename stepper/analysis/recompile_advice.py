@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from stepper.analysis.advice import Advice, Entries, needed_by, seen, symbol_of
+from stepper.analysis.conditions import LEAVES
 from stepper.analysis.recompile_series import TOLD, History, Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.shapes import Size, cause_of, size_of
@@ -34,8 +35,6 @@ _MODES = "TORCH_FUNCTION_MODE_STACK"
 _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
 _STATIC = Setting("force_parameter_static_shapes", False)
 _AUTOCAST = ("autocast(cpu)", "autocast(cuda)")
-_CONDITIONS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
-"""Leaf guards that check conditions on sizes and numbers."""
 _ZERO_ONE = (
     "Dynamo makes no symbol of a size 0 or 1, also where sizes are symbols, and so has an entry "
     "for it alone. Torch's remedy: torch._dynamo.decorators.mark_unbacked"
@@ -125,7 +124,7 @@ def _on(
         known = _BY_KIND["DEFAULT_DEVICE"]
     if what == "dispatch keys" and _of_autocast(history, series):
         return
-    if known is None and series.source and series.kind in _CONDITIONS:
+    if known is None and series.source and series.kind in LEAVES:
         yield _on_condition(recording, history, series, name)
     elif known is not None:
         text = known(name, series)
