@@ -289,17 +289,17 @@ class Node(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     source: str = ""
     """Where a placeholder's value comes from."""
     erased: MomentId | None = None
-    """The moment whose instruction removed it, or gave it another name."""
+    """The moment whose instruction removed it, or made it another: a name, a place, sizes."""
     renamed: MomentId | None = None
-    """The moment whose instruction gave it this name, when it had another before; it is in the
-    graph under this name from then on."""
+    """The moment whose instruction gave it this name, this place in the graph, or these sizes, when
+    it had others before; it is in the graph like this from then on."""
     guards: Ranges = ()
     """Ids of the guards on which it depends, where they travel on the trackers: in the native
     engine."""
 
     @property
     def appeared(self) -> MomentId:
-        """The moment whose instruction brought it; a renamed node is a new one of earlier make."""
+        """The moment whose instruction brought it; a changed node is a new record of it."""
         return self.moment if self.renamed is None else self.renamed
 
 

@@ -226,7 +226,7 @@ class DynamoEngine(Engine):
         """Report the guards and nodes that came, went or changed since the last step."""
         if self._now is not None:
             self._now.shapes.tell()
-            if self._now.shapes.replaced and self.recorder.everything:
+            if self._now.shapes.replaced:
                 self._look_at_sizes(self._now)  # a commit in it may find guards lost
             self._sync(self._now)
         self._steps.graph_changed = False
@@ -657,9 +657,13 @@ class DynamoEngine(Engine):
 
     def _on_tensor_method(self, tensor: Any, name: str) -> None:
         # In-place methods change what is known of the tensor; a hook takes its place in the graph.
-        if self._now is not None and (
-            (name[-1:] == "_" and name[-2:] != "__") or name[:8] == "register"
-        ):
+        if self._now is None:
+            return
+        if name[-1:] == "_" and name[-2:] != "__":
+            self.recorder.about_to_mutate(tensor)
+            self._now.graph.in_place(node_of(fields_of(tensor)["proxy"]))
+            self._steps.nodes_changed = self._now.graph.changed
+        elif name[:8] == "register":
             self.recorder.about_to_mutate(tensor)
 
     def _on_outputs_moved(self, outputs: Any) -> None:
@@ -738,8 +742,11 @@ class DynamoEngine(Engine):
         return heard
 
     def _look_at_sizes(self, now: _Context) -> None:
-        """A symbol is something else now, so trackers in view have other sizes."""
-        now.shapes.replaced = False
+        """Symbols are something else now, so nodes and trackers in view have other sizes."""
+        replaced, now.shapes.replaced = now.shapes.replaced, set()
+        now.graph.resized(replaced)
+        if not self.recorder.everything:
+            return
         for tracker in filter(versions.has_sizes, self._steps.known()):
             self.recorder.about_to_mutate(tracker)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import types
+from collections.abc import Set
 from typing import Any
 
 import msgspec
@@ -44,7 +45,7 @@ class GraphWatcher(NodeRows):
             node=Node,
             argument=_argument,
             called=called,
-            meta=_meta,
+            meta=example_of,
             source=_source,
             fake=FakeTensor,
             fake_device=FAKE_DEVICE,
@@ -57,6 +58,7 @@ class GraphWatcher(NodeRows):
         self._recorder: Recorder
         self._attempt: LiveAttempt
         self._renamed: list[Node] = []
+        self._written: dict[Node, None] = {}
         self._moved: dict[Node, None] = {}
 
     def begin(self, output: Any, recorder: Recorder, attempt: LiveAttempt) -> None:
@@ -79,6 +81,7 @@ class GraphWatcher(NodeRows):
         backend."""
         self.output = None
         self._renamed.clear()
+        self._written.clear()
         self._moved.clear()
         self.forget()
 
@@ -96,6 +99,24 @@ class GraphWatcher(NodeRows):
         if node in self.known:
             self._renamed.append(node)
             self.changed = True
+
+    def in_place(self, node: Node) -> None:
+        """A method that works in place is about to be called on the node's example value, and may
+        give it another shape. What earlier such methods have returned is the same value."""
+        value = _example(node)
+        waiting, written = [node], self._written
+        while waiting:
+            node = waiting.pop()
+            if node not in written and node in self.known and _example(node) is value:
+                written[node] = None
+                waiting += (*node.users, *node.all_input_nodes)
+        self.changed = self.changed or bool(written)
+
+    def resized(self, symbols: Set[str]) -> None:
+        """These symbols are something else from now on, so nodes whose sizes have them are, too."""
+        for node, old in list(self.known.items()):
+            if not symbols.isdisjoint(_SYMBOL.findall(_sizes(old))):
+                self._look_again(node)
 
     def is_ours(self, graph: Any) -> bool:
         """Whether a graph of torch.fx is one of those that are being made."""
@@ -136,6 +157,9 @@ class GraphWatcher(NodeRows):
             for node in self._renamed:
                 self.tell_renamed(recorder, node)
             self._renamed.clear()
+        for node in self._written:
+            self._look_again(node)
+        self._written.clear()
         self.changed = False
 
     def _take_moved(self) -> list[tuple[Node, trace.Node]]:
@@ -148,13 +172,29 @@ class GraphWatcher(NodeRows):
 
     def _move(self, node: Node, old: trace.Node) -> None:
         """Report a node at its new place from now on."""
+        self._again(node, old, rank=self.rank(node))
+
+    def _look_again(self, node: Node) -> None:
+        """Report a node whose example value is another by now."""
+        old = self.known.get(node)
+        if old is not None:
+            meta, text = example_of(_example(node))
+            if (meta, text) != (old.meta, old.meta_text):
+                self._again(node, old, meta=meta, meta_text=text)
+
+    def _again(self, node: Node, old: trace.Node, **changes: Any) -> None:
+        """Report a node that is another from now on."""
         recorder = self._recorder
         recorder.node_erased(old.id)
         new = msgspec.structs.replace(
-            old, id=next(recorder.node_ids), rank=self.rank(node), renamed=recorder.moment
+            old, id=next(recorder.node_ids), renamed=recorder.moment, **changes
         )
         self.known[node] = new
         recorder.node(self._attempt, new, known=True)
+
+
+def _example(node: Node) -> object:
+    return node.meta.get("example_value", node.meta.get("val"))
 
 
 def called(target: object) -> str:
@@ -180,12 +220,13 @@ def _words(*arguments: Any) -> str:
     return node_words(arguments, {}, Node, _argument)
 
 
-def _meta(value: object) -> tuple[TensorMeta | None, str]:
+def example_of(value: object) -> tuple[TensorMeta | None, str]:
+    """What a node's example value is: a tensor's properties, or words for anything else."""
     meta = fake_tensor_meta(value)
     if meta is not None:
         return meta, ""
     if type(value) in (tuple, list):
-        inner = [_meta(item) for item in value]  # type: ignore[attr-defined]
+        inner = [example_of(item) for item in value]  # type: ignore[attr-defined]
         text = ", ".join(part.brief if part is not None else words for part, words in inner[:8])
         return None, f"({text}{', …' if len(inner) > 8 else ''})"
     if type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
@@ -197,6 +238,17 @@ def _meta(value: object) -> tuple[TensorMeta | None, str]:
 
 def _plain(value: object) -> bool:
     return type(value) in (int, float, bool, str, types.NoneType)
+
+
+_SYMBOL = re.compile(r"[a-z]+\d+")
+"""What can be a symbol's name in a size, e.g. `s77` or `u0`."""
+
+
+def _sizes(record: trace.Node) -> str:
+    """What a recorded node says of sizes."""
+    meta = record.meta
+    sizes = () if meta is None else (*(meta.shape or ()), *(meta.stride or ()))
+    return " ".join((record.meta_text, *sizes))
 
 
 _FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*?)(?:, code: .*)?$', re.MULTILINE)

@@ -76,8 +76,8 @@ class ShapeWatcher:
         self._recorder: Recorder
         self._attempt: LiveAttempt
         self._env: Any = None
-        self.replaced = False
-        """Whether a symbol became something else: whoever shows sizes has to look again."""
+        self.replaced: set[str] = set()
+        """The symbols that became something else: whoever shows sizes has to look again."""
 
     def begin(self, recorder: Recorder, attempt: LiveAttempt, env: Any) -> None:
         """An attempt begins, with its ShapeEnv."""
@@ -90,7 +90,7 @@ class ShapeWatcher:
         self._ranges.clear()
         self._sources.clear()
         self._env = None
-        self.replaced = False
+        self.replaced.clear()
 
     def is_of(self, env: Any) -> bool:
         """Whether a ShapeEnv is that of the attempt that is being made."""
@@ -192,7 +192,7 @@ class ShapeWatcher:
 
     def _tell_replacement(self, claim: _Claim) -> None:
         if self._env.replacements.get(claim.about) == claim.asked:
-            self.replaced = True
+            self.replaced.add(str(claim.about))
             self._told(
                 claim.asker,
                 ShapeStepKind.REPLACED,

@@ -19,16 +19,17 @@ import msgspec
 from stepper.debuggee.mirror import FrameMirror
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo.describe import DynamoDescriber
+from stepper.engines.dynamo.nodes import example_of
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Guard, Moment, Node, State
-from stepper.model.value import Value
+from stepper.model.value import TensorMeta, Value
 from stepper.recording.reader import Recording
 
 decode = msgspec.msgpack.Decoder(Value).decode
 
 
-NodeFacts = tuple[str, str, tuple[str, ...]]
-"""Name, op and inputs."""
+NodeFacts = tuple[str, str, tuple[str, ...], str]
+"""Name, op, inputs, and the example value's type and sizes."""
 
 
 class Held(NamedTuple):
@@ -112,13 +113,23 @@ def _guards(output: Any) -> list[tuple[str, str]]:
 
 def _graphs(output: Any) -> list[list[NodeFacts]]:
     return [
-        [_facts(node.name, node.op, [each.name for each in node.all_input_nodes]) for node in nodes]
+        [
+            _facts(
+                node.name,
+                node.op,
+                [each.name for each in node.all_input_nodes],
+                *example_of(node.meta.get("example_value", node.meta.get("val"))),
+            )
+            for node in nodes
+        ]
         for nodes in (tracer.graph.nodes for tracer in output.tracers)
     ]
 
 
-def _facts(name: str, op: str, inputs: Iterable[str]) -> NodeFacts:
-    return name, op, tuple(dict.fromkeys(inputs))
+def _facts(
+    name: str, op: str, inputs: Iterable[str], meta: TensorMeta | None, words: str
+) -> NodeFacts:
+    return name, op, tuple(dict.fromkeys(inputs)), words if meta is None else meta.brief
 
 
 def lies(recording: Recording, truths: dict[int, Truth]) -> Iterator[str]:
@@ -206,7 +217,9 @@ def _compare_guards(guards: list[Guard], truth: Truth) -> Iterator[str]:
 def _compare_graphs(nodes: list[Node], truth: Truth) -> Iterator[str]:
     shown: dict[str, list[NodeFacts]] = {}
     for node in nodes:
-        shown.setdefault(node.graph, []).append(_facts(node.name, node.op, node.inputs))
+        shown.setdefault(node.graph, []).append(
+            _facts(node.name, node.op, node.inputs, node.meta, node.meta_text)
+        )
     main, *inner = truth.graphs
     if shown.get("", []) != main:
         pairs = enumerate(zip_longest(shown.get("", []), main))

@@ -12,9 +12,13 @@ from tests.conftest import CORPUS
 from tests.engines.dynamo.audit import Auditor, lies
 from tests.engines.dynamo.mutations import SAMPLES
 from tests.engines.dynamo.watch import run_program, watching
+from tests.shapes.__main__ import FILES
+from tests.shapes.cases import PROGRAMS, run
 from tests.watching import HEAVY
 
 LIGHT = sorted(path.stem for path in CORPUS.glob("*.py") if path.stem not in HEAVY)
+MODELS = FILES[-1].__name__
+"""Of the programs about sizes those that take a minute."""
 SEVENTH = 7
 """The light programs share so many tests, each of which reports all that it found."""
 
@@ -70,6 +74,27 @@ def test_values_that_change_are_shown_as_they_were(
                 compiled(torch.ones(2, 3))
             except AssertionError:
                 assert name == "hooks"
+        assert isinstance(watched.recorder, Auditor)
+        truths = watched.recorder.truths
+        assert truths, name
+        found += [f"{name}: {lie}" for lie in lies(watched.recording(), truths)]
+    assert not found, "\n".join(found[:20])
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_sizes_are_shown_as_they_were(part: int, tmp_path: Path) -> None:
+    found = []
+    for name in [name for name in PROGRAMS if PROGRAMS[name][0].__module__ != MODELS][part::3]:
+        torch._dynamo.reset()
+        with (
+            warnings.catch_warnings(),
+            torch._dynamo.config.patch(
+                capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True
+            ),
+            watching(tmp_path / f"{name}.stepper", recorder_class=Auditor) as watched,
+        ):
+            warnings.simplefilter("ignore")
+            run(name)
         assert isinstance(watched.recorder, Auditor)
         truths = watched.recorder.truths
         assert truths, name
