@@ -9,6 +9,7 @@ simplified or hinted one could add guards.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -60,6 +61,15 @@ def replaced(expression: Any, replacements: Mapping[Any, Any]) -> Any:
             break
         expression = expression.xreplace(replacements)
     return expression
+
+
+_SYMBOL = re.compile(r"[a-z]+\d+")
+
+
+def symbols_in(text: str, meta: TensorMeta | None) -> list[str]:
+    """What can be a symbol's name (`s77`, `u0`) in what was said of a tensor or a number."""
+    sizes = () if meta is None else (*(meta.shape or ()), *(meta.stride or ()))
+    return _SYMBOL.findall(" ".join((text, *sizes)))
 
 
 def fake_tensor_meta(value: object) -> TensorMeta | None:

@@ -18,7 +18,7 @@ import collections
 import operator
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Any
 
 import msgspec
@@ -47,7 +47,7 @@ from stepper._C import (
 )
 from stepper._C import fields as fields_of
 from stepper.debuggee.engine import Describer, Flavour, Recipe
-from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, tensor_meta
+from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, symbols_in, tensor_meta
 from stepper.engines.common.words import MUTABILITY
 from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Block
@@ -86,6 +86,9 @@ class DynamoDescriber(Describer):
         self.pending: Callable[[object], dict[str, object] | None] = lambda tracker: None
         """Pending attribute mutations of a tracker, from the side effects of the current
         translation."""
+        self._symbols: dict[int, frozenset[str]] = {}
+        """By id: the symbols in what was last said of a tracker. It is not kept alive, so what is
+        here may be of one that is gone: then another is described once too often."""
         self.facts = Facts(self, VariableTracker)
 
     # --- what `facts` asks
@@ -112,9 +115,12 @@ class DynamoDescriber(Describer):
             if cache.vt is not None:
                 return self.facts.describe(cache.vt, number)
             self.facts.lazies[id(cache)] = weakref.ref(tracker)
-        value = self._special[kind](self, kind, fields, number)
+        describe = self._special[kind]
+        value = describe(self, kind, fields, number)
         if value is None:
             return None
+        if describe in _OF_SIZES:
+            self._symbols[id(tracker)] = frozenset(symbols_in(value.text, value.tensor))
         mutation = fields.get("mutation_type")
         if (
             mutation is not None
@@ -209,8 +215,13 @@ class DynamoDescriber(Describer):
         """What was realized was realized by an instruction before."""
         self.realized.clear()
 
+    def has_symbols(self, tracker: object, symbols: Set[str]) -> bool:
+        """Whether one of these symbols is in what was last said of a tracker."""
+        return not symbols.isdisjoint(self._symbols.get(id(tracker), ()))
+
     def forget(self) -> None:
         """See `stepper.debuggee.engine.Describer`."""
+        self._symbols.clear()
         self.realized.clear()
         self._shown_before.clear()
 
@@ -393,6 +404,7 @@ _SPECIAL: dict[str, Special] = {
     "ConstDictVariable": _mapping,
 }
 """Those of which some, or all, are described here."""
+_OF_SIZES = frozenset({_tensor, _symbol})
 
 _PYTHON_TYPES = {
     "TupleVariable": "tuple", "ListVariable": "list", "SizeVariable": "torch.Size",

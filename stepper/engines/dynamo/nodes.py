@@ -21,7 +21,7 @@ from torch.fx import Node
 from stepper._C import NodeRows, node_words
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
-from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, tensor_meta
+from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, symbols_in, tensor_meta
 from stepper.engines.dynamo.versions import FAKE_DEVICE, source_name
 from stepper.model import trace
 from stepper.model.program import PythonFrame
@@ -115,7 +115,7 @@ class GraphWatcher(NodeRows):
     def resized(self, symbols: Set[str]) -> None:
         """These symbols are something else from now on, so nodes whose sizes have them are, too."""
         for node, old in list(self.known.items()):
-            if not symbols.isdisjoint(_SYMBOL.findall(_sizes(old))):
+            if not symbols.isdisjoint(symbols_in(old.meta_text, old.meta)):
                 self._look_again(node)
 
     def is_ours(self, graph: Any) -> bool:
@@ -238,17 +238,6 @@ def example_of(value: object) -> tuple[TensorMeta | None, str]:
 
 def _plain(value: object) -> bool:
     return type(value) in (int, float, bool, str, types.NoneType)
-
-
-_SYMBOL = re.compile(r"[a-z]+\d+")
-"""What can be a symbol's name in a size, e.g. `s77` or `u0`."""
-
-
-def _sizes(record: trace.Node) -> str:
-    """What a recorded node says of sizes."""
-    meta = record.meta
-    sizes = () if meta is None else (*(meta.shape or ()), *(meta.stride or ()))
-    return " ".join((record.meta_text, *sizes))
 
 
 _FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*?)(?:, code: .*)?$', re.MULTILINE)

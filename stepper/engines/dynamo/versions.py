@@ -24,7 +24,6 @@ from torch._dynamo.source import TensorProperty
 from torch._dynamo.variables import builder
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.functions import UserFunctionVariable
-from torch._dynamo.variables.tensor import SymNodeVariable, TensorVariable
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP
 
@@ -496,12 +495,6 @@ def is_size_or_number(source: Any) -> bool:
     """Whether a Source is that of a tensor's size or of a number: not of a stride or an offset."""
     what = getattr(source, "prop", None)
     return what is None or what is TensorProperty.SIZE
-
-
-def has_sizes(tracker: object) -> bool:
-    """Whether a tracker is of a tensor, or of a number that may have symbols."""
-    # isinstance() realizes a lazy tracker, and that installs guards.
-    return issubclass(type(tracker), TensorVariable | SymNodeVariable)
 
 
 def assumes_static() -> bool:
