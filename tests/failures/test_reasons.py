@@ -51,7 +51,8 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
 def test_the_event_says_the_reason_and_not_what_was_traced(recording: Recording) -> None:
     first, second, *_ = [each.text for each in recording.events(kinds=(EventKind.GRAPH_BREAK,))]
     assert first == LOGGER
-    assert second.startswith("UserError: ")
+    # Before torch 2.13 it is called after an example in torch's documentation.
+    assert second.startswith(("UserError: ", "constrain_as_size_example: "))
     assert UNDECIDED in second
 
 
@@ -65,7 +66,6 @@ def test_the_context_is_told(recording: Recording) -> None:
 
 
 def test_a_user_error_has_its_reason(recording: Recording) -> None:
-    by_kind = {each.kind: each for each in causes(recording)}
-    assert UNDECIDED in by_kind["UserError"].explanation
+    assert any(UNDECIDED in each.explanation for each in causes(recording))
     assert UNDECIDED in "\n".join(line.text for line in break_lines(recording))
     assert UNDECIDED in markdown(gather(recording))

@@ -588,6 +588,8 @@ _DOORS = (
     ("torch._dynamo.convert_frame", ("_compile", "_fullgraph_capture_frame")),
     ("torch._dynamo.eval_frame", ("fail_callback",)),
     ("torch._functorch._aot_autograd.runtime_wrappers", ("get_or_compile",)),
+    # Before torch 2.13 the backward is compiled by the function that runs it, too.
+    ("torch._dynamo.backends.common", ("_wrapped_bw_compiler",)),
 )
 """Functions of torch that compile, or refuse to, by their modules."""
 
