@@ -188,7 +188,7 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
     for guard in found.taken_back[:_MOST]:
         at_the_end = guard.withdrawn == item.last_moment
         how = (
-            "left out when the guards were built: a guard_filter_fn does so"
+            "left out when the guards were built: a guard_filter_fn or caching_precompile does so"
             if at_the_end
             else "taken back while the function was translated"
         )
