@@ -853,9 +853,6 @@ class Steps(Generic[_M]):
     def number(self, tracker: object, /) -> int:
         """The tracker's number; a new one is described with the next step."""
 
-    def known(self) -> list[object]:
-        """The trackers that have a number, as far as they live."""
-
     def restart(self) -> None:
         """The next moment begins an attempt: it gets a keyframe."""
 

@@ -95,21 +95,6 @@ known_remember(Trackers *self, PyObject *tracker, uint32_t number)
     return 0;
 }
 
-PyObject *
-known_list(const Trackers *self)
-{
-    PyObject *list = PyList_New(0);
-    /* Appending makes no object, so nothing runs that could change the table. */
-    for (size_t i = 0; list != NULL && i < self->known_size; i++) {
-        const Known *entry = &self->known[i];
-        if (entry->tracker != NULL && weakref_is(entry->ref, entry->tracker)
-            && PyList_Append(list, entry->tracker) < 0) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
-}
-
 /* Copy of what is known of the tracker's class; -1 with an exception. */
 int
 known_kind(Trackers *self, PyObject *tracker, Kind *out)

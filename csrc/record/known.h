@@ -11,8 +11,6 @@ enum { ORDINARY, CONSTANT, LAZY, NOTHING }; /* the flavours of trackers */
 uint32_t known_number(Trackers *self, PyObject *tracker);
 /* Know the tracker by this number, as long as it lives. */
 int known_remember(Trackers *self, PyObject *tracker, uint32_t number);
-/* A list of the trackers that are known and alive. */
-PyObject *known_list(const Trackers *self);
 /* Copy of what is known of the tracker's class; -1 with an exception. */
 int known_kind(Trackers *self, PyObject *tracker, Kind *out);
 

@@ -242,12 +242,6 @@ steps_number(Steps *self, PyObject *tracker)
 }
 
 static PyObject *
-steps_known(Steps *self, PyObject *Py_UNUSED(ignored))
-{
-    return known_list(&self->trackers);
-}
-
-static PyObject *
 steps_restart(Steps *self, PyObject *Py_UNUSED(ignored))
 {
     self->keyframe_due = 0;
@@ -496,7 +490,6 @@ static PyMethodDef methods[] = {
     {"tell_whole", (PyCFunction)steps_tell_whole, METH_O, NULL},
     {"touched", (PyCFunction)steps_touched, METH_O, NULL},
     {"number", (PyCFunction)steps_number, METH_O, NULL},
-    {"known", (PyCFunction)steps_known, METH_NOARGS, NULL},
     {"restart", (PyCFunction)steps_restart, METH_NOARGS, NULL},
     {"clear", (PyCFunction)steps_clear, METH_NOARGS, NULL},
     {"add", (PyCFunction)steps_add, METH_VARARGS, NULL},

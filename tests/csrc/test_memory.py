@@ -520,7 +520,6 @@ def stepped() -> Call:
         for tracker in trackers:
             steps.touched(tracker)
             steps.number(tracker)
-            steps.known()
         steps.glance(tx)
         steps.restart()
         steps.step(tx)

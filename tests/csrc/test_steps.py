@@ -60,19 +60,6 @@ def check(session: Session, program: Program, replay: Replay) -> None:
         assert {*replay.stacks[frame.id], *there.values()} <= replay.said.keys()
 
 
-def test_what_is_known_is_what_has_a_number_and_lives() -> None:
-    session = Session()
-    program = Program(session, 1)
-    for _ in range(TURNS):
-        program.turn()
-    session.steps.tell()
-    known = session.steps.known()
-    assert len({id(each) for each in known}) == len(known) > 10
-    assert all(session.steps.number(each) for each in known)
-    session.steps.clear()
-    assert session.steps.known() == []
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_told_is_what_there_was(seed: int) -> None:
     session = Session()

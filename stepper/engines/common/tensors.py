@@ -57,7 +57,8 @@ _CHAIN = 8
 def replaced(expression: Any, replacements: Mapping[Any, Any]) -> Any:
     """An expression of sympy with what its symbols were replaced by."""
     for _ in range(_CHAIN):
-        if not replacements or expression.free_symbols.isdisjoint(replacements):
+        # There are more replacements than symbols in an expression, and each lookup hashes one.
+        if not replacements or not any(each in replacements for each in expression.free_symbols):
             break
         expression = expression.xreplace(replacements)
     return expression

@@ -18,7 +18,7 @@ import collections
 import operator
 import types
 import weakref
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -86,9 +86,8 @@ class DynamoDescriber(Describer):
         self.pending: Callable[[object], dict[str, object] | None] = lambda tracker: None
         """Pending attribute mutations of a tracker, from the side effects of the current
         translation."""
-        self._symbols: dict[int, frozenset[str]] = {}
-        """By id: the symbols in what was last said of a tracker. It is not kept alive, so what is
-        here may be of one that is gone: then another is described once too often."""
+        self._with: dict[str, dict[int, weakref.ref[object]]] = {}
+        """The trackers in whose description a symbol is, by their ids."""
         self.facts = Facts(self, VariableTracker)
 
     # --- what `facts` asks
@@ -120,7 +119,8 @@ class DynamoDescriber(Describer):
         if value is None:
             return None
         if describe in _OF_SIZES:
-            self._symbols[id(tracker)] = frozenset(symbols_in(value.text, value.tensor))
+            for symbol in symbols_in(value.text, value.tensor):
+                self._with.setdefault(symbol, {})[id(tracker)] = weakref.ref(tracker)
         mutation = fields.get("mutation_type")
         if (
             mutation is not None
@@ -215,13 +215,14 @@ class DynamoDescriber(Describer):
         """What was realized was realized by an instruction before."""
         self.realized.clear()
 
-    def has_symbols(self, tracker: object, symbols: Set[str]) -> bool:
-        """Whether one of these symbols is in what was last said of a tracker."""
-        return not symbols.isdisjoint(self._symbols.get(id(tracker), ()))
+    def take_with(self, symbols: Iterable[str]) -> list[object]:
+        """The trackers of whom a symbol was said that is one of these, to be described anew."""
+        found = [ref() for symbol in symbols for ref in self._with.pop(symbol, {}).values()]
+        return [tracker for tracker in found if tracker is not None]
 
     def forget(self) -> None:
         """See `stepper.debuggee.engine.Describer`."""
-        self._symbols.clear()
+        self._with.clear()
         self.realized.clear()
         self._shown_before.clear()
 

@@ -747,9 +747,8 @@ class DynamoEngine(Engine):
         now.graph.resized(replaced)
         if not self.recorder.everything:
             return
-        for tracker in self._steps.known():
-            if self._describer.has_symbols(tracker, replaced):
-                self.recorder.about_to_mutate(tracker)
+        for tracker in self._describer.take_with(replaced):
+            self.recorder.about_to_mutate(tracker)
 
     # --- hooks: graph breaks
 

@@ -60,6 +60,10 @@ class GraphWatcher(NodeRows):
         self._renamed: list[Node] = []
         self._written: dict[Node, None] = {}
         self._moved: dict[Node, None] = {}
+        self._with: dict[str, dict[Node, None]] = {}
+        """The nodes in whose sizes a symbol is, of those that were looked through."""
+        self._looked_through: set[Node] = set()
+        """All of `known` but the newest."""
 
     def begin(self, output: Any, recorder: Recorder, attempt: LiveAttempt) -> None:
         """Watch an attempt's OutputGraph; nodes that it already has are reported at the next
@@ -83,6 +87,8 @@ class GraphWatcher(NodeRows):
         self._renamed.clear()
         self._written.clear()
         self._moved.clear()
+        self._with.clear()
+        self._looked_through.clear()
         self.forget()
 
     def moved(self, node: Node) -> bool:
@@ -114,9 +120,20 @@ class GraphWatcher(NodeRows):
 
     def resized(self, symbols: Set[str]) -> None:
         """These symbols are something else from now on, so nodes whose sizes have them are, too."""
-        for node, old in list(self.known.items()):
-            if not symbols.isdisjoint(symbols_in(old.meta_text, old.meta)):
-                self._look_again(node)
+        for node in reversed(self.known):
+            if node in self._looked_through:
+                break
+            self._look_through(node)
+        found = [node for symbol in symbols for node in self._with.pop(symbol, ())]
+        for node in dict.fromkeys(found):
+            self._look_again(node)
+
+    def _look_through(self, node: Node) -> None:
+        """Remember which symbols are in what was told of a node."""
+        self._looked_through.add(node)
+        told = self.known[node]
+        for symbol in symbols_in(told.meta_text, told.meta):
+            self._with.setdefault(symbol, {})[node] = None
 
     def is_ours(self, graph: Any) -> bool:
         """Whether a graph of torch.fx is one of those that are being made."""
@@ -167,6 +184,7 @@ class GraphWatcher(NodeRows):
         moved = [
             (node, old) for node in self._moved if (old := self.known.pop(node, None)) is not None
         ]
+        self._looked_through.difference_update(self._moved)
         self._moved.clear()
         return moved
 
@@ -190,6 +208,7 @@ class GraphWatcher(NodeRows):
             old, id=next(recorder.node_ids), renamed=recorder.moment, **changes
         )
         self.known[node] = new
+        self._look_through(node)
         recorder.node(self._attempt, new, known=True)
 
 
