@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from stepper.analysis.breaks import Cause, Occurrence, Skipped, causes, skipped
 from stepper.analysis.line import Line
+from stepper.analysis.trial_lines import Told
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -25,7 +26,7 @@ _STACK = 4
 _TEXT = 300
 
 
-Trying = Callable[[Cause], Iterator[Line]]
+Trying = Callable[[Cause], Told]
 """Says what came of forcing a cause away."""
 
 
@@ -89,10 +90,10 @@ def _cause(
     if asked := _asked_by(cause):
         yield Line(f"   called by {python_frame_line(asked, cwd)}", cause.moment)
     yield Line(f"   cost: {cost_text(cause)}", cause.moment)
-    if cause.change is not None:
-        yield Line(f"   change: {cause.change}", cause.moment)
-    if trying is not None:
-        yield from trying(cause)
+    proven = trying is not None and (yield from trying(cause))
+    if cause.change is not None and not proven:
+        label = "change" if trying is None else "change, not proven"
+        yield Line(f"   {label}: {cause.change}", cause.moment)
     if cause.explanation:
         yield Line(f"   {clip(cause.explanation, _TEXT)}", cause.moment, "dim")
     if cause.context:

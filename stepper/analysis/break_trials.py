@@ -3,13 +3,11 @@ compared with one as it is: graph breaks, graphs and instructions that were inte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from stepper.analysis.break_remedies import ways_for
 from stepper.analysis.breaks import Cause
 from stepper.analysis.line import Line
 from stepper.analysis.replays import Replays, RunFacts
-from stepper.analysis.trial_lines import MOST, Left, counted, told, try_all
+from stepper.analysis.trial_lines import MOST, Left, Told, counted, told, try_all
 
 CANNOT = "not tried: no function can be left out or taken whole here"
 
@@ -17,12 +15,12 @@ CANNOT = "not tried: no function can be left out or taken whole here"
 class BreakTrials(Replays):
     """Tries to force graph breaks away."""
 
-    def lines(self, cause: Cause) -> Iterator[Line]:
+    def lines(self, cause: Cause) -> Told:
         """What became of forcing a cause away."""
         ways = ways_for(self.recording, self.files, cause)
         if not ways:
             yield Line(f"   {CANNOT}", role="dim")
-        yield from told(self, try_all(self, ways[:MOST], _left), "   ")
+        return (yield from told(self, try_all(self, ways[:MOST], _left), "   "))
 
 
 def _left(was: RunFacts, now: RunFacts) -> Left:
@@ -33,4 +31,4 @@ def _left(was: RunFacts, now: RunFacts) -> Left:
     ]
     # Where nothing is compiled, nothing breaks either.
     helps = now.breaks < was.breaks and now.graphs > 0
-    return Left((now.breaks,), ", ".join(parts), helps)
+    return Left((now.breaks,), ", ".join(parts), helps, helps)

@@ -20,6 +20,7 @@ from stepper.analysis.failures import (
 )
 from stepper.analysis.line import Line
 from stepper.analysis.shape_lines import size_lines
+from stepper.analysis.trial_lines import Told
 from stepper.client.text import (
     instruction_text,
     line_text,
@@ -51,7 +52,7 @@ _STAGES = {
 }
 
 
-Trying = Callable[[Failed], Iterator[Line]]
+Trying = Callable[[Failed], Told]
 """Says what came of what may be done about a failure."""
 
 
@@ -154,12 +155,12 @@ def _failed(
     yield Line(f"{number}. {times}{_whose(failed)}: {said}{at}", moment, "title")
     if failed.sites and failed.certain and failed.sites[0].line.text:
         yield Line(f"     {failed.sites[0].line.text}", moment)
-    if trying is not None:
-        yield from trying(failed)
+    proven = trying is not None and (yield from trying(failed))
     if failed.suppressed:
         yield Line("   the program never saw it: the frame runs uncompiled", moment)
-    if (change := change_of(recording, failed)) is not None:
-        yield Line(f"   change: {change}", moment)
+    if not proven and (change := change_of(recording, failed)) is not None:
+        label = "change" if trying is None else "change, not proven"
+        yield Line(f"   {label}: {change}", moment)
     for text in failure.message.strip().splitlines():
         yield Line(f"   {text}".rstrip(), moment if text.strip() else None)
     yield from _blamed(recording, failed)

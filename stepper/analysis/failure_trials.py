@@ -20,7 +20,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.places import Files
 from stepper.analysis.recompile_remedies import setting_ways
 from stepper.analysis.replays import Replays, RunFacts, Way
-from stepper.analysis.trial_lines import MOST, Left, counted, told, try_all
+from stepper.analysis.trial_lines import MOST, Left, Told, counted, told, try_all
 from stepper.client.scratch import Edit
 from stepper.client.text import is_installed
 from stepper.model.change import Setting
@@ -38,19 +38,20 @@ _ON_DATA = ("GuardOnDataDependentSymNode", "UserError", "PendingUnbackedSymbolNo
 class FailureTrials(Replays):
     """Tries to have compilations not fail."""
 
-    def lines(self, failed: Failed) -> Iterator[Line]:
+    def lines(self, failed: Failed) -> Told:
         """What came of what may be done about a failure."""
         ways = list(ways_for(self.recording, self.files, failed))
         if not ways:
             yield Line(f"   {CANNOT}", role="dim")
-        yield from told(self, try_all(self, ways[:MOST], _left, failing=True), "   ")
+        return (yield from told(self, try_all(self, ways[:MOST], _left, failing=True), "   "))
 
 
 def _left(was: RunFacts, now: RunFacts) -> Left:
     words = counted(was.failed, now.failed, "failure")
     if now.breaks != was.breaks:
         words += f", {counted(was.breaks, now.breaks, 'graph break')}"
-    return Left((now.failed, now.breaks), words, now.failed < was.failed)
+    helps = now.failed < was.failed
+    return Left((now.failed, now.breaks), words, helps, helps)
 
 
 def ways_for(recording: Recording, files: Files, failed: Failed) -> Iterator[Way]:

@@ -18,6 +18,7 @@ from stepper.analysis.recompiles import (
 )
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.sources import spelled, unscoped
+from stepper.analysis.trial_lines import Told
 from stepper.analysis.walks import compilations
 from stepper.client.text import (
     clip,
@@ -58,8 +59,8 @@ WITHOUT_LOOKUPS = (
 )
 
 
-Trying = Callable[[History], Iterator[Line]]
-"""Tells what came of trying what can be done about a function."""
+Trying = Callable[[History], Told]
+"""Tries what can be done about a function."""
 
 
 def _instead(recording: Recording, function: str, after: int) -> str:
@@ -142,10 +143,10 @@ def _function(
     limit = history.limit
     if limit is not None:
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
-    if trying is not None:
-        yield from trying(history)
-    for advice in advise(recording, history):
-        yield Line(f"  advice: {advice.text}")
+    proven = trying is not None and (yield from trying(history))
+    label = "advice" if trying is None else "advice, not proven"
+    for advice in () if proven else advise(recording, history):
+        yield Line(f"  {label}: {advice.text}")
         yield Line(f"    since {advice.evidence}", role="dim")
     told: set[tuple[str, str, str]] = set()
     stack: tuple[PythonFrame, ...] = ()

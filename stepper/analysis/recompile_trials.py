@@ -15,7 +15,7 @@ from stepper.analysis.recompile_remedies import ways_for
 from stepper.analysis.recompile_series import History
 from stepper.analysis.regions import ways_for as regions_for
 from stepper.analysis.replays import AS_IT_IS, Function, Replays, RunFacts, Way, together
-from stepper.analysis.trial_lines import MOST, Left, Tried, counted, told, try_all
+from stepper.analysis.trial_lines import MOST, Left, Told, Tried, counted, told, try_all
 from stepper.client.plan import ReplayError
 from stepper.client.text import plural
 
@@ -25,14 +25,14 @@ CANNOT = "not tried: no change is known that could be tried"
 class RecompileTrials(Replays):
     """Tries remedies for functions that are compiled again."""
 
-    def lines(self, history: History) -> Iterator[Line]:
+    def lines(self, history: History) -> Told:
         """What came of the remedies for a function."""
         about = ways_for(self.recording, self.files, history)
         ways = [way for some in about for way in some]
         regions = list(regions_for(self.recording, self.files, history))
         if not (ways or regions):
             yield Line(f"  {CANNOT}", role="dim")
-            return
+            return False
         place = (history.name, history.filename, history.line)
         left = partial(_left, place)
         yield from self._otherwise(place)
@@ -40,9 +40,10 @@ class RecompileTrials(Replays):
         if several := _all_at_once([each for each in tried if isinstance(each, Tried)], about):
             tried += try_all(self, [several], left)
         tried += try_all(self, regions, partial(_left_of_a_region, place))
-        yield from told(self, tried, "  ")
+        proven = yield from told(self, tried, "  ")
         if len(ways) > MOST:
             yield Line(f"  {plural(len(ways) - MOST, 'more way')} not tried", role="dim")
+        return proven
 
     def _otherwise(self, place: Function) -> Iterator[Line]:
         """That the program, run again as it is, does something else than was recorded."""
@@ -64,7 +65,7 @@ def _left(place: Function, was: RunFacts, now: RunFacts) -> Left:
     words = counted(usual, left, "compilation")
     if now.breaks > was.breaks:
         words += f", {counted(was.breaks, now.breaks, 'graph break')}"
-    return Left((left,), words, helps)
+    return Left((left,), words, helps, left == 1)
 
 
 def _left_of_a_region(place: Function, was: RunFacts, now: RunFacts) -> Left:
@@ -72,7 +73,7 @@ def _left_of_a_region(place: Function, was: RunFacts, now: RunFacts) -> Left:
     instructions = counted(was.instructions, now.instructions, "instruction")
     same = now.compiled[place] == was.compiled[place] and now.breaks <= was.breaks
     helps = same and now.instructions < was.instructions
-    return Left((now.compiled[place],), f"{counts}, {instructions} interpreted", helps)
+    return Left((now.compiled[place],), f"{counts}, {instructions} interpreted", helps, False)
 
 
 def _all_at_once(tried: list[Tried], about: list[list[Way]]) -> Way | None:

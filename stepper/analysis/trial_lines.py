@@ -6,13 +6,17 @@ changes least of the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import NamedTuple
 
 from stepper.analysis.line import Line
 from stepper.analysis.replays import Replays, RunFacts, Verdict, Way
 from stepper.client.plan import ReplayError
 from stepper.client.text import plural
+
+Told = Generator[Line, None, bool]
+"""What came of trying, in lines; at the end, whether something is proven that leaves nothing. Then
+advice that is not proven has nothing to say any more."""
 
 MOST = 10
 """Ways that are tried for one thing, besides all at once."""
@@ -27,6 +31,8 @@ class Left(NamedTuple):
     """Both sides, before and after."""
     helps: bool
     """Whether there is less of it than as it is."""
+    nothing: bool
+    """Whether what is left is no longer too much."""
 
 
 class Tried(NamedTuple):
@@ -72,7 +78,7 @@ def try_all(
         yield Tried(way, verdict, left(verdict.usual.found, verdict.trial.found))
 
 
-def told(replays: Replays, every: Iterable[Tried | Line], indent: str) -> Iterator[Line]:
+def told(replays: Replays, every: Iterable[Tried | Line], indent: str) -> Told:
     """All that was tried, the best first.
 
     Args:
@@ -97,6 +103,7 @@ def told(replays: Replays, every: Iterable[Tried | Line], indent: str) -> Iterat
     for line in every:
         if isinstance(line, Line):
             yield line._replace(text=f"{indent}{line.text}")
+    return any(each.proven and each.left.nothing for each in tried)
 
 
 def _without_proof(tried: Tried) -> str:

@@ -60,12 +60,13 @@ def told(recording: Recording, function: str, seconds: float = 60.0) -> list[str
     trials = RecompileTrials(recording, plan_of(recording), seconds)
     lines = recompile_lines(recording, function, trying=trials.lines)
     texts = [line.text[2:] for line in lines if line.text.startswith("  ")]
-    until = next(at for at, text in enumerate(texts) if text.startswith("advice: "))
     since = next(at for at, text in enumerate(texts) if OUTCOME.match(text))
+    until = next(at for at, text in enumerate(texts) if at > since and AFTER.match(text))
     return [re.sub(r" \([\d.]+ s\)$", "", text) for text in texts[since:until]]
 
 
 OUTCOME = re.compile("proven|no help|not advised|failed|not tried|run again")
+AFTER = re.compile(r"advice, not proven: |\d+/\d+ ")
 SAME = "the output and the exit code are the same"
 
 

@@ -77,7 +77,11 @@ def proven(case: Case, folder: Path) -> list[str]:
         recording.close()
     found = [line.text.strip() for line in lines]
     assert not any("^^^" in text for text in found)
-    return [text for text in found if text.startswith("proven")]
+    assert not any(re.match("(advice|change): ", text) for text in found)
+    proven = [text for text in found if text.startswith("proven")]
+    if case.ask == "why-recompile" and proven and "→ 1;" in proven[0]:
+        assert not any(text.startswith("advice") for text in found)
+    return proven
 
 
 UNKNOWN = sorted(
