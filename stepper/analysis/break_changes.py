@@ -132,7 +132,11 @@ _WORDS = {
         "write the statement differently; Dynamo does not know this instruction"
     ),
     "Import failure": "import at the top of the file",
-    "Observed exception": "handle what raises before the compiled function, or avoid the raise",
+    "Observed exception": (
+        "handle what raises before the compiled function, or avoid the raise; where the program "
+        "does not raise it without torch.compile, Dynamo lacks what the line does: take it out of "
+        "the compiled function"
+    ),
     "Attempt to trace generator": "return a list instead of yielding, or keep it outside",
     "Backend compiler exception": (
         "the backend failed, and not the program: try backend='aot_eager' to see which part"

@@ -17,7 +17,7 @@ from stepper.analysis.advice import Advice, Entries, all_are, needed_by, seen, s
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, cause_of, same, size_of
 from stepper.analysis.sources import path_of
-from stepper.model.change import Change, Dynamic, Setting
+from stepper.model.change import Dynamic, Setting
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 
@@ -70,14 +70,17 @@ def on_value(
         return
     symbol, entry = symbol_of(wanted, series)
     if symbol:
-        at_once = all_are(int, series) and _is_argument(history, series)
-        changes: tuple[Change, ...] = (Dynamic(can.compile),) if at_once else ()
+        # As a tensor an int could be no length of a slice, no index and no argument of many
+        # operators; what it is used for is not recorded.
+        or_else = "" if all_are(int, series) else ", or keep it in a tensor"
+        dynamic = Dynamic(can.compile)
         yield Advice(
-            f"Dynamo has made {name} an input of the graph by itself. {_on_first(history, series)}",
+            f"Dynamo has made {name} an input of the graph by itself. To save the entry for its "
+            f"first value: {dynamic}{or_else}.",
             f"{entry} has it as an input; {since}",
             series.source,
             series.aspect,
-            changes,
+            (dynamic,),
         )
     elif all_are(float, series):
         text = f"Hand over {name} as a tensor: torch.tensor({name})."
@@ -124,17 +127,6 @@ def _fixed(recording: Recording, history: History, series: Series) -> Size | Non
 def _has_cause(size: Size) -> bool:
     cause = cause_of(size)
     return cause is not None and bool(cause.user_stack)
-
-
-def _on_first(history: History, series: Series) -> str:
-    """What can be done about the entry that has the first value as a constant."""
-    if all_are(int, series) and _is_argument(history, series):
-        return f"To save the entry for its first value: {Dynamic(history.capabilities.compile)}."
-    return "To save the entry for its first value, keep it in a tensor."
-
-
-def _is_argument(history: History, series: Series) -> bool:
-    return series.source.isidentifier() and not history.resume_of
 
 
 def _belongs_to_a_module(recording: Recording, history: History, series: Series) -> bool:

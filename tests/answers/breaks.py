@@ -399,6 +399,26 @@ def missing_key(run: Run) -> None:
 
 @case(
     "", "why-break",
+    cause=("Observed exception", "unsupported operand type(s) for %"),
+    advice="Dynamo lacks what the line does: take it out of the compiled function",
+    counts=(0, 1),
+)  # fmt: skip
+def address_of_a_tensor(run: Run) -> None:
+    """The program raises nothing: Dynamo has no number for the address while it translates."""
+
+    def aligned(x: Any) -> bool:
+        return bool(x.data_ptr() % 2 == 0)
+
+    @run.compile
+    def shifted(x: Any, known: bool) -> Any:
+        return x + (known if run.remedied else x.data_ptr() % 2 == 0)  # cause
+
+    x = ones(2)
+    shifted(x, aligned(x))
+
+
+@case(
+    "", "why-break",
     cause="Attempted to use tensor creation function with requires_grad=True",
     advice="make the tensor before the compiled function",
     counts=(1, 1),

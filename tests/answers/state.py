@@ -363,3 +363,21 @@ def subclass_and_not(run: Run) -> None:
     halved(ones(2))
     second = ones(2).as_subclass(Tagged)
     halved(second.as_subclass(torch.Tensor) if run.remedied else second)
+
+
+@case(
+    "", "why-recompile",
+    cause="part.stop changes: 2, 3",
+    advice="To save the entry for its first value: torch.compile(dynamic=True).",
+    never=("keep it in a tensor",),
+    counts=(2, 1),
+)  # fmt: skip
+def end_of_a_slice(run: Run) -> None:
+    """Tensors as ends would break the graph."""
+
+    def sliced(x: Any, part: slice) -> Any:
+        return x[part] * 2  # cause
+
+    compiled = run.compile(sliced, dynamic=True if run.remedied else None)
+    for stop in (2, 3, 4):
+        compiled(ones(9), slice(0, stop))
