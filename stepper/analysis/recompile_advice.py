@@ -23,7 +23,7 @@ from stepper.analysis.wanted import wanted_by
 from stepper.client.text import plural, short_name
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.datum import Words, text_of
-from stepper.model.shapes import ShapeStepKind, Why
+from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 
@@ -125,7 +125,8 @@ def _on(
     if what == "dispatch keys" and _of_autocast(history, series):
         return
     if known is None and series.source and series.kind in LEAVES:
-        yield _on_condition(recording, history, series, name)
+        if len(list(_shared_steps(history))) < series.times:
+            yield _on_condition(recording, history, series, name)
     elif known is not None:
         text = known(name, series)
         yield Advice(text, seen(series, name), series.source, series.aspect)
@@ -133,17 +134,25 @@ def _on(
 
 def _shared(history: History) -> Iterator[Advice]:
     """Two sizes that had one value when an entry was made, and have two."""
+    for step in _shared_steps(history):
+        # Of one symbol nothing is asked, so it is not recorded whether the program would ask.
+        yield Advice(
+            "Sizes that have the same value when an entry is made are one symbol of it (duck "
+            f"shaping): {_DUCK} before the first call, or make the entry with sizes that differ. "
+            "It helps unless the program itself, or an operator, asks whether they are equal.",
+            f"{step.symbol} stands for both in the entry",
+            changes=(_DUCK,),
+        )
+
+
+def _shared_steps(history: History) -> Iterator[ShapeStep]:
+    """For each recompilation that is there because two sizes are no longer equal: how they came to
+    be one symbol. What else fails of such a symbol, strides say, fails for that."""
     for each in history.recompilations:
         failures = each.nearest.failures if each.nearest is not None else ()
-        for step in itertools.chain.from_iterable(failure.conditions for failure in failures):
-            if step.kind is ShapeStepKind.SHARED:
-                yield Advice(
-                    "Sizes that have the same value when an entry is made are one symbol of it "
-                    f"(duck shaping): {_DUCK} before the first call, or make the entry with "
-                    "sizes that differ.",
-                    f"{step.symbol} stands for both in the entry",
-                    changes=(_DUCK,),
-                )
+        steps = itertools.chain.from_iterable(failure.conditions for failure in failures)
+        if shared := next((step for step in steps if step.kind is ShapeStepKind.SHARED), None):
+            yield shared
 
 
 def _of_a_parameter(history: History, series: Series) -> bool:

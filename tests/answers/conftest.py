@@ -8,6 +8,7 @@ from importlib.metadata import version
 import pytest
 
 from stepper.recording.reader import Recording
+from tests.answers import programs  # noqa: F401  # they take themselves up
 from tests.answers.running import Recorded, counts, run
 
 TORCH = "2.13"

@@ -204,6 +204,42 @@ def equal_by_chance(run: Run) -> None:
 
 
 @case(
+    "", "why-recompile",
+    cause="fails: x.size()[3] == x.size()[2]",
+    advice="use_duck_shape",
+    never=("keep them on one side",),
+    counts=(2, 1),
+)  # fmt: skip
+def square_images_first(run: Run) -> None:
+    """The strides have the symbol, too, and fail with it."""
+    weight = ones(4, 3, 3, 3)
+
+    def convolved(x: Any) -> Any:
+        return torch.nn.functional.conv2d(x, weight)  # cause
+
+    compiled = run.compile(convolved, dynamic=True)
+    with torch.fx.experimental._config.patch(use_duck_shape=not run.remedied):
+        compiled(ones(2, 3, 5, 5))
+        compiled(ones(4, 3, 6, 7))
+
+
+@case(
+    "", "why-recompile",
+    cause="fails: y.size()[0] == x.size()[0]",
+    advice="unless the program itself, or an operator, asks whether they are equal",
+    counts=(2, 2),
+)  # fmt: skip
+def asked_whether_equal(run: Run) -> None:
+    def alike(x: Any, y: Any) -> Any:
+        return x + 1 if x.shape[0] == y.shape[0] else x - 1  # cause
+
+    compiled = run.compile(alike, dynamic=True)
+    with torch.fx.experimental._config.patch(use_duck_shape=not run.remedied):
+        compiled(ones(5), ones(5))
+        compiled(ones(6), ones(7))
+
+
+@case(
     "dion#23", "why-recompile",
     cause="size[0] of parameter grows: 2, 3, 4",
     advice="force_parameter_static_shapes",

@@ -8,7 +8,6 @@ from stepper.analysis.break_lines import break_lines
 from stepper.analysis.failed_lines import failed_lines
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.recording.reader import Recording
-from tests.answers import programs  # noqa: F401  # it takes them up
 from tests.answers.cases import CASES, Case
 from tests.answers.running import Recorded, counts, run
 from tests.conftest import ROOT
