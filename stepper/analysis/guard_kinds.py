@@ -25,6 +25,9 @@ class Kind(msgspec.Struct, frozen=True):
     """Where that can be looked up in torch's source."""
 
 
+HIDING = "NOT_PRESENT_IN_GENERIC_DICT"
+"""The kind that looks for an attribute of an object that would hide the one of its class."""
+
 _INSTALLED = {
     "TENSOR_MATCH": "a tensor of another type, dispatch keys (device, layout, autograd), dtype, "
     "requires_grad, number of dimensions, or another size or stride where those are numbers and "
@@ -161,6 +164,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "NOT_NONE_MATCH": ("NOT_NONE",),
     "WEAKREF_ALIVE": ("NOT_NONE",),
     "DUPLICATE_INPUT": ("OBJECT_ALIASING",),
+    "NOT_PRESENT_IN_GENERIC_DICT": ("DICT_CONTAINS",),
     "SHAPE_ENV": ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD"),
     "GRAD_MODE": (),
     "DETERMINISTIC_ALGORITHMS": (),
@@ -184,6 +188,29 @@ _SKIPPED = {
 def why_unchecked(guard: Guard) -> str:
     """Why a guard that was installed makes no check; empty: it makes one."""
     return "" if guard.code else _SKIPPED.get(guard.kind, "")
+
+
+_ASPECTS: dict[str, tuple[str, ...]] = {
+    "TYPE_MATCH": ("type",),
+    "SEQUENCE_LENGTH": ("type", "length"),
+    "TUPLE_ITERATOR_LEN": ("type", "length"),
+    "LIST_REVERSEITERATOR_LEN": ("length",),
+    "DICT_KEYS_MATCH": ("length", "keys"),
+    "MAPPING_KEYS_CHECK": ("length", "keys"),
+    "DICT_CONTAINS": ("keys",),
+    "DICT_NOT_CONTAINS": ("keys",),
+    "SET_CONTAINS": ("elements",),
+    "SET_NOT_CONTAINS": ("elements",),
+    "HASATTR": ("attributes",),
+    "NOT_PRESENT_IN_GENERIC_DICT": ("attributes",),
+    "CLOSURE_MATCH": ("code",),
+}
+"""Of what of its value a kind makes sure, where another value may pass besides."""
+
+
+def aspects_of(kind: str) -> tuple[str, ...]:
+    """What of its value a guard looks at, e.g. `type`; empty: at the value itself."""
+    return _ASPECTS.get(kind, ())
 
 
 def leaves_of(kind: str) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from stepper.analysis.conditions import SHAPE_ENV, decided_by, not_zero_or_one
 from stepper.analysis.dependence_lines import named, purpose_lines
-from stepper.analysis.guard_kinds import leaves_of, why_unchecked
+from stepper.analysis.guard_kinds import HIDING, leaves_of, why_unchecked
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
-from stepper.analysis.guarded import Guarded, arguments_of, asked, names_of
+from stepper.analysis.guarded import Guarded, arguments_of, asked, is_made, names_of, of_state
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
@@ -24,7 +24,7 @@ from stepper.client.text import (
     short_name,
     value_line,
 )
-from stepper.model.datum import text_of
+from stepper.model.datum import UNKNOWN, text_of
 from stepper.recording.reader import Recording
 
 _MOST = 10
@@ -133,10 +133,19 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         expression: what may be guarded, as a person writes it.
         function: only in entries of functions with this in their name; empty: in all.
     """
+    state = of_state(recording, expression)
+    if state is not None:
+        for item, guard in state:
+            if function.lower() in item.name.lower():
+                name = f"{item.compile_id} {short_name(item.name)}"
+                text = f"{name}: {expression} is guarded, with other global state"
+                yield Line(text, item.first_moment, "title")
+                yield Line(f"  {named(guard)}", guard.moment)
+        return
     found = asked(recording, expression)
     if found is None:
         yield Line(
-            f"{expression!r} is nothing that could be guarded: give a name with attributes and "
+            f"{expression!r} is nothing that can be asked about: give a name with attributes and "
             "constant indices, e.g. self.fc.weight or x.shape[0]"
         )
         return
@@ -164,6 +173,13 @@ def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> It
     assert path is not None
     name = path.root
     items = [each.translation for each in found]
+    made = sum(is_made(recording, item, name) for item in items)
+    if made:
+        yield Line(
+            f"{name} is made by the function itself ({plural(made, 'entry')}), so no guard looks "
+            "at it: ask about what it is made from"
+        )
+        return
     named = sum(name in names_of(recording, item) for item in items)
     if named:
         yield Line(
@@ -194,7 +210,8 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
         )
         yield Line(f"  {named(guard)} was made, and {how}", guard.withdrawn)
     for label, guards in (
-        ("", found.by), ("", found.through), ("a part: ", found.parts),
+        ("", found.by), ("", found.through), ("whether it is there: ", found.presence),
+        ("read in it: ", found.getter.reads if found.getter else ()), ("a part: ", found.parts),
         ("on the way: ", found.around),
     ):  # fmt: skip
         for guard in guards[:_MOST]:
@@ -223,17 +240,36 @@ def _verdict(expression: str, found: Guarded) -> str:
         return f"{expression} is not guarded: {why_unchecked(found.unchecked[0])}"
     taken = f"; its value is an input of the graph ({', '.join(found.inputs)})"
     inputs = taken if found.inputs else ""
+    where = "sizes" if found.through else "it"
+    kept = f" within the conditions on {where}" if found.conditions else ""
     if found.size is not None and found.size.value:
         return f"{expression} is guarded: it must be {found.size.value}{_fixed(found.size)}"
     if found.through and found.free:
-        kept = " within the conditions on sizes" if found.by or found.parts else ""
         return f"{expression} is free{kept}: it is the symbol {_wants(found)}"
     if found.through:
         return f"{expression} is guarded: it must be {_wants(found) or 'as it was'}"
+    if found.by and found.inputs and found.size is not None and found.size.symbol is not None:
+        only = f", and only its {' and '.join(found.aspects)} is guarded" if found.aspects else ""
+        return f"{expression} is free{kept}: it is the symbol {found.size.symbol.name}{only}"
+    if found.by and found.aspects:
+        are = "are" if len(found.aspects) > 1 else "is"
+        parts = ", and parts of it" if found.parts else ""
+        return (
+            f"only the {' and '.join(found.aspects)} of {expression} {are} guarded{parts}{inputs}"
+        )
     if found.by:
-        return f"{expression} is guarded{inputs}"
+        must = f": it must be {text_of(found.value)}" if found.value != UNKNOWN else ""
+        return f"{expression} is guarded{must}{inputs}"
     if found.inputs:
         return f"{expression} is not guarded{inputs}"
+    if found.getter is not None:
+        return f"{expression} is a property: its code is guarded, and what that reads"
+    if found.presence and all(each.kind == HIDING for each in found.presence):
+        return f"{expression} is guarded: no attribute of its own may hide the one of its class"
+    if found.presence:
+        return f"only whether {expression} is there is guarded, not its value"
     if found.parts:
         return f"only parts of {expression} are guarded"
+    if found.taken_back:
+        return f"{expression} is not guarded: no guard that was made on it is checked"
     return f"{expression} is not guarded itself, only what leads to it: another value would pass"

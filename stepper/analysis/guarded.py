@@ -9,26 +9,34 @@ cannot change.
 
 from __future__ import annotations
 
+import ast
+import itertools
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
-from stepper.analysis.guard_kinds import why_unchecked
+from stepper.analysis.conditions import SHAPE_ENV
+from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of
 from stepper.analysis.shapes import Size, same, size_of
 from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.walks import expressions_in
-from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.model.datum import Datum
+from stepper.analysis.wanted import Wanted, resolved, symbolic, wanted_by
+from stepper.model.datum import UNKNOWN, Datum
 from stepper.model.lookup import Aspect
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
-_SIZE = re.compile(r"size\((\d+)\)")
+_INDEXED = re.compile(r"(size|stride)\((\d+)\)")
 _BY_NAME = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLOSURE", "STORE_")
-_SHAPE = Aspect("size")
-"""All sizes."""
+_SHAPES = {
+    ".shape": "size",
+    ".size()": "size",
+    ".stride()": "stride",
+}
+"""All sizes, all strides."""
 _OF_TENSORS = {
     ".dtype": "dtype",
     ".device": "device",
@@ -37,6 +45,33 @@ _OF_TENSORS = {
     ".dim()": "rank",
 }
 """Properties of tensors that TENSOR_MATCH compares, and how they are called in what is wanted."""
+_TYPED = frozenset(
+    {"TENSOR_MATCH", "TYPE_MATCH", "SEQUENCE_LENGTH", "EQUALS_MATCH", "CONSTANT_MATCH", "ID_MATCH",
+     "BOOL_MATCH", "NONE_MATCH", "CLASS_MATCH", "FUNCTION_MATCH", "MODULE_MATCH", "NN_MODULE"}
+)  # fmt: skip
+"""Kinds that pass for values of one type only."""
+_CONSTANTS = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
+_LENGTHS = frozenset({"SEQUENCE_LENGTH", "DICT_KEYS_MATCH", "MAPPING_KEYS_CHECK", *_CONSTANTS})
+"""Kinds that pass for values of one length only."""
+_TENSORS = frozenset({"TENSOR_MATCH"})
+_CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "DICT_KEYS_MATCH", "HASATTR", HIDING})
+"""Kinds that look whether a part is there."""
+
+
+_STATE = frozenset(
+    {"torch.is_grad_enabled", "torch.get_default_dtype", "torch.get_num_threads",
+     "torch.are_deterministic_algorithms_enabled", "torch.is_autocast_enabled"}
+)  # fmt: skip
+"""What GLOBAL_STATE compares (torch/csrc/dynamo/guards.cpp, GlobalStateGuard), as it is called."""
+
+
+class Getter(msgspec.Struct, frozen=True):
+    """What was traced for a property: its code, and what that reads of the object."""
+
+    code: Guard
+    """On the property's function."""
+    reads: tuple[Guard, ...]
+    """On attributes that its instructions read."""
 
 
 class Guarded(msgspec.Struct, frozen=True):
@@ -55,6 +90,12 @@ class Guarded(msgspec.Struct, frozen=True):
     within the guards on shapes."""
     whole: bool = False
     """It is a shape, not one of its sizes."""
+    value: Datum = UNKNOWN
+    """What its value must be, where a guard compares it with a constant."""
+    presence: tuple[Guard, ...] = ()
+    """Guards on whether it is there, as an attribute or under its key."""
+    getter: Getter | None = None
+    """It is a property of its class, and this was traced for it."""
     parts: tuple[Guard, ...] = ()
     """Guards on parts of it only."""
     around: tuple[Guard, ...] = ()
@@ -73,17 +114,50 @@ class Guarded(msgspec.Struct, frozen=True):
     """It is a size or a number that was a symbol, or was to be one."""
 
     @property
+    def requires(self) -> tuple[Datum, ...]:
+        """What it must be, as far as that is known: one value, of a shape each of its sizes."""
+        if self.through:
+            return self.wants
+        return () if self.value == UNKNOWN else (self.value,)
+
+    @property
+    def conditions(self) -> tuple[Guard, ...]:
+        """Conditions on sizes or numbers that it is part of."""
+        return tuple(each for each in (*self.by, *self.parts) if each.kind == SHAPE_ENV)
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """What of it guards look at, where none looks at its value, e.g. `type`, `length`."""
+        each = [aspects_of(guard.kind) for guard in self.by if guard.kind != SHAPE_ENV]
+        return tuple(dict.fromkeys(what for one in each for what in one)) if all(each) else ()
+
+    @property
     def known(self) -> bool:
         """Whether the entry comes near it at all."""
         near = (
             self.by
             or self.through
+            or self.presence
             or self.parts
             or self.around
             or self.unchecked
             or self.taken_back
         )
         return bool(near or self.inputs)
+
+
+def of_state(recording: Recording, expression: str) -> list[tuple[Translation, Guard]] | None:
+    """The guards of entries on a setting of the process, if that is what is asked about; None:
+    it is something else."""
+    setting = expression.strip().removesuffix("()")
+    if setting not in _STATE:
+        return None
+    return [
+        (item, guard)
+        for item in entries(recording)
+        for guard in guards_of(recording, item)
+        if guard.kind == "GLOBAL_STATE"
+    ]
 
 
 def asked(recording: Recording, expression: str) -> list[Guarded] | None:
@@ -97,44 +171,150 @@ def asked(recording: Recording, expression: str) -> list[Guarded] | None:
     return [_in_entry(recording, item, path) for item in entries(recording)]
 
 
-def _in_entry(recording: Recording, item: Translation, path: Path) -> Guarded:
+def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guarded:
+    guards = guards_of(recording, item)
+    every = wanted_by(recording, item)
+    path = resolved(recording, item, _without_alias(expression, guards))
     by: list[Guard] = []
     through: list[Guard] = []
+    presence: list[Guard] = []
     parts: list[Guard] = []
     around: list[Guard] = []
     unchecked: list[Guard] = []
-    tensor, what = _property(path)
-    for guard in guards_of(recording, item):
-        about = [found for each in _sources(guard) if (found := path_of(each)) is not None]
+    of, what, kinds = _property(path)
+    for guard in guards:
+        about = [found for each in _sources(guard) for found in _meant(each)]
         if why_unchecked(guard):
             if any(path.leads_to(each) for each in about):
                 unchecked.append(guard)
-        elif any(same(path, each) for each in about):
+        elif _any_same(path, about):
             by.append(guard)
-        elif tensor is not None and guard.kind == "TENSOR_MATCH" and _any_same(tensor, about):
+        elif of is not None and guard.kind in kinds and _any_same(of, about):
             through.append(guard)
+        elif path.steps and _any_same(path.before, about) and _asks_for(path.steps[-1], guard):
+            presence.append(guard)
         elif any(path.leads_to(each) for each in about):
             parts.append(guard)
         elif any(each.leads_to(path) for each in about):
             around.append(guard)
-    every = wanted_by(recording, item)
-    wants = _wanted(every, tensor, what) if through else ()
-    free = what is not None and what.what == "size" and any(map(symbolic, wants))
+    wants = _wanted(every, of, what) if through and of is not None and what is not None else ()
+    numbers = what is not None and what.what in ("size", "stride")
     return Guarded(
         translation=item,
         by=tuple(by),
         through=tuple(through),
         entry_wants=every,
         wants=wants,
-        whole=what == _SHAPE,
+        whole=numbers and what is not None and what.at is None,
+        value=_value(every, path),
+        presence=tuple(presence),
+        getter=_getter(recording, item, path, guards),
         parts=tuple(parts),
         around=tuple(around),
         inputs=tuple(_inputs(recording, item, path)),
         unchecked=tuple(unchecked),
         taken_back=() if by or through else tuple(_taken_back(recording, item, path)),
-        free=free,
+        free=numbers and any(map(symbolic, wants)),
         size=size_of(recording, item, path),
     )
+
+
+def _meant(source: str) -> Iterator[Path]:
+    """What a source leads to; of a class's attribute that was found by way of an instance also
+    that instance's."""
+    path = path_of(source)
+    if path is not None:
+        yield path
+        if path.of_instance != path:
+            yield path.of_instance
+
+
+def _without_alias(path: Path, guards: list[Guard]) -> Path:
+    """The same with the input that stands for it in the guards, where two inputs are one object."""
+    for guard in guards:
+        if guard.kind == "DUPLICATE_INPUT" and (alias := path_of(guard.source)) is not None:
+            others = [
+                found
+                for each in expressions_in(" and ".join(guard.code))
+                if (found := path_of(each)) is not None and not same(found, alias)
+            ]
+            if others and path.steps and alias.leads_to(path):
+                steps = (*others[0].steps, *path.steps[len(alias.steps) :])
+                return Path(others[0].root, steps, others[0].globally)
+    return path
+
+
+def _asks_for(step: str, guard: Guard) -> bool:
+    """Whether a guard looks if its value has that attribute or that key."""
+    if guard.kind not in _CONTAINS:
+        return False
+    if guard.kind == "DICT_KEYS_MATCH":
+        return step.startswith("[")
+    return any(_part_asked_for(each) == step for each in guard.code)
+
+
+@lru_cache(maxsize=4096)
+def _part_asked_for(code: str) -> str:
+    """The attribute or the key that a check looks for, as a step; empty: it is no such check."""
+    try:
+        node = ast.parse(code.removeprefix("not "), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    match node:
+        case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(str(name))]):
+            return f".{name}"
+        case ast.Call(
+            func=ast.Name(id="___dict_contains"),
+            args=[ast.Constant(str(name)), ast.Attribute(attr="__dict__")],
+        ):
+            return f".{name}"
+        case ast.Call(func=ast.Name(id="___dict_contains"), args=[key, _]):
+            return f"[{ast.unparse(key)}]"
+    return ""
+
+
+def _getter(
+    recording: Recording, item: Translation, path: Path, guards: list[Guard]
+) -> Getter | None:
+    """What was traced for a property of this name."""
+    if not path.steps:
+        return None
+    function = Path(path.root, (*path.steps, ".fget"), path.globally)
+    code = next((each for each in guards if _any_same(function, [*_meant(each.source)])), None)
+    if code is None:
+        return None
+    owner, name = path.before, path.steps[-1].removeprefix(".")
+    read = [
+        Path(owner.root, (*owner.steps, f".{attribute}"), owner.globally)
+        for attribute in _read_by(recording, item, name)
+    ]
+    found = [
+        guard
+        for guard in guards
+        if any(each.leads_to(other) for other in _meant(guard.source) for each in read)
+    ]
+    return Getter(code, tuple(found))
+
+
+def _read_by(recording: Recording, item: Translation, name: str) -> Iterator[str]:
+    """The attributes that inlined functions of this name read of their first argument."""
+    attempts = recording.attempts(item.id)
+    for frame in recording.frames(attempts[-1].id) if attempts else []:
+        code = recording.code(frame.code)
+        if frame.depth and code.name.rpartition(".")[2] == name:
+            rows = code.instructions
+            first = next((row.argrepr for row in rows if row.opname == "LOAD_FAST"), "")
+            for row, following in itertools.pairwise(rows):
+                if row.argrepr == first and following.opname == "LOAD_ATTR":
+                    yield following.argrepr
+
+
+def _value(wants: Wanted, path: Path) -> Datum:
+    """What its value must be, where a guard compares it with a constant."""
+    for (source, aspect), value in wants.items():
+        if aspect.what == "value" and _any_same(path, [*_meant(source)]):
+            return value
+    return UNKNOWN
 
 
 def _taken_back(recording: Recording, item: Translation, path: Path) -> Iterator[Guard]:
@@ -167,6 +347,13 @@ def names_of(recording: Recording, item: Translation) -> frozenset[str]:
     return frozenset((*roots, *words)) | arguments_of(recording, item)
 
 
+def is_made(recording: Recording, item: Translation, name: str) -> bool:
+    """Whether a function has made a variable of this name itself, after none of its arguments."""
+    rows = recording.code(item.code).instructions
+    stored = any(row.opname == "STORE_FAST" and row.argrepr == name for row in rows)
+    return stored and name not in arguments_of(recording, item)
+
+
 def _sources(guard: Guard) -> list[str]:
     """What a guard looks at: its source, and for conditions on several values each of them."""
     if guard.source:
@@ -178,31 +365,31 @@ def _any_same(path: Path, others: list[Path]) -> bool:
     return any(same(path, each) for each in others)
 
 
-def _property(path: Path) -> tuple[Path | None, Aspect | None]:
-    """The tensor of which an expression is a property that its guard compares, and which one."""
-    if not path.steps:
-        return None, None
-    tensor = Path(path.root, path.steps[:-1], path.globally)
-    last = path.steps[-1]
-    size = _SIZE.fullmatch(last)
-    if size is not None:
-        return tensor, Aspect("size", int(size[1]))
-    if last in (".shape", ".size()"):
-        return tensor, _SHAPE
+def _property(path: Path) -> tuple[Path | None, Aspect | None, frozenset[str]]:
+    """The value of which an expression is a property that guards compare, which one, and the
+    kinds of those guards."""
+    last = path.steps[-1] if path.steps else ""
+    indexed = _INDEXED.fullmatch(last)
+    if indexed is not None:
+        return path.before, Aspect(indexed[1], int(indexed[2])), _TENSORS
+    if last in _SHAPES:
+        return path.before, Aspect(_SHAPES[last]), _TENSORS
+    if last in ("type()", ".__class__"):
+        return path.before, Aspect("type"), _TYPED
+    if last == "len()":
+        return path.before, Aspect("length"), _LENGTHS
     known = _OF_TENSORS.get(last)
-    return (None, None) if known is None else (tensor, Aspect(known))
+    return (None, None, frozenset()) if known is None else (path.before, Aspect(known), _TENSORS)
 
 
-def _wanted(wants: Wanted, tensor: Path | None, what: Aspect | None) -> tuple[Datum, ...]:
-    if tensor is None or what is None:
-        return ()
+def _wanted(wants: Wanted, of: Path, what: Aspect) -> tuple[Datum, ...]:
     found = {
         aspect: value
         for (source, aspect), value in wants.items()
-        if (other := path_of(source)) is not None and same(tensor, other)
+        if (other := path_of(source)) is not None and same(of, other)
     }
-    if what == _SHAPE:
-        return tuple(value for aspect, value in found.items() if aspect.what == "size")
+    if what.what in ("size", "stride") and what.at is None:
+        return tuple(value for aspect, value in found.items() if aspect.what == what.what)
     return (found[what],) if what in found else ()
 
 
@@ -215,6 +402,5 @@ def _inputs(recording: Recording, item: Translation, path: Path) -> list[str]:
         if node.op == "placeholder"
         and node.source
         and not node.graph
-        and (other := path_of(unscoped(node.source))) is not None
-        and same(path, other)
+        and _any_same(path, [*_meant(unscoped(node.source))])
     ]

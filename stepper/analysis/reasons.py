@@ -47,7 +47,9 @@ _BACKEND = re.compile(
 )
 _SIZE = re.compile(r".*\.(?:size|stride|storage_offset)\(\).*")
 _NONE = re.compile(r"(?P<source>\w[\w.\[\]'\"]*) is (?P<expected>None)$")
-_EQUAL = re.compile(r"(?P<source>\w[\w.\[\]'\"]*) == (?P<expected>.+)")
+_OF_A_CLASS = r"(?:dict\(type\([\w.\[\]'\"]+\)[\w.\[\]]*\)|type\([\w.\[\]'\"]+\))"
+"""How Dynamo comes to the attributes of a value's class."""
+_EQUAL = re.compile(rf"(?P<source>(?:{_OF_A_CLASS}|\w)[\w.\[\]'\"]*) == (?P<expected>.+)")
 
 _DIED = re.compile(r"^(?:Cache line invalidated because )?(?P<source>.+?) got deallocated$")
 _KINDS = (

@@ -5,13 +5,15 @@ Every sentence is a recorded step with its line, or says that there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from stepper.analysis.conditions import SHAPE_ENV
 from stepper.analysis.guard_uses import entries
-from stepper.analysis.guarded import asked
+from stepper.analysis.guarded import Guarded, asked
 from stepper.analysis.line import Line
-from stepper.analysis.shapes import Size, Symbol, size_of, sizes
+from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
 from stepper.analysis.sources import path_of, spelled
+from stepper.analysis.wanted import resolved
 from stepper.client.text import (
     instruction_text,
     line_text,
@@ -99,26 +101,30 @@ def _overview(recording: Recording, items: list[Translation]) -> Iterator[Line]:
 def _of(recording: Recording, items: list[Translation], expression: str) -> Iterator[Line]:
     path = path_of(expression)
     is_name = path is not None and not path.steps
+    known = {each.translation.id: each for each in asked(recording, expression) or ()}
     for item in items:
-        found = None if path is None else size_of(recording, item, path)
+        found = None
+        if path is not None:
+            found = size_of(recording, item, resolved(recording, item, path))
         if found is None and is_name:
             found = size_of(recording, item, expression)
         if found is not None:
             yield from size_lines(recording, found)
-    if path is None or not path.steps:
-        return
-    told = {item.id for item in items if size_of(recording, item, path) is not None}
-    chosen = {item.id for item in items} & {item.id for item in entries(recording)}
-    for each in asked(recording, expression) or ():
-        if each.through and each.translation.id in chosen - told:
-            wants = ", ".join(map(text_of, each.wants))
-            guard = each.through[0]
-            yield Line(
-                f"{_name(each.translation)}: {expression} never was a symbol: {guard.kind} requires"
-                f" {wants}",
-                guard.moment,
-                "title",
-            )
+        elif item.id in known:
+            yield from _never(known[item.id], expression)
+
+
+def _never(found: Guarded, expression: str) -> Iterator[Line]:
+    """That a number never was a symbol, and which guard has it."""
+    guard = next((each for each in found.through or found.by if each.kind != SHAPE_ENV), None)
+    if guard is not None and found.requires:
+        wants = ", ".join(map(text_of, found.requires))
+        yield Line(
+            f"{_name(found.translation)}: {expression} never was a symbol: {guard.kind} requires"
+            f" {wants}",
+            guard.moment,
+            "title",
+        )
 
 
 def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
@@ -143,6 +149,7 @@ def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
     if size.fixed_by:
         for step in size.fixed_by:
             yield from step_lines(recording, step, asking=_ASKING)
+        yield from _others(recording, size, size.fixed_by)
         return
     shown = [each for each in symbol.conditions if each.kind is not ShapeStepKind.UNDECIDED]
     for step in shown[:_MOST_CONDITIONS]:
@@ -152,6 +159,17 @@ def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
             f"  … {plural(len(shown) - _MOST_CONDITIONS, 'more condition')}: symbols {symbol.name}",
             role="dim",
         )
+    yield from _others(recording, size, shown[:_MOST_CONDITIONS])
+
+
+def _others(recording: Recording, size: Size, steps: Sequence[ShapeStep]) -> Iterator[Line]:
+    """What the other symbols of these steps stand for."""
+    assert size.symbol is not None
+    names = {name for step in steps for name in step.symbols} - {size.symbol.name}
+    for symbol in symbols_at(recording, size.symbol.born.attempt).values():
+        if symbol.name in names and symbol.sources:
+            sources = ", ".join(map(spelled, symbol.sources))
+            yield Line(f"  {symbol.name} is {sources}", symbol.born.moment, "dim")
 
 
 def _headline(name: str, symbol: Symbol) -> str:
@@ -199,8 +217,8 @@ def _before(recording: Recording, size: Size) -> Line | None:
     for item in reversed(entries(recording)):
         found = known.get(item.id)
         earlier = item.code == size.translation.code and item.id < size.translation.id
-        if earlier and found is not None and found.wants and not found.free:
-            wants = ", ".join(map(text_of, found.wants))
+        if earlier and found is not None and found.requires and not found.free:
+            wants = ", ".join(map(text_of, found.requires))
             return Line(f"    {item.compile_id} requires {wants}", item.first_moment, "dim")
     return None
 

@@ -176,7 +176,9 @@ def size_of(recording: Recording, item: Translation, asked: Path | str) -> Size 
         if isinstance(asked, str):
             if size.symbol is not None and size.symbol.name == asked:
                 return size
-        elif (path := path_of(size.source)) is not None and same(path, asked):
+        elif (path := path_of(size.source)) is not None and (
+            same(path, asked) or same(path.of_instance, asked)
+        ):
             return size
     return None
 

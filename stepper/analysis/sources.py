@@ -12,12 +12,14 @@ import ast
 import builtins
 import re
 from functools import lru_cache
+from itertools import zip_longest
 
 import msgspec
 
 from stepper.client.names import brief_source
 
 _ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
+_CLASS = ("type()", ".__class__")
 _STRIPPED = re.compile(r"L\[\s*['\"](.*?)['\"]\s*\]")
 
 
@@ -26,13 +28,29 @@ class Path(msgspec.Struct, frozen=True):
 
     root: str
     steps: tuple[str, ...] = ()
-    """`.name` for attributes, `[key]` for elements, `size(0)`, or other words."""
+    """`.name` for attributes, `.name()` for calls without arguments, `[key]` for elements,
+    `size(0)`, `stride(0)`, `type()` and `len()`."""
     globally: bool | None = None
     """Whether the root is a global; None: the expression does not say."""
 
     def leads_to(self, other: Path) -> bool:
         """Whether the other is this value or a part of it."""
         return self.same_root(other) and other.steps[: len(self.steps)] == self.steps
+
+    @property
+    def before(self) -> Path:
+        """What its last step is taken from."""
+        return Path(self.root, self.steps[:-1], self.globally)
+
+    @property
+    def of_instance(self) -> Path:
+        """The same, with attributes of a class as those of its instance: `type(x).k` as `x.k`."""
+        kept = [
+            step
+            for step, following in zip_longest(self.steps, self.steps[1:], fillvalue="")
+            if step not in _CLASS or not following.startswith(".")
+        ]
+        return Path(self.root, tuple(kept), self.globally)
 
     def same_root(self, other: Path) -> bool:
         """Whether both begin at the same name."""
@@ -51,6 +69,20 @@ def unscoped(text: str) -> str:
     return _STRIPPED.sub(r"\1", text)
 
 
+class _Folded(ast.NodeTransformer):
+    """With `-1` as one constant, as it counts from the end."""
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        """One number, where it is one."""
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(int(number))):
+                return ast.copy_location(ast.Constant(-number), node)
+        return node
+
+
+_folded = _Folded()
+
+
 @lru_cache(maxsize=4096)
 def path_of(expression: str) -> Path | None:
     """The path of a source or of a person's expression; None when it is neither."""
@@ -58,7 +90,7 @@ def path_of(expression: str) -> Path | None:
     if text.startswith("builtins."):
         return Path(text.removeprefix("builtins.").partition(".")[0], (), True)
     try:
-        node = ast.parse(text, mode="eval").body
+        node = _folded.visit(ast.parse(text, mode="eval")).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     steps: list[str] = []
@@ -76,17 +108,35 @@ def path_of(expression: str) -> Path | None:
                 node = inner
             case (
                 ast.Subscript(
-                    value=ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[]),
+                    value=ast.Call(
+                        func=ast.Attribute(value=inner, attr="size" | "stride" as what), args=[]
+                    ),
                     slice=ast.Constant(int(at)),
                 )
                 | ast.Call(
-                    func=ast.Attribute(value=inner, attr="size"), args=[ast.Constant(int(at))]
+                    func=ast.Attribute(value=inner, attr="size" | "stride" as what),
+                    args=[ast.Constant(int(at))],
                 )
                 | ast.Subscript(
-                    value=ast.Attribute(value=inner, attr="shape"), slice=ast.Constant(int(at))
+                    value=ast.Attribute(value=inner, attr="shape" as what),
+                    slice=ast.Constant(int(at)),
                 )
             ):
-                steps.append(f"size({at})")
+                steps.append(f"{'size' if what == 'shape' else what}({at})")
+                node = inner
+            case ast.Subscript(
+                value=ast.Call(
+                    func=ast.Name(id="dict"), args=[ast.Attribute(value=inner, attr="__dict__")]
+                ),
+                slice=ast.Constant(str(name)),
+            ):  # a class's attribute, as Dynamo writes it; of a base with `.__mro__[1]` before
+                steps.append(f".{name}")
+                match inner:
+                    case ast.Subscript(value=ast.Attribute(value=derived, attr="__mro__")):
+                        inner = derived
+                node = inner
+            case ast.Call(func=ast.Attribute(value=inner, attr=name), args=[], keywords=[]):
+                steps.append(f".{name}()")
                 node = inner
             case ast.Subscript(value=inner, slice=index):
                 steps.append(f"[{ast.unparse(index)}]")

@@ -11,16 +11,20 @@ a recording without lookups is read beyond the compiler's own words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from stepper.analysis.reasons import parse_check
-from stepper.analysis.shapes import symbols_at
-from stepper.analysis.sources import unscoped
+from stepper.analysis.shapes import same, symbols_at
+from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.model.datum import UNKNOWN, Datum, Words, alike, size
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.trace import Node, Translation
 from stepper.recording.reader import Recording
+
+_RANK = Aspect("rank")
+_FROM_END = re.compile(r"(size|stride)\((-\d+)\)")
 
 Wanted = dict[tuple[str, Aspect], Datum]
 """By source, without `L[…]` around locals, and by what of it: what it must be."""
@@ -68,10 +72,27 @@ def _of_tensor(source: str, node: Node, fixed: dict[str, str]) -> Wanted:
         if sizes is None:
             continue
         if name == "size":
-            found[source, Aspect("rank")] = len(sizes)
+            found[source, _RANK] = len(sizes)
         for at, each in enumerate(sizes):
             found[source, Aspect(name, at)] = size(fixed.get(each, each))
     return found
+
+
+def resolved(recording: Recording, translation: Translation, path: Path) -> Path:
+    """The same with the number of a dimension where that is counted from the end, and with the
+    first size for a tensor's length; what is no tensor's is left as it is."""
+    last = path.steps[-1] if path.steps else ""
+    counted = _FROM_END.fullmatch(last)
+    if counted is None and last != "len()":
+        return path
+    what, at = (counted[1], int(counted[2])) if counted else ("size", 0)
+    for (source, aspect), rank in wanted_by(recording, translation).items():
+        if aspect == _RANK and isinstance(rank, int) and -rank <= at < rank:
+            tensor = path_of(source)
+            if tensor is not None and same(tensor, path.before):
+                step = f"{what}({at % rank})"
+                return Path(path.root, (*path.steps[:-1], step), path.globally)
+    return path
 
 
 def symbolic(size: Datum) -> bool:
@@ -100,7 +121,6 @@ def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, Difference]]:
     Sizes and strides count where both have numbers, and strides where the sizes are the same.
     """
     found: list[tuple[str, Difference]] = []
-    rank = Aspect("rank")
     for (source, aspect), wants in earlier.items():
         new = later.get((source, aspect), UNKNOWN)
         if new == UNKNOWN or alike(new, wants):
@@ -108,7 +128,7 @@ def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, Difference]]:
         if aspect.at is not None:
             if symbolic(wants) or symbolic(new):
                 continue
-            if earlier.get((source, rank)) != later.get((source, rank)):
+            if earlier.get((source, _RANK)) != later.get((source, _RANK)):
                 continue
         found.append((source, Difference(aspect.what, wants, new, aspect.at)))
     resized = {source for source, each in found if each.what == "size"}

@@ -1,4 +1,8 @@
-"""What a program of the bench is: a function that is run twice, as reported and with the remedy."""
+"""What a program of the bench is: a function that is run twice, as reported and with the remedy.
+
+For `is-guarded` there is nothing to remedy: there a program changes the value that is asked about
+between its calls, and the other run leaves it as it was. Torch itself tells what is true then:
+where the change is guarded against, it takes one compilation more."""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-Question = Literal["why-recompile", "why-break", "why-failed"]
+Question = Literal["why-recompile", "why-break", "why-failed", "why-shape", "is-guarded"]
 
 Program = Callable[["Run"], None]
 
@@ -18,12 +22,15 @@ class Case(NamedTuple):
     report: str
     """Where it was reported; empty: written for a rule, after no report."""
     ask: Question
+    expression: str
+    """What is asked about, where a question takes that."""
     cause: tuple[str, ...]
     """What the answer says of the cause."""
     advice: str
     """What the first piece of advice says; empty: there must be none."""
     counts: tuple[int, int]
-    """Graphs handed to the backend as reported, and with the remedy."""
+    """Graphs handed to the backend as reported, and with the remedy; of `is-guarded`: with the
+    value changed, and with it as it was."""
     never: tuple[str, ...]
     """What would be wrong to say."""
     function: str
@@ -54,7 +61,7 @@ class Run:
     def __init__(self, name: str, *, remedied: bool) -> None:
         self.name = name
         self.remedied = remedied
-        """Whether the remedy is to be applied."""
+        """Whether the remedy is to be applied, or a value left as it was."""
         self.graphs = 0
 
     def __call__(self, graph: Any, example_inputs: Any) -> Callable[..., Any]:
@@ -81,8 +88,9 @@ def case(
     report: str,
     ask: Question,
     *,
+    expression: str = "",
     cause: str | tuple[str, ...],
-    advice: str,
+    advice: str = "",
     counts: tuple[int, int],
     never: tuple[str, ...] = (),
     function: str = "",
@@ -91,7 +99,7 @@ def case(
 
     def take(program: Program) -> Program:
         causes = (cause,) if isinstance(cause, str) else cause
-        made = Case(report, ask, causes, advice, counts, never, function, program)
+        made = Case(report, ask, expression, causes, advice, counts, never, function, program)
         assert CASES.setdefault(made.name, made) is made
         return program
 

@@ -17,9 +17,16 @@ named, the line must be the right one, and the first piece of advice must be the
 is applied, too, and counted without stepper: the graphs that the program hands to its backend as it
 was reported, and after it.
 
+For `why-shape` the truth is what `TORCH_LOGS=+dynamic` says of the size that is asked about. For
+`is-guarded` there is nothing to remedy: the program changes the value that is asked about between
+its calls, and the other run leaves it as it was. Where torch guards against the change, it makes
+one graph more.
+
 To ask it yourself: `stepper record --lookups -o answers.stepper -m tests.answers NAME`, then
-`stepper why-recompile answers.stepper`, `why-break` or `why-failed`. The programs are in
-`tests/answers`; those without a report were written for a rule by which advice is given.
+`stepper why-recompile answers.stepper`, `why-break` or `why-failed`, or with what is asked about
+`stepper why-shape answers.stepper "x.shape[0]"` or `is-guarded`. The programs are in
+`tests/answers`; those without a report were written for a rule by which advice is given, or for a
+kind of value.
 
 | program | question | cause | advice | graphs |
 | --- | --- | --- | --- | --- |"""
@@ -33,7 +40,7 @@ def page() -> str:
 def _row(case: Case) -> str:
     cells = (
         f"`{case.name}`" + (f" ({case.report})" if case.report else ""),
-        f"`{case.ask}`",
+        f"`{case.ask} {case.expression}`" if case.expression else f"`{case.ask}`",
         "; ".join(case.cause),
         case.advice,
         "{} → {}".format(*case.counts),

@@ -5,7 +5,11 @@ from tests.answers import (  # noqa: F401
     breaks_in_python,
     breaks_on_data,
     failures,
+    guarded,
+    guarded_state,
+    left_free,
     recompiles,
     sizes,
+    specialized,
     state,
 )

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.failed_lines import failed_lines
+from stepper.analysis.guard_lines import guarded_lines
+from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.shape_lines import shape_lines
 from stepper.recording.reader import Recording
-from tests.answers.cases import CASES, Case
+from tests.answers.cases import CASES, Case, Question, of
 from tests.answers.running import Recorded, counts, run
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-QUESTIONS = {"why-recompile": recompile_lines, "why-break": break_lines, "why-failed": failed_lines}
+QUESTIONS: dict[Question, Callable[[Recording, str, str], Iterator[Line]]] = {
+    "why-recompile": lambda recording, _, function: recompile_lines(recording, function),
+    "why-break": lambda recording, _, function: break_lines(recording, function),
+    "why-failed": lambda recording, _, function: failed_lines(recording, function),
+    "why-shape": shape_lines,
+    "is-guarded": guarded_lines,
+}
+"""Who answers, given the expression and a part of the function's name."""
 EACH = pytest.mark.parametrize("name", CASES)
 
 
@@ -36,8 +48,9 @@ def test_watching_changes_nothing(plain: tuple[dict[str, int], ...], recorded: R
 @EACH
 def test_the_answer_is_right(name: str, recorded: Recorded) -> None:
     case = CASES[name]
-    lines = [line.text for line in QUESTIONS[case.ask](recorded[0], f"{name}.<locals>")]
-    lines = lines if len(lines) > 1 else named(case, recorded[0])
+    lines = answered(case, recorded[0], f"{name}.<locals>")
+    if case.function:
+        lines = answered(case, recorded[0], case.function)
     answer = "\n".join(lines)
     for cause in case.cause:
         assert cause in answer, answer
@@ -62,7 +75,17 @@ HINT = "hint: "
 """Dynamo's own words, told as such: they are for every break of a kind."""
 
 
-def named(case: Case, recording: Recording) -> list[str]:
-    """The answer on a function of a library that the program calls."""
-    assert case.function, case.name
-    return [line.text for line in QUESTIONS[case.ask](recording, case.function)]
+def answered(case: Case, recording: Recording, function: str) -> list[str]:
+    """The answer on a function."""
+    return [line.text for line in QUESTIONS[case.ask](recording, case.expression, function)]
+
+
+@pytest.mark.parametrize("name", [case.name for case in of("is-guarded")])
+def test_what_is_called_guarded_takes_one_more_compilation(name: str) -> None:
+    """The words that are asked for, held to what torch did."""
+    case = CASES[name]
+    changed, unchanged = case.counts
+    if any(word in case.cause[0] for word in ("is not guarded", "is free")):
+        assert changed == unchanged
+    elif "is guarded" in case.cause[0]:
+        assert changed > unchanged

@@ -44,7 +44,12 @@ from stepper.engines.dynamo.changes import PENDING
 from stepper.engines.dynamo.describe import DynamoDescriber, node_of
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
-from stepper.engines.dynamo.guards_set import look_at_guards, tell_guards, withdraw_filtered
+from stepper.engines.dynamo.guards_set import (
+    code_of,
+    look_at_guards,
+    tell_guards,
+    withdraw_filtered,
+)
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.probes import Probe
@@ -175,8 +180,7 @@ class DynamoEngine(Engine):
 
     def guard_code(self, guard: Any) -> Sequence[str]:
         """See `Engine.guard_code`."""
-        found: list[str] | None = guard.code_list
-        return found or ()
+        return code_of(guard)
 
     def came_out(self, error: BaseException) -> bool:
         """See `Engine.came_out`."""

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import GuardMark, LiveAttempt
 from stepper.engines.dynamo.versions import guards_in, source_name
 from stepper.model.trace import EventKind
+
+_NOT_PRESENT = "NOT_PRESENT_IN_GENERIC_DICT"
+"""The method of GuardBuilder whose code is not kept."""
 
 
 def tell_guards(recorder: Recorder) -> None:
@@ -85,6 +88,19 @@ def _tell(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> 
         [words] = _in_words([guard])
         recorder.guard(attempt, guard, *words, moment, frame or None, line)
         count += 1
+
+
+def code_of(guard: Any) -> Sequence[str]:
+    """What a guard checks, as Dynamo words it. It gives no code away for the attributes that must
+    not appear; that one is made as GuardBuilder makes it, and as a lookup says it."""
+    found: list[str] | None = guard.code_list
+    make = guard.create_fn
+    if not found and isinstance(make, functools.partial) and make.func.__name__ == _NOT_PRESENT:
+        attribute = make.keywords.get("attr")
+        if type(attribute) is str:
+            dictionary = f"{source_name(guard.originating_source)}.__dict__"
+            return (f"not ___dict_contains({attribute!r}, {dictionary})",)
+    return found or ()
 
 
 def _in_words(guards: Iterable[Any]) -> list[tuple[str, str, str]]:
