@@ -72,6 +72,11 @@ IN_ANALYSIS = {
     },
     "guarded.py": {
         "": "an expression of the user's",
+        "of_state": "an expression of the user's",
+        "_asks_for": "an expression of the user's",
+        "_part_asked_for": "the compiler's: what a guard checks",
+        "_getter": "an expression of the user's",
+        "_read_by": "Python's: a qualified name",
         "_property": "an expression of the user's",
         "names_of": "Python's: instructions",
     },
@@ -130,12 +135,14 @@ IN_ANALYSIS = {
         "spelled": "torch's sources",
         "unscoped": "torch's sources",
         "path_of": "torch's sources",
+        "of_instance": "torch's sources",
     },
     "value_advice.py": {
         "": "torch's sources",
         "on_value": "torch's sources",
         "_belongs_to_a_module": "torch's: the name of a scope",
     },
+    "wanted.py": {"": "torch's sources", "resolved": "torch's sources"},
     "views.py": {"": "the definitions of the views", "tables": "the definitions of the views"},
 }
 """Whose text it is that is taken apart, by file and function (empty: of the module)."""
