@@ -32,7 +32,7 @@ _MOST_CONDITIONS = 8
 _ASKING = 2
 """Torch's own frames that are shown of who asked."""
 
-_WHY = {
+WHY = {
     Why.DYNAMIC: "dynamic=True (assume_static_by_default is off)",
     Why.AUTOMATIC: "it had another value before (automatic dynamic shapes)",
     Why.OPERATOR: "an operator's result depends on data",
@@ -40,6 +40,7 @@ _WHY = {
     Why.MARKED_MAYBE: "it was marked by maybe_mark_dynamic",
     Why.MARKED_UNBACKED: "it was marked by mark_unbacked",
 }
+"""Why a size is a symbol, behind `because`."""
 
 
 def shape_lines(recording: Recording, expression: str = "", function: str = "") -> Iterator[Line]:
@@ -195,7 +196,7 @@ def _range(symbol: Symbol) -> str:
 def _born(recording: Recording, size: Size, symbol: Symbol) -> Iterator[Line]:
     born = symbol.born
     before = _before(recording, size) if born.why is Why.AUTOMATIC else None
-    why = _WHY.get(born.why, "")
+    why = WHY.get(born.why, "")
     if born.why is Why.AUTOMATIC and before is None:
         why = "Dynamo made it one; by which of its rules is not recorded"
     if why:

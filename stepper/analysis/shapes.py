@@ -44,6 +44,12 @@ class Symbol(msgspec.Struct):
     """What it was asked for, in order: conditions of the entry, assertions, what was assumed."""
 
     @property
+    def steps(self) -> list[ShapeStep]:
+        """All that became known about it, in order."""
+        about = (self.born, *self.shared, *self.narrowed, *self.replaced, *self.conditions)
+        return sorted(about, key=lambda step: step.id)
+
+    @property
     def fixed(self) -> bool:
         """Whether it is a number."""
         return is_number(self.value)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepper.analysis.line import Line
+from stepper.analysis.shape_lines import WHY
 from stepper.analysis.shapes import Symbol, symbols_at
 from stepper.analysis.sources import spelled
-from stepper.model.shapes import ShapeStep
+from stepper.model.shapes import ShapeStep, Stage
 from stepper.model.trace import MomentId
 from stepper.recording.reader import Recording
 
@@ -25,17 +26,15 @@ def symbol_lines(
             yield Line(_line(symbol), symbol.born.moment)
     elif name in found:
         yield Line(_line(found[name]), found[name].born.moment, "title")
-        for step in recording.shape_steps(moment, attempt=attempt):
-            if name == step.symbol or name in step.symbols:
-                yield Line(f"  {_step(step)}", step.moment)
+        for step in found[name].steps:
+            yield Line(f"  {step_text(step)}", step.moment)
     else:
         yield Line(f"no symbol is called {name!r} here. There are: {', '.join(found)}")
 
 
 def _line(symbol: Symbol) -> str:
-    low, high = symbol.low or "?", symbol.high or "?"
     asked = f"  asked {len(symbol.conditions)}×" if symbol.conditions else ""
-    return f"{symbol.name}  {symbol.state}  [{low}, {high}]  {stands_for(symbol)}{asked}"
+    return f"{symbol.name}  {symbol.state}  {range_text(symbol)}  {stands_for(symbol)}{asked}"
 
 
 def stands_for(symbol: Symbol) -> str:
@@ -44,7 +43,14 @@ def stands_for(symbol: Symbol) -> str:
     return f"{sources} (now {symbol.born.hint})" if symbol.born.hint else sources
 
 
-def _step(step: ShapeStep) -> str:
+def range_text(symbol: Symbol) -> str:
+    """The values that it can have, both ends included; `?`: not known."""
+    return f"[{symbol.low or '?'}, {symbol.high or '?'}]"
+
+
+def step_text(step: ShapeStep) -> str:
     """One step, with the last of the program's lines for which it was asked."""
+    why = f"  because {WHY[step.why]}" if step.why in WHY else ""
+    stage = "" if step.stage is Stage.TRACING else f"  by {step.stage}"
     where = f"  {step.program_stack[-1]}" if step.program_stack else ""
-    return f"{step.kind}  {step.text}{where}"
+    return f"{step.kind}  {step.text}{why}{stage}{where}"

@@ -56,6 +56,7 @@ _MORE = (
     "graph",
     "guards",
     "effects",
+    "symbols",
     "events",
     "frames",
     "output",

@@ -31,6 +31,7 @@ PANE_KEYS = {
     "graph": "6",
     "guards": "7",
     "effects": "8",
+    "symbols": "Y",
     "events": "9",
     "frames": "0",
     "output": "O",

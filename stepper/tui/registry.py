@@ -15,6 +15,7 @@ from stepper.tui.panes.guards import GuardsPane
 from stepper.tui.panes.output import OutputPane
 from stepper.tui.panes.result import ResultPane
 from stepper.tui.panes.source import SourcePane
+from stepper.tui.panes.symbols import SymbolsPane
 from stepper.tui.panes.timeline import TimelinePane
 from stepper.tui.panes.values import LocalsPane, StackPane
 
@@ -30,6 +31,7 @@ def all_panes() -> list[Pane]:
         GraphPane(),
         GuardsPane(),
         EffectsPane(),
+        SymbolsPane(),
         EventsPane(),
         FramesPane(),
         OutputPane(),

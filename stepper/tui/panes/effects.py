@@ -1,4 +1,4 @@
-"""What the interpreter keeps aside: side effects, symbols, open blocks, the speculation."""
+"""What the interpreter keeps aside: side effects, open blocks, the speculation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from functools import partial
 
 from textual.app import ComposeResult
 
-from stepper.analysis.shapes import Symbol
-from stepper.analysis.symbol_lines import stands_for
 from stepper.model.program import Code
 from stepper.model.trace import Block, Event, GraphBreak, SideEffect
 from stepper.tui.lines import Lines
@@ -27,7 +25,7 @@ class EffectsPane(Pane):
     """Short lists under headings; Enter on a side effect goes to the moment that caused it."""
 
     NAME = "effects"
-    HELP = "What this step caused, side effects, the symbols of sizes, open blocks, speculation."
+    HELP = "What this step caused, side effects, open blocks, speculation."
 
     def compose(self) -> ComposeResult:
         yield TreeLines(empty="nothing yet")
@@ -61,14 +59,6 @@ def _branches(snapshot: Snapshot) -> Iterator[Branch]:
     for effect in snapshot.side_effects:
         subject = effect.moment
         yield Branch(("effect", effect.id), partial(_effect_row, snapshot, effect), None, subject)
-    if snapshot.symbols:
-        yield _heading("symbols, for sizes and numbers", len(snapshot.symbols))
-        for symbol in snapshot.symbols:
-            last = symbol.replaced[-1] if symbol.replaced else symbol.born
-            subject = last.moment
-            yield Branch(
-                ("symbol", symbol.name), partial(_symbol_row, snapshot, symbol), None, subject
-            )
     frame = snapshot.frame_state
     blocks = frame.blocks if frame else ()
     yield _heading("open blocks, innermost first", len(blocks))
@@ -120,20 +110,6 @@ def _effect_row(snapshot: Snapshot, effect: SideEffect) -> Row:
         (f"  {effect.moment}", "number"),
     )
     return Row(spans)
-
-
-def _symbol_row(snapshot: Snapshot, symbol: Symbol) -> Row:
-    """Marked when the last step has made it, or made something else of it."""
-    is_new = snapshot.is_new(symbol.born.moment)
-    changed = any(snapshot.is_new(step.moment) for step in symbol.replaced)
-    sign = Change.NEW if is_new else Change.CHANGED if changed else Change.SAME
-    low, high = symbol.low or "?", symbol.high or "?"
-    return row(
-        (f"{sign} ", sign.role),
-        (symbol.name, "type"),
-        f"  {symbol.state}  [{low}, {high}]",
-        (f"  {stands_for(symbol)}", "dim"),
-    )
 
 
 def _block_row(code: Code | None, block: Block) -> Row:

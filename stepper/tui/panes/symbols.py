@@ -1,0 +1,93 @@
+"""The symbols that sizes and numbers have, and what became of each, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from textual.app import ComposeResult
+
+from stepper.analysis.shapes import Symbol
+from stepper.analysis.symbol_lines import range_text, stands_for, step_text
+from stepper.client.text import python_frame_line
+from stepper.model.program import PythonFrame
+from stepper.model.shapes import ShapeStep
+from stepper.tui.lines import Lines
+from stepper.tui.palette import Row, row
+from stepper.tui.pane import Pane
+from stepper.tui.snapshot import Change, Snapshot
+from stepper.tui.tree_lines import Branch, TreeLines
+
+
+class SymbolsPane(Pane):
+    """A row for each symbol; under it, once opened, each step that made it what it is, and torch's
+    own frames that asked. Enter on a step goes to its moment."""
+
+    NAME = "symbols"
+    HELP = "The symbols of sizes: state, range, what they are; opened: the steps that made them so."
+
+    def compose(self) -> ComposeResult:
+        yield TreeLines(empty="nothing yet")
+
+    @property
+    def lines(self) -> TreeLines:
+        """The rows."""
+        return self.query_one(TreeLines)
+
+    def show(self, snapshot: Snapshot) -> None:
+        # Where they may become symbols later nothing is promised, and where the engine makes none
+        # nothing was missed.
+        empty = "no size is a symbol at this moment" if snapshot.state else "nothing yet"
+        self.lines.show_tree([_symbol(snapshot, each) for each in snapshot.symbols], empty=empty)
+
+    def on_lines_activated(self, message: Lines.Activated) -> None:
+        branch = self.lines.branch_at(message.index)
+        if branch is not None and isinstance(branch.subject, ShapeStep):
+            self.post_message(self.Goto(branch.subject.moment, str(branch.subject.kind)))
+
+
+def _symbol(snapshot: Snapshot, symbol: Symbol) -> Branch:
+    return Branch(
+        symbol.name, partial(_symbol_row, snapshot, symbol), partial(_steps, snapshot, symbol)
+    )
+
+
+def _symbol_row(snapshot: Snapshot, symbol: Symbol) -> Row:
+    """Marked when the last step has made it, or made something else of it."""
+    changed = any(snapshot.is_new(step.moment) for step in symbol.steps)
+    born = snapshot.is_new(symbol.born.moment)
+    sign = Change.NEW if born else Change.CHANGED if changed else Change.SAME
+    return row(
+        (f"{sign} ", sign.role),
+        (symbol.name, "type"),
+        (f"  {symbol.state}", "new" if changed else ""),
+        (f"  {stands_for(symbol)}", "source"),
+        f"  {range_text(symbol)}",
+    )
+
+
+def _steps(snapshot: Snapshot, symbol: Symbol) -> Sequence[Branch]:
+    found: list[Branch] = []
+    for step in symbol.steps:
+        draw = partial(_step_row, snapshot, step)
+        found.append(Branch(("step", step.id), draw, None, step))
+        if step.asked_by:
+            # By itself: Enter on the step goes to its moment.
+            innermost, *others = step.asked_by
+            under = partial(_frames, tuple(others)) if others else None
+            draw = partial(_frame_row, "  asked in ", innermost)
+            found.append(Branch(("torch", step.id), draw, under))
+    return found
+
+
+def _step_row(snapshot: Snapshot, step: ShapeStep) -> Row:
+    role = "new" if snapshot.is_new(step.moment) else ""
+    return row((step_text(step), role), (f"  {step.moment}", "number"))
+
+
+def _frames(frames: tuple[PythonFrame, ...]) -> Sequence[Branch]:
+    return [Branch(at, partial(_frame_row, "  from ", frame)) for at, frame in enumerate(frames)]
+
+
+def _frame_row(how: str, frame: PythonFrame) -> Row:
+    return row((f"{how}{python_frame_line(frame)}", "dim"))
