@@ -8,6 +8,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.shape_lines import WHY
 from stepper.analysis.shapes import Symbol, symbols_at
 from stepper.analysis.sources import spelled
+from stepper.client.text import python_frame_line
 from stepper.model.shapes import ShapeStep, Stage
 from stepper.model.trace import MomentId
 from stepper.recording.reader import Recording
@@ -27,7 +28,7 @@ def symbol_lines(
     elif name in found:
         yield Line(_line(found[name]), found[name].born.moment, "title")
         for step in found[name].steps:
-            yield Line(f"  {step_text(step)}", step.moment)
+            yield Line(f"  {step_text(step, recording.facts.cwd)}", step.moment)
     else:
         yield Line(f"no symbol is called {name!r} here. There are: {', '.join(found)}")
 
@@ -48,9 +49,10 @@ def range_text(symbol: Symbol) -> str:
     return f"[{symbol.low or '?'}, {symbol.high or '?'}]"
 
 
-def step_text(step: ShapeStep) -> str:
+def step_text(step: ShapeStep, cwd: str) -> str:
     """One step, with the last of the program's lines for which it was asked."""
     why = f"  because {WHY[step.why]}" if step.why in WHY else ""
     stage = "" if step.stage is Stage.TRACING else f"  by {step.stage}"
-    where = f"  {step.program_stack[-1]}" if step.program_stack else ""
+    stack = step.program_stack
+    where = f"  {python_frame_line(stack[-1], cwd)}" if stack else ""
     return f"{step.kind}  {step.text}{why}{stage}{where}"

@@ -82,7 +82,8 @@ def _steps(snapshot: Snapshot, symbol: Symbol) -> Sequence[Branch]:
 
 def _step_row(snapshot: Snapshot, step: ShapeStep) -> Row:
     role = "new" if snapshot.is_new(step.moment) else ""
-    return row((step_text(step), role), (f"  {step.moment}", "number"))
+    cwd = snapshot.recording.facts.cwd if snapshot.recording is not None else ""
+    return row((f"{step.moment}  ", "number"), (step_text(step, cwd), role))
 
 
 def _frames(frames: tuple[PythonFrame, ...]) -> Sequence[Branch]:
