@@ -165,7 +165,7 @@ ELSEWHERE = {
     "engines/common/lookup_words.py": {"_meta_differences": "torch's: a device"},
     "engines/common/variations.py": {"variations": "the compiler's: a source"},
     "engines/dynamo/lookup_programs.py": {"user_line": "a path"},
-    "engines/dynamo/versions.py": {"resolve": "Python's: a qualified name"},
+    "engines/common/probe_points.py": {"resolve": "Python's: a qualified name"},
     "engines/native/entry_guards.py": {"_row": "the compiler's: a source"},
     "engines/native/recording.py": {"leave": "Python's: the name of an instruction"},
 }

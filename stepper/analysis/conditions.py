@@ -24,8 +24,9 @@ from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
 SHAPE_ENV = "SHAPE_ENV"
-LEAVES = frozenset(leaves_of(SHAPE_ENV))
-"""The kinds of the checks that conditions on sizes are in a lookup."""
+LEAVES = frozenset({SHAPE_ENV, *leaves_of(SHAPE_ENV)})
+"""The kinds of the checks that conditions on sizes are in a lookup: Dynamo's leaves, or where each
+condition is a guard of its own, as in the native engine, the guard's."""
 
 _RANGE = re.compile(r"\w+ [<>]=? -?\d+|-?\d+ [<>]=? \w+")
 """A decision about one symbol that only takes values from its range: Dynamo makes one condition of
@@ -116,4 +117,5 @@ def not_zero_or_one(recording: Recording, item: Translation, condition: str) -> 
     size = None if path is None else size_of(recording, item, path)
     if size is None or size.symbol is None or size.symbol.born.low != "2":
         return None
-    return size.symbol.born if f"2 <= {source}" in parts else None
+    asked = {f"2 <= {source}", f"{source} >= 2"} & {*parts}
+    return size.symbol.born if asked else None

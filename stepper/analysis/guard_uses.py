@@ -249,7 +249,8 @@ def checked(guard: Guard, wants: Wanted) -> tuple[str, ...]:
 
 def _is_of(check: CheckedGuard, guard: Guard) -> bool:
     """Whether what a lookup has checked is this guard."""
-    if check.kind not in leaves_of(guard.kind):
+    # What a lookup of the native engine checks is the guard itself, and has its kind.
+    if check.kind != guard.kind and check.kind not in leaves_of(guard.kind):
         return False
     if guard.kind == SHAPE_ENV:
         return same_condition(guard, check.code)

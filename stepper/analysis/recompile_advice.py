@@ -35,10 +35,6 @@ _MODES = "TORCH_FUNCTION_MODE_STACK"
 _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
 _STATIC = Setting("force_parameter_static_shapes", False)
 _AUTOCAST = ("autocast(cpu)", "autocast(cuda)")
-_ZERO_ONE = (
-    "Dynamo makes no symbol of a size 0 or 1, also where sizes are symbols, and so has an entry "
-    "for it alone. Torch's remedy: torch._dynamo.decorators.mark_unbacked"
-)
 
 
 def advise(recording: Recording, history: History) -> list[Advice]:
@@ -98,7 +94,7 @@ def _on(
             yield from _on_fixed(recording, sizes[-1], series, name, dim)
             return
         if any(size.why not in (Why.AUTOMATIC, Why.UNKNOWN) for size in sizes):
-            yield from _on_zero_one(sizes, series, name, dim)
+            yield from _on_zero_one(history, sizes, series, name, dim)
             return
         if can.dynamo_config and _of_a_parameter(history, series):
             yield Advice(
@@ -192,7 +188,7 @@ def _on_condition(recording: Recording, history: History, series: Series, name: 
         size = None if path is None else size_of(recording, each.translation, path)
         if size is not None and size.zero_one is not None:
             return Advice(
-                f"{_ZERO_ONE}(tensor, dim).",
+                _never_a_symbol(history, "tensor", "dim"),
                 f"{each.translation.compile_id} has {name} as {size.value}",
                 series.source,
                 series.aspect,
@@ -211,12 +207,30 @@ def _known(recording: Recording, history: History, series: Series, dim: int) -> 
     return [size for size in found if size is not None]
 
 
-def _on_zero_one(known: list[Size], series: Series, name: str, dim: int) -> Iterator[Advice]:
+def _never_a_symbol(history: History, tensor: str, dim: int | str) -> str:
+    """What can be said to one who wants a size to be a symbol that is 0 or 1."""
+    text = (
+        f"{_compiler(history)} makes no symbol of a size 0 or 1, also where sizes are symbols, and "
+        "so has an entry for it alone."
+    )
+    if not history.capabilities.unbacked:
+        return text
+    return f"{text} Torch's remedy: torch._dynamo.decorators.mark_unbacked({tensor}, {dim})."
+
+
+def _compiler(history: History) -> str:
+    """What the compiler is called at the beginning of a sentence."""
+    return "Dynamo" if history.capabilities.dynamo_config else "The compiler"
+
+
+def _on_zero_one(
+    history: History, known: list[Size], series: Series, name: str, dim: int
+) -> Iterator[Advice]:
     """The program has made a size a symbol: what is left are the sizes that never are."""
     entries = [size.translation.compile_id for size in known if size.zero_one is not None]
     if entries:
         yield Advice(
-            f"{_ZERO_ONE}({name}, {dim}).",
+            _never_a_symbol(history, name, dim),
             f"{', '.join(entries)} has it as a number; {seen(series, name)}",
             series.source,
             series.aspect,
@@ -245,17 +259,17 @@ def _on_size(history: History, wanted: Entries, series: Series, name: str, dim: 
     symbol, entry = symbol_of(wanted, series)
     if symbol:
         text = (
-            f"Dynamo has made size {dim} of {name} a symbol by itself. To save the entry for its "
-            f"first size: {how}."
+            f"{_compiler(history)} has made size {dim} of {name} a symbol by itself. To save the "
+            f"entry for its first size: {how}."
         )
         evidence = f"{entry} has it as {symbol}; {seen(series, name)}"
     elif special:
-        text = f"{_ZERO_ONE}({name}, {dim})."
+        text = _never_a_symbol(history, name, dim)
         evidence = seen(series, name)
     else:
         text = (
-            f"Make size {dim} of {name} a symbol: {how}. Dynamo does so by itself at the second "
-            "size, unless the tensor is marked static or dynamic shapes are off."
+            f"Make size {dim} of {name} a symbol: {how}. {_compiler(history)} does so by itself at "
+            "the second size, unless the tensor is marked static or dynamic shapes are off."
         )
         evidence = f"each entry has it as a number; {seen(series, name)}"
     return Advice(text, evidence, series.source, series.aspect)

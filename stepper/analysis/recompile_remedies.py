@@ -532,7 +532,10 @@ TABLE: tuple[Remedy, ...] = (
         lambda case: _special(case) and not _a_condition(case),
         lambda case: _marked(case, "maybe_mark_dynamic"),
     ),
-    Remedy(_special, lambda case: _marked(case, "mark_unbacked")),
+    Remedy(
+        lambda case: _special(case) and case.history.capabilities.unbacked,
+        lambda case: _marked(case, "mark_unbacked"),
+    ),
     Remedy(
         lambda case: case.history.capabilities.symbols and (_a_size(case) or _an_int(case)),
         _dynamic,

@@ -33,7 +33,7 @@ _ASKING = 2
 """Torch's own frames that are shown of who asked."""
 
 WHY = {
-    Why.DYNAMIC: "dynamic=True (assume_static_by_default is off)",
+    Why.DYNAMIC: "dynamic=True",
     Why.AUTOMATIC: "it had another value before (automatic dynamic shapes)",
     Why.OPERATOR: "an operator's result depends on data",
     Why.MARKED: "it was marked by mark_dynamic",
@@ -140,9 +140,9 @@ def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
             "title",
         )
         yield from _place("  first used", recording, step)
-        yield Line(
-            "  torch's remedy: torch._dynamo.decorators.mark_unbacked(tensor, dim)", role="dim"
-        )
+        if recording.facts.capabilities.unbacked:
+            remedy = "torch._dynamo.decorators.mark_unbacked(tensor, dim)"
+            yield Line(f"  torch's remedy: {remedy}", role="dim")
         return
     assert symbol is not None
     yield Line(f"{_name(item)}: {_headline(name, symbol)}", symbol.born.moment, "title")
@@ -198,7 +198,9 @@ def _born(recording: Recording, size: Size, symbol: Symbol) -> Iterator[Line]:
     before = _before(recording, size) if born.why is Why.AUTOMATIC else None
     why = WHY.get(born.why, "")
     if born.why is Why.AUTOMATIC and before is None:
-        why = "Dynamo made it one; by which of its rules is not recorded"
+        why = "the compiler made it one; by which of its rules is not recorded"
+    if born.why is Why.DYNAMIC and recording.facts.capabilities.dynamo_config:
+        why += " (assume_static_by_default is off)"
     if why:
         yield from _place(f"  a symbol because {why},", recording, born)
     if before is not None:

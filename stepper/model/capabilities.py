@@ -31,6 +31,8 @@ class Capabilities(msgspec.Struct, frozen=True, omit_defaults=True):
     symbols: bool = False
     """Whether a size can be a symbol, by `mark_dynamic`, by `dynamic=True` or by itself, and that
     can be tried."""
+    unbacked: bool = False
+    """Whether `mark_unbacked` makes a size a symbol that has no value, so also 0 and 1."""
     shape_steps: bool = False
     """Whether what becomes known about sizes is told; see `stepper.model.shapes`."""
     carries_guards: bool = False

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stepper.native.runtime.backends import Backend
     from stepper.native.runtime.cache_entry import GuardedCode
     from stepper.native.tracing.plan import Plan
+    from stepper.native.tracing.symbolic_shapes import Cause
     from stepper.native.variables.base import Guards, VariableTracker
 
 
@@ -81,6 +82,12 @@ class TranslationWatcher:
 
     def node_erased(self, node: torch.fx.Node) -> None:
         """A node was taken back."""
+
+    def size_known(self, name: str, value: int, cause: Cause) -> None:
+        """The size or number of this expression is not a symbol, because it is 0 or 1.
+
+        cause: why it would have been one.
+        """
 
     def acts(self, guards: Guards) -> Callable[[], object] | None:
         """An operator that depends on these guards does more than give a value. Returns how to take

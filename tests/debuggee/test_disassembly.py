@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 from .harness import Program, run_plainly
 
-OWN_FUNCTIONS_ONLY = {"stepper/support/disassembly.py", "stepper/engines/dynamo/probes.py"}
+OWN_FUNCTIONS_ONLY = {"stepper/support/disassembly.py", "stepper/engines/common/probes.py"}
 """Where `dis` is asked itself: of codes that the program has not written, nor a compiler for it."""
 
 TELLS_OF_REPR = """

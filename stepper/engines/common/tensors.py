@@ -42,6 +42,13 @@ def symbol_text(value: object) -> str:
     return repr(value) if type(value) in (int, float, bool) else "?"
 
 
+def hint_text(value: Any) -> str:
+    """The value that a SymInt, SymFloat or SymBool has while it is compiled, e.g. `5`; empty:
+    none."""
+    hint = getattr(value.node, "__dict__", {}).get("_hint")
+    return repr(hint) if type(hint) in (int, float, bool) else ""
+
+
 @functools.lru_cache(maxsize=4096, typed=True)
 def _words(expression: Any) -> str:
     """An expression of sympy as text. Printing one takes as long as all else about a size, and most

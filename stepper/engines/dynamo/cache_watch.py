@@ -16,10 +16,11 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.engines.common.arguments import parameters
 from stepper.engines.common.cache_news import CacheNews, place
+from stepper.engines.common.probe_points import resolve
+from stepper.engines.common.probes import Probe
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
-from stepper.engines.dynamo.probes import Probe
 from stepper.model.cache import CacheError, EntryState
 from stepper.model.trace import EventKind, Phase
 from stepper.uncompiled import keep_out
@@ -49,7 +50,7 @@ class CacheWatcher:
         self._news = CacheNews(recorder, self._interprets, _finalizes)
         for meaning, point in versions.cache_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
-            self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
+            self._probes.append(Probe(resolve(point), point.parameters, hook))
         BOOK.told_evicted = self._evicted
         TOOLKIT.died = self._made_entry_died
         try:

@@ -47,9 +47,9 @@ from stepper._C import (
 )
 from stepper._C import fields as fields_of
 from stepper.debuggee.engine import Describer, Flavour, Recipe
+from stepper.engines.common.shape_env import source_name
 from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, symbols_in, tensor_meta
 from stepper.engines.common.words import MUTABILITY
-from stepper.engines.dynamo.versions import source_name
 from stepper.model.trace import Block
 from stepper.model.value import Item, TensorMeta, Value, ValueId
 from stepper.recording.packing import pack

@@ -33,7 +33,11 @@ from stepper.debuggee.mirror import (
     names_at,
     newest_moment_of,
 )
+from stepper.engines.common.probe_points import resolve
+from stepper.engines.common.probes import Probe
 from stepper.engines.common.python_stack import program_stack
+from stepper.engines.common.shape_env import source_name
+from stepper.engines.common.shapes import ShapeWatcher, hearer
 from stepper.engines.common.torch_state import torch_state
 from stepper.engines.dynamo import bytecode, failures, versions
 from stepper.engines.dynamo.cache import BOOK
@@ -52,10 +56,8 @@ from stepper.engines.dynamo.guards_set import (
 )
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
-from stepper.engines.dynamo.probes import Probe
-from stepper.engines.dynamo.shapes import ShapeWatcher
+from stepper.engines.dynamo.shapes import DynamoShapes
 from stepper.engines.dynamo.underway import Compiling, enclosing_calls, underway
-from stepper.engines.dynamo.versions import source_name
 from stepper.model.cache import CacheError
 from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
@@ -81,7 +83,7 @@ class _Context:
         self.frame: FrameMirror | None = None
         """The innermost, while another translation is at work within this one."""
         self.graph = GraphWatcher()
-        self.shapes = ShapeWatcher()
+        self.shapes = DynamoShapes()
         self.output: Any = None
         """The attempt's OutputGraph, from its first frame on."""
 
@@ -119,7 +121,7 @@ class DynamoEngine(Engine):
         """See `Engine.install`."""
         points = versions.probe_points()
         for point in (*points.values(), *versions.change_points()):
-            versions.resolve(point)  # what this torch lacks is said before anything begins
+            resolve(point)  # what this torch lacks is said before anything begins
         super().install(recorder)
         self._steps = recorder.steps
         recorder.before_commit(self._tell_guards)
@@ -155,18 +157,18 @@ class DynamoEngine(Engine):
                 elif meaning in versions.MARKED:
                     hook = self.safely(getattr(self._steps, meaning))
                 elif meaning in versions.OF_SHAPES:
-                    hook = self.safely(self._of_sizes(meaning))
+                    hook = self.safely(hearer(meaning, self._watching, self._shapes_wait))
                 else:
                     hook = self.safely(getattr(self, f"_on_{meaning}"))
                 point = points[meaning]
-                self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
+                self._probes.append(Probe(resolve(point), point.parameters, hook))
 
     def _place_changes(self) -> None:
         if "change" not in self._placed:
             self._placed.add("change")
             hook = self.safely(self._on_change)
             for point in versions.change_points():
-                self._probes.append(Probe(versions.resolve(point), point.parameters, hook))
+                self._probes.append(Probe(resolve(point), point.parameters, hook))
 
     def make_describer(self) -> DynamoDescriber:
         """What knows the trackers."""
@@ -240,7 +242,7 @@ class DynamoEngine(Engine):
     def catch_up(self) -> None:
         """The recorder wants everything from now on, and what came before."""
         point = versions.probe_points()["step"]
-        function = versions.resolve(point)
+        function = resolve(point)
         for index, probe in enumerate(self._probes):
             if probe.watches(function):
                 probe.remove()
@@ -310,7 +312,7 @@ class DynamoEngine(Engine):
 
     def _join_underway(self, frame: FrameType) -> None:
         """Take up what runs already; each symbolic frame gets one moment, at its instruction."""
-        run_code = versions.resolve(versions.RUN).__code__
+        run_code = resolve(versions.RUN).__code__
         for item in underway(frame, run_code):
             if isinstance(item, Compiling):
                 self._begin(item.frame, item.code, item.cache_size, item.compile_id)
@@ -732,18 +734,13 @@ class DynamoEngine(Engine):
 
     # --- hooks: sizes
 
-    def _of_sizes(self, meaning: str) -> Callable[..., None]:
-        """What hears a decision about sizes, and has it told if it is of this attempt."""
-        told: Callable[..., None] = getattr(ShapeWatcher, meaning)
+    def _watching(self, env: Any) -> ShapeWatcher | None:
+        """Who watches a ShapeEnv: nobody, if it is not that of this attempt."""
+        now = self._now
+        return now.shapes if now is not None and now.shapes.is_of(env) else None
 
-        def heard(env: Any, *asked: Any) -> None:
-            now = self._now
-            if now is not None and now.shapes.is_of(env):
-                told(now.shapes, *asked)
-                if now.shapes.waits:
-                    self._steps.graph_changed = True
-
-        return heard
+    def _shapes_wait(self) -> None:
+        self._steps.graph_changed = True
 
     def _look_at_sizes(self, now: _Context) -> None:
         """Symbols are something else now, so nodes and trackers in view have other sizes."""

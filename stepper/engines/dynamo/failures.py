@@ -20,8 +20,9 @@ from torch._guards import CompileContext
 from stepper._C import shortened
 from stepper.debuggee.evaluator import shorten
 from stepper.debuggee.mirror import FrameMirror, newest_moment_of
+from stepper.engines.common.node_words import stack_of
+from stepper.engines.common.shape_env import is_running_graph, part_of_torch
 from stepper.engines.dynamo import versions
-from stepper.engines.dynamo.nodes import stack_of
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
 from stepper.model.trace import MomentId
@@ -168,8 +169,8 @@ def _stage(frames: list[FrameType], *, traced: bool) -> FailedStage:
 
 def _runs_for_dispatch(codes: list[CodeType]) -> bool:
     """Whether it was AOTAutograd that ran the graph, or failed by itself."""
-    parts = [versions.part_of_torch(code.co_filename) for code in codes]
-    running = next((at for at, code in enumerate(codes) if versions.is_running_graph(code)), None)
+    parts = [part_of_torch(code.co_filename) for code in codes]
+    running = next((at for at, code in enumerate(codes) if is_running_graph(code)), None)
     asking = [part for part in parts[:running] if part != "fx"]
     return bool(asking) and asking[-1] == "_functorch"
 
@@ -177,7 +178,7 @@ def _runs_for_dispatch(codes: list[CodeType]) -> bool:
 def _node(frames: list[tuple[FrameType, int]]) -> Any:
     """The FX node that was run; the outermost, which is of Dynamo's graph."""
     for frame, _ in frames:
-        if versions.is_running_graph(frame.f_code):
+        if is_running_graph(frame.f_code):
             node = frame.f_locals.get("node")
             if type(node) is torch.fx.Node:
                 return node

@@ -27,10 +27,11 @@ import torch
 from torch._C._dynamo import guards as C
 from torch.utils._traceback import shorten_filename
 
+from stepper.engines.common.shape_conditions import IN_CPP, IN_PYTHON, seen, values_in
+from stepper.engines.common.shape_env import source_name
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.words import object_text
-from stepper.engines.dynamo.shape_conditions import IN_CPP, IN_PYTHON, seen, values_in
-from stepper.engines.dynamo.versions import SHAPE_SCOPE, source_name
+from stepper.engines.dynamo.versions import SHAPE_SCOPE
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.value import TensorMeta

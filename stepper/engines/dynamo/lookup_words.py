@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 
 from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
+from stepper.engines.common.shape_conditions import seen
 from stepper.engines.dynamo.guard_tree import Check as LiveCheck
 from stepper.engines.dynamo.guard_tree import tensor_fields
 from stepper.engines.dynamo.quiet import Answer, words
-from stepper.engines.dynamo.shape_conditions import seen
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, datum, literal
 from stepper.model.lookup import Check, CheckedGuard, Difference

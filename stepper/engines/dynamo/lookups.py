@@ -34,6 +34,8 @@ from stepper import _C
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.engines.common.lookup_walk import EntryTrial, tell_lookup
+from stepper.engines.common.probe_points import resolve
+from stepper.engines.common.probes import Probe
 from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, entries_of, is_alive, locked
@@ -42,7 +44,6 @@ from stepper.engines.dynamo.choices import CHOICES, Choice, chosen
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
 from stepper.engines.dynamo.lookup_tries import reason, region_notes, tried_notes, try_entry
-from stepper.engines.dynamo.probes import Probe
 from stepper.engines.dynamo.quiet import Loud, Missing, Quiet, forget, words
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
@@ -120,7 +121,7 @@ class LookupWatcher:
         for meaning, point in versions.lookup_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
             in_place = chosen if meaning == "missed" else None
-            self._probes.append(Probe(versions.resolve(point), point.parameters, hook, in_place))
+            self._probes.append(Probe(resolve(point), point.parameters, hook, in_place))
         self._hits = listen(safely(self._on_hit), safely(self._on_unserved), self._wanted)
 
     def uninstall(self) -> None:

@@ -8,8 +8,6 @@ inputs) before nodes that were reported long ago.
 
 from __future__ import annotations
 
-import re
-import types
 from collections.abc import Set
 from typing import Any
 
@@ -21,13 +19,13 @@ from torch.fx import Node
 from stepper._C import NodeRows, node_words
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
-from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, symbols_in, tensor_meta
-from stepper.engines.dynamo.versions import FAKE_DEVICE, source_name
+from stepper.engines.common.node_words import called, example_of
+from stepper.engines.common.shape_env import source_name
+from stepper.engines.common.tensors import symbols_in, tensor_meta
+from stepper.engines.dynamo.versions import FAKE_DEVICE
 from stepper.model import trace
-from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
-from stepper.model.value import TensorMeta
-from stepper.support.words import callable_name, plain_text
+from stepper.support.words import plain_text
 from stepper.uncompiled import keep_out
 
 
@@ -216,15 +214,6 @@ def _example(node: Node) -> object:
     return node.meta.get("example_value", node.meta.get("val"))
 
 
-def called(target: object) -> str:
-    if name := callable_name(target):
-        return name.removeprefix("_") if name.startswith("_operator.") else name
-    # OpOverload and its packet are torch's own classes: their str is their name.
-    if type(target).__module__ == "torch._ops":
-        return str(target)
-    return plain_text(target)
-
-
 def _argument(argument: Any) -> str:
     """One that is neither a node nor plain, nor a tuple or list."""
     if isinstance(argument, dict):
@@ -237,38 +226,6 @@ def _argument(argument: Any) -> str:
 
 def _words(*arguments: Any) -> str:
     return node_words(arguments, {}, Node, _argument)
-
-
-def example_of(value: object) -> tuple[TensorMeta | None, str]:
-    """What a node's example value is: a tensor's properties, or words for anything else."""
-    meta = fake_tensor_meta(value)
-    if meta is not None:
-        return meta, ""
-    if type(value) in (tuple, list):
-        inner = [example_of(item) for item in value]  # type: ignore[attr-defined]
-        text = ", ".join(part.brief if part is not None else words for part, words in inner[:8])
-        return None, f"({text}{', …' if len(inner) > 8 else ''})"
-    if type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
-        return None, symbol_text(value)
-    return None, "" if value is None else f"<{type(value).__name__}>" if not _plain(
-        value
-    ) else plain_text(value)
-
-
-def _plain(value: object) -> bool:
-    return type(value) in (int, float, bool, str, types.NoneType)
-
-
-_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*?)(?:, code: .*)?$', re.MULTILINE)
-"""A frame in a node's stack trace."""
-
-
-def stack_of(text: object) -> tuple[PythonFrame, ...]:
-    """The program's frames in the text that torch keeps as a node's stack trace, outermost first;
-    empty: it is none."""
-    if type(text) is not str:
-        return ()
-    return tuple(PythonFrame(file, int(line), name) for file, line, name in _FRAME.findall(text))
 
 
 def _source(node: Node) -> str:

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from stepper.engines.common.shape_conditions import IN_CPP, values_in
 from stepper.engines.dynamo.guard_tree import Check
-from stepper.engines.dynamo.shape_conditions import IN_CPP, values_in
 from stepper.model.cache import GuardRow, Verdict
 from stepper.support.words import is_plain, plain_text
 

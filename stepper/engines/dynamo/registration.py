@@ -21,6 +21,7 @@ ENGINE = EngineType(
         recompile_limit="torch._dynamo.config.recompile_limit",
         dynamo_config=True,
         symbols=True,
+        unbacked=True,
         shape_steps=True,
         output_nodes=True,
     ),

@@ -8,19 +8,16 @@ to us. A version that lacks a function, or has it with other parameters, gets a 
 from __future__ import annotations
 
 import functools
-import importlib
-import inspect
 import operator
 import os
 import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch._dynamo.utils
 from torch._dynamo import convert_frame, output_graph, symbolic_convert, trace_rules
-from torch._dynamo.source import TensorProperty
 from torch._dynamo.variables import builder
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.functions import UserFunctionVariable
@@ -28,31 +25,19 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP
 
 from stepper._C import count_call
+from stepper.engines.common.probe_points import DECORATED, ProbePoint, UnsupportedTorch, resolve
+from stepper.engines.common.shape_env import POINTS as SHAPE_POINTS
 
 OLDEST = (2, 11)
 NEWEST = (2, 15)
 
 
-class UnsupportedTorch(RuntimeError):
-    """The installed torch is not one that the engine was tested with; the message says which
-    are."""
-
-
-class ProbePoint(NamedTuple):
-    """A function to watch."""
-
-    module: str
-    qualname: str
-    parameters: tuple[str, ...]
-
-
 SHAPE_SCOPE: dict[str, Any] = dict(SYMPY_INTERP)
 """The names that conditions on sizes can use besides those of all guards."""
 
-_SHAPES = "torch.fx.experimental.symbolic_shapes"
-
 # What a call means → where it happens (torch 2.13).
 _POINTS: dict[str, ProbePoint] = {
+    **SHAPE_POINTS,
     "translation_begins": ProbePoint(
         "torch._dynamo.convert_frame",
         "_compile",
@@ -112,23 +97,6 @@ _POINTS: dict[str, ProbePoint] = {
         "torch._dynamo.variables.higher_order_ops",
         "_call_function_and_unflatten_output",
         ("body_r",),
-    ),
-    "symbol_asked": ProbePoint(
-        _SHAPES, "ShapeEnv.create_symbol", ("self", "val", "source", "dynamic_dim")
-    ),
-    "symbol_unbacked": ProbePoint(
-        _SHAPES, "ShapeEnv._log_create_unbacked_symbol", ("self", "symbol", "source")
-    ),
-    "shape_condition": ProbePoint(_SHAPES, "ShapeEnv._log_guard", ("self", "prefix", "g")),
-    "replacement_asked": ProbePoint(
-        _SHAPES, "ShapeEnv._set_replacement", ("self", "a", "tgt", "msg")
-    ),
-    "range_asked": ProbePoint(_SHAPES, "ShapeEnv._update_var_to_range", ("self", "symbol")),
-    "shape_undecided": ProbePoint(
-        _SHAPES, "ShapeEnv._make_data_dependent_error", ("self", "unhinted_expr")
-    ),
-    "shape_assumed": ProbePoint(
-        _SHAPES, "ShapeEnv._log_suppressed_dde", ("self", "a", "assumed_value")
     ),
     "unimplemented": ProbePoint(
         "torch._dynamo.exc", "unimplemented", ("gb_type", "explanation", "hints", "from_exc")
@@ -238,12 +206,7 @@ OF_GRAPHS = frozenset(
     }
 )  # fmt: skip
 """What nobody needs to hear of who does not ask for guards or nodes."""
-OF_SHAPES = frozenset(
-    {
-        "symbol_asked", "symbol_unbacked", "shape_condition", "replacement_asked", "range_asked",
-        "shape_undecided", "shape_assumed",
-    }
-)  # fmt: skip
+OF_SHAPES = frozenset(SHAPE_POINTS)
 """What nobody needs to hear of who does not ask for sizes."""
 MARKED = frozenset({"guard_added", "node_inserted", "node_removed", "frame_entered", "frame_left"})
 """What `stepper._C.Steps` hears of itself."""
@@ -329,24 +292,6 @@ def is_guard_building(code: CodeType) -> bool:
     return code.co_name == "__init__" and code.co_filename == torch._dynamo.guards.__file__
 
 
-def is_running_graph(code: CodeType) -> bool:
-    """Whether a code object is that of what runs or lowers a graph, its local `node` after node."""
-    return code.co_name == "run" and code.co_filename == torch.fx.interpreter.__file__
-
-
-def is_cache(code: CodeType) -> bool:
-    """Whether a code object is that of what evaluates the conditions of a graph from a cache."""
-    return any(
-        code.co_name == name and code.co_filename.endswith(file) for name, file in _CACHES.items()
-    )
-
-
-_CACHES = {
-    "find_guarded_entry": os.path.join("_inductor", "codecache.py"),
-    "evaluate_guards": os.path.join("_functorch", "_aot_autograd", "autograd_cache.py"),
-}
-
-
 def is_backward_compile(code: CodeType) -> bool:
     """Whether a code object is that of what has a backward compiled when gradients are asked
     for."""
@@ -388,42 +333,9 @@ def change_points() -> list[ProbePoint]:
     return found
 
 
-def resolve(point: ProbePoint) -> Any:
-    """The function that a probe point names.
-
-    Raises:
-        UnsupportedTorch: this build of torch lacks it.
-    """
-    found: Any = importlib.import_module(point.module)
-    for part in point.qualname.split("."):
-        try:
-            found = vars(found)[part]
-        except KeyError:
-            raise UnsupportedTorch(
-                f"torch {torch.__version__} has no {point.module}.{point.qualname}, which stepper "
-                "needs to watch. Is this a modified build of torch?"
-            ) from None
-    if getattr(found, "__name__", "") == _DECORATED:
-        found = inspect.getclosurevars(found).nonlocals["fn"]
-    return found
-
-
-_DECORATED = "inner_fn"
-"""What `TorchPatcher.suppress_torch_distributed_warnings` makes of a function, without a trace."""
-
-
-def source_name(source: Any) -> str:
-    """The expression of a Source, e.g. `L['x'].weight`; empty when Dynamo itself has none."""
-    try:
-        name = source.name
-    except NotImplementedError:
-        return ""
-    return name if type(name) is str else str(name())
-
-
 def refused_callback(asking: FrameType | None) -> Any:
     """What would have compiled, in the frame of a function that makes an error of it; else None."""
-    if asking is not None and asking.f_code.co_name == _DECORATED:
+    if asking is not None and asking.f_code.co_name == DECORATED:
         asking = asking.f_back
     if asking is None or asking.f_code.co_filename != torch._dynamo.eval_frame.__file__:
         return None
@@ -473,28 +385,6 @@ WRAP_CODE = _code_of(
     builder, "_wrap_to_fake_tensor_and_record_impl", "wrap_to_fake_tensor_and_record"
 )
 """Of what gives a tensor, its parameter `e`, sizes that may be symbols."""
-
-_TORCH = f"{os.path.dirname(torch.__file__)}{os.sep}"
-_DECIDING = tuple(
-    os.path.join(_TORCH, "fx", "experimental", name)
-    for name in ("symbolic_shapes.py", "sym_node.py", "recording.py")
-)
-
-
-def part_of_torch(filename: str) -> str:
-    """The subpackage of torch that a file belongs to, e.g. `_inductor`; empty: to none."""
-    return filename[len(_TORCH) :].partition(os.sep)[0] if filename.startswith(_TORCH) else ""
-
-
-def asks_for_shapes(filename: str) -> bool:
-    """Whether a file is torch's, and none of those that decide about sizes."""
-    return filename.startswith(_TORCH) and filename not in _DECIDING
-
-
-def is_size_or_number(source: Any) -> bool:
-    """Whether a Source is that of a tensor's size or of a number: not of a stride or an offset."""
-    what = getattr(source, "prop", None)
-    return what is None or what is TensorProperty.SIZE
 
 
 def assumes_static() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 from stepper import _C
 from stepper.debuggee.engine import Engine, Recorder
 from stepper.debuggee.mirror import names_at
+from stepper.engines.common import shape_env
+from stepper.engines.common.probe_points import resolve
+from stepper.engines.common.probes import Probe
 from stepper.engines.common.python_stack import program_stack
+from stepper.engines.common.shapes import ShapeWatcher, hearer
 from stepper.engines.common.torch_state import torch_state
 from stepper.engines.native.cache import BOOK
 from stepper.engines.native.cache_face import NativeCache
@@ -28,6 +32,7 @@ from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
 from stepper.model.lookup import RejectedEntry
 from stepper.model.program import PythonFrame
+from stepper.model.shapes import SHAPE_EVENTS
 from stepper.model.trace import EventKind
 from stepper.native.codegen.resume_info import info_of
 from stepper.native.exc import NativeError
@@ -62,6 +67,7 @@ class NativeEngine(Engine, Watcher):
         self._translated: PerCode[int] = PerCode()
         """How often, as far as is known: an entry that has died leaves its number behind."""
         self._installed = False
+        self._probes: list[Probe] = []
 
     def change(self, changes: tuple[Change, ...]) -> None:
         """See `Engine.change`."""
@@ -76,6 +82,22 @@ class NativeEngine(Engine, Watcher):
         self._watcher.install(recorder)
         self._lookups.install(recorder, self.codes, self)
         self._executions.install(recorder, self.codes)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Hear of decisions about sizes from now on, if anybody wants to."""
+        if self._probes or not any(map(self.recorder.wants, SHAPE_EVENTS)):
+            return
+        for meaning, point in shape_env.POINTS.items():
+            hook = self.safely(hearer(meaning, self._watching))
+            self._probes.append(Probe(resolve(point), point.parameters, hook))
+
+    def _watching(self, env: object) -> ShapeWatcher | None:
+        """Who watches a ShapeEnv: nobody, if it is of no attempt."""
+        for observer in reversed(self._observers):
+            if observer.shapes.is_of(env):
+                return observer.shapes
+        return None
 
     def came_out(self, error: BaseException) -> bool:
         """See `Engine.came_out`."""
@@ -85,6 +107,9 @@ class NativeEngine(Engine, Watcher):
         """See `Engine.uninstall`."""
         if self._installed:
             WATCHING.watcher = NOBODY
+            for probe in self._probes:
+                probe.remove()
+            self._probes.clear()
             self._lookups.uninstall()
             self._executions.uninstall()
             self._watcher.uninstall()
@@ -96,6 +121,11 @@ class NativeEngine(Engine, Watcher):
         """See `Engine.breakpoints_changed`."""
         self._lookups.begin_if_wanted()
         self._executions.begin_if_wanted()
+        self._listen()
+
+    def catch_up(self) -> None:
+        """See `Engine.catch_up`."""
+        self._listen()
 
     def make_describer(self) -> NativeDescriber:
         """What knows the trackers."""
@@ -121,6 +151,10 @@ class NativeEngine(Engine, Watcher):
     def shown(self, tracker: Any) -> list[Any]:
         """The trackers that a recording shows as this one's object."""
         return self._describer.shown(tracker)
+
+    def take_with(self, symbols: Iterable[str]) -> list[object]:
+        """The trackers that were shown with one of these symbols."""
+        return self._describer.take_with(symbols)
 
     def guard_code(self, guard: Any) -> Sequence[str]:
         """See `Engine.guard_code`."""

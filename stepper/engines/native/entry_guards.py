@@ -8,7 +8,10 @@ more; the others are, beyond the first that fails, where a lookup would end.
 from __future__ import annotations
 
 import re
+from functools import partial
+from typing import Any
 
+from stepper.engines.common.shape_conditions import SHAPE_ENV, seen, values_in
 from stepper.engines.common.tensors import tensor_meta
 from stepper.engines.common.words import object_text
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
@@ -31,7 +34,7 @@ def _row(index: int, part: GuardPart) -> GuardRow:
     return GuardRow(
         index,
         part.kind,
-        part.name,
+        source_of(part),
         code=part.code,
         expected=expected_text(part),
         wants=expected_meta(part.expected) if isinstance(part.expected, ExpectedTensor) else None,
@@ -39,6 +42,23 @@ def _row(index: int, part: GuardPart) -> GuardRow:
         relational=relational,
         made=part.kind == ADDED,
     )
+
+
+def source_of(part: GuardPart) -> str:
+    """The expression that a guard is about; empty: a condition on sizes, which are in its code."""
+    return "" if part.kind == SHAPE_ENV else part.name
+
+
+def looked_at(
+    entry: GuardedCode, part: GuardPart, f_locals: dict[str, object], f_globals: dict[str, object]
+) -> tuple[Any, bool]:
+    """What a guard has looked at, reached as the guard reaches it, and whether that is known. Of a
+    condition on sizes: the size, or where it compares several, each by its expression."""
+    reach = partial(entry.manager.reach, f_locals=f_locals, f_globals=f_globals)
+    if part.kind == SHAPE_ENV:
+        names = values_in(part.name)
+        return (seen({name: reach(name) for name in names}), True) if names else (None, False)
+    return (reach(part.name), True) if part.reachable else (None, False)
 
 
 def expected_text(part: GuardPart) -> str:
@@ -89,9 +109,9 @@ def _actual(
     entry: GuardedCode, part: GuardPart, f_locals: dict[str, object], f_globals: dict[str, object]
 ) -> str:
     """The value that a guard has looked at, in words: reached as the guard reaches it."""
-    if not part.reachable:
+    value, known = looked_at(entry, part, f_locals, f_globals)
+    if not known:
         return ""
-    value = entry.manager.reach(part.name, f_locals, f_globals)
     match part.kind:
         case "TYPE_MATCH":
             return class_name(type(value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
+from stepper.engines.common.shape_conditions import SHAPE_ENV
 from stepper.engines.common.words import object_text
 from stepper.engines.native.entry_guards import expected_meta, expected_text
 from stepper.model.cache import GuardRow, Verdict
@@ -100,4 +101,5 @@ def _actual(part: GuardPart, said: Said) -> Datum:
         return len(value)
     if part.kind == "DICT_KEYS":
         return datum(list(value), object_text)
-    return datum(value, object_text) if part.kind in _VALUE else Words(object_text(value))
+    constant = part.kind in _VALUE or part.kind == SHAPE_ENV
+    return datum(value, object_text) if constant else Words(object_text(value))

@@ -39,7 +39,7 @@ from stepper.engines.native.cache import BOOK
 from stepper.engines.native.cache_watch import DIED
 from stepper.engines.native.choices import CHOICES, Choice, Refused
 from stepper.engines.native.code_book import CodeBook
-from stepper.engines.native.entry_guards import ask, guard_rows
+from stepper.engines.native.entry_guards import ask, guard_rows, looked_at, source_of
 from stepper.engines.native.guard_words import Said, checked, checked_guard
 from stepper.model.cache import Verdict
 from stepper.model.datum import Words
@@ -280,7 +280,8 @@ def rejected(
             part = failing.guard
             check = checked(0, part, _said(entry, failing, call))
             why = "" if check.differences else check.why or "; ".join(part.code)
-            yield RejectedEntry(_label(code, entry), part.kind, part.name, check.differences, why)
+            label, source = _label(code, entry), source_of(part)
+            yield RejectedEntry(label, part.kind, source, check.differences, why)
 
 
 def _refusal(guard: CheckedGuard, check: Check) -> str:
@@ -295,10 +296,8 @@ def _said(entry: GuardedCode, report: Any, call: _Call) -> Said:
 
 
 def _with_value(entry: GuardedCode, part: GuardPart, said: Said, call: _Call) -> Said:
-    if not part.reachable:
-        return said
-    value = entry.manager.reach(part.name, call.f_locals, call.f_globals)
-    return said._replace(value=value, reached=True)
+    value, known = looked_at(entry, part, call.f_locals, call.f_globals)
+    return said._replace(value=value, reached=known)
 
 
 def _behind(entry: GuardedCode, call: _Call, asked: int) -> tuple[Check, ...]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch.fx
 
 from stepper.debuggee.evaluator import SECONDS, bounded, describe_exception
 from stepper.debuggee.program_names import ProgramNames, program_frame
-from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.native.dependence import Dependences
 from stepper.engines.native.fork import (
     GuardName,
@@ -27,6 +25,8 @@ from stepper.engines.native.fork import (
     forked,
     give_value,
 )
+from stepper.engines.native.graph import NodeRows
+from stepper.engines.native.shapes import NativeShapes, user_stack
 from stepper.model import trace
 from stepper.model.control import ForkTranslation
 from stepper.model.failure import FailedStage, Failure
@@ -35,7 +35,6 @@ from stepper.model.trace import Outcome
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import HintedReason
 from stepper.native.watching import TranslationWatcher
-from stepper.support.words import callable_name, plain_text
 
 if TYPE_CHECKING:
     from stepper.debuggee.mirror import FrameMirror, LiveAttempt, LiveTranslation
@@ -45,13 +44,10 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.runtime.cache_entry import GuardedCode
     from stepper.native.tracing.plan import Plan
+    from stepper.native.tracing.symbolic_shapes import Cause
     from stepper.native.variables.base import Guards, VariableTracker
 
 _TOLD = tuple(name for name in vars(TranslationWatcher) if not name.startswith("_"))
-_STEP = 1024.0
-"""Between the ranks of two nodes."""
-_INPUTS = -(2.0**40)
-"""The rank of the first input: inputs come before all others, in the order in which they came."""
 
 
 class RecordingObserver(TranslationWatcher):
@@ -66,15 +62,15 @@ class RecordingObserver(TranslationWatcher):
         self._attempt: LiveAttempt
         self._frames: list[FrameMirror] = []
         self._guards: dict[Guard, int] = {}
-        self._nodes: dict[torch.fx.Node, int] = {}
-        self._count = 0
+        self._nodes = NodeRows(engine.recorder)
         self._dependences = Dependences(self._guards)
         self._guard_names: dict[int, GuardName] = {}
         self._past = Past()
         self._plan: Plan
+        self.shapes = NativeShapes()
+        self.txs: list[Any] = self.shapes.txs
         self._left: tuple[int, tuple[PythonFrame, ...]] = (-1, ())
         """After which step an inlined call was last given up, and the stack there."""
-        self.txs: list[Any] = []
         if engine.walks_are_told:  # other threads tell of theirs meanwhile
             for name in _TOLD:
                 setattr(self, name, self._recorder.walks.taking_turns(getattr(self, name)))
@@ -87,11 +83,12 @@ class RecordingObserver(TranslationWatcher):
         self._recorder.controller.passing = fork is not None and not fork.arrived
         self._attempt = self._recorder.begin_attempt(self.translation)
         self._guards.clear()
-        self._nodes.clear()
+        self._nodes.begin(self._attempt)
         self._dependences.restart()
+        self.shapes.forget()
 
     def restarts(self, reason: str) -> None:
-        self._recorder.flush_pending()
+        self._tell_all()
         self._recorder.restarts(self._attempt, str(reason))
 
     def enter(self, tx: Translator) -> None:
@@ -102,11 +99,13 @@ class RecordingObserver(TranslationWatcher):
         self._recorder.steps.top = frame
         if parent is None:
             tx.output.side_effects.on_change = self._change
+            self.shapes.follow(tx.output.shapes)
+            self.shapes.begin(self._recorder, self._attempt, tx.output.shapes.shape_env)
 
     def leave(self, tx: Translator) -> None:
         steps = self._past.steps
         if not tx.current_instruction.opname.startswith("RETURN") and self._left[0] != steps:
-            self._left = steps, _user_stack(tx)
+            self._left = steps, user_stack(tx)
         frame = self._frames.pop()
         self.txs.pop()
         self._recorder.flush_pending()
@@ -115,6 +114,8 @@ class RecordingObserver(TranslationWatcher):
 
     def step(self, tx: Translator) -> None:
         recorder, past = self._recorder, self._past
+        if self.shapes.waits or self.shapes.replaced:
+            self._tell_sizes()
         breaks = past.next_due == past.steps and self._intervene(tx)
         hook = recorder.step if recorder.everything else recorder.note_position
         hook(tx)
@@ -123,6 +124,22 @@ class RecordingObserver(TranslationWatcher):
             self.checkpoint()
         if breaks:
             raise asked_break()
+
+    def _tell_sizes(self) -> None:
+        """Tell what became of sizes; where a symbol is something else, what has it is, too."""
+        self.shapes.tell()
+        replaced, self.shapes.replaced = self.shapes.replaced, set()
+        self._nodes.resized(replaced)
+        if self._recorder.everything:
+            for tracker in self._engine.take_with(replaced):
+                self._recorder.about_to_mutate(tracker)
+
+    def _tell_all(self) -> None:
+        self._recorder.flush_pending()
+        self._tell_sizes()
+
+    def size_known(self, name: str, value: int, cause: Cause) -> None:
+        self.shapes.known(name, value, cause)
 
     def _intervene(self, tx: Translator) -> bool:
         """Do what is to be done at a fork before the instruction; whether the graph is broken."""
@@ -194,31 +211,13 @@ class RecordingObserver(TranslationWatcher):
             self._recorder.guard_withdrawn(self._attempt, number)
 
     def node_made(self, node: torch.fx.Node, guards: Guards) -> None:
-        self._count += 1
-        number = self._nodes[node] = next(self._recorder.node_ids)
-        meta = fake_tensor_meta(node.meta.get("example_value"))
-        first = _INPUTS if node.op == "placeholder" else 0.0
-        record = trace.Node(
-            id=number,
-            attempt=self._attempt.id,
-            moment=self._recorder.moment,
-            graph="",
-            rank=first + self._count * _STEP,
-            name=node.name,
-            op=node.op,
-            target=node.target if isinstance(node.target, str) else callable_name(node.target),
-            args=", ".join(map(_argument, node.args)),
-            inputs=tuple(dict.fromkeys(each.name for each in node.all_input_nodes)),
-            meta=meta,
-            meta_text="" if meta is not None else plain_text(node.meta.get("example_value")),
-            guards=self._dependences.ranges(guards),
-        )
-        self._recorder.node(self._attempt, record, known=False)
+        self.shapes.node_made(node)
+        argument = self.txs[0].output.graphargs.get(node) if self.txs else None
+        source = "" if argument is None else argument.source.name()
+        self._nodes.made(node, source, self._dependences.ranges(guards))
 
     def node_erased(self, node: torch.fx.Node) -> None:
-        number = self._nodes.pop(node, None)
-        if number is not None:
-            self._recorder.node_erased(number)
+        self._nodes.erased(node)
 
     def ranges(self, guards: Guards) -> Ranges:
         """The numbers of guards that a value carries."""
@@ -244,11 +243,11 @@ class RecordingObserver(TranslationWatcher):
         self._recorder.side_effect(self._attempt, kind, owner, *changed, value)
 
     def graph_break(self, tx: Translator, inst: Instruction, reason: str, *, resumes: bool) -> None:
-        self._recorder.flush_pending()
+        self._tell_all()
         hints = (reason.hint,) if isinstance(reason, HintedReason) else ()
         steps, stack = self._left
         if steps != self._past.steps:  # nothing was inlined there
-            stack = _user_stack(tx)
+            stack = user_stack(tx)
         self._recorder.graph_break(
             self._attempt,
             trace.GraphBreak(
@@ -264,15 +263,15 @@ class RecordingObserver(TranslationWatcher):
         self.checkpoint()
 
     def compiled(self, tx: Translator, entry: GuardedCode) -> None:
-        self._recorder.flush_pending()
+        self._tell_all()
         self._end(Outcome.COMPILED, "", self._engine.codes.plain(entry.code))
 
     def skipped(self, reason: str) -> None:
-        self._recorder.flush_pending()
+        self._tell_all()
         self._end(Outcome.SKIPPED, str(reason), None)
 
     def failed(self, exception: str, reason: str, *, traced: bool) -> None:
-        self._recorder.flush_pending()
+        self._tell_all()
         stage = FailedStage.TRACING if traced else FailedStage.OTHER
         failure = Failure(0, self._recorder.moment, stage, str(exception), str(reason))
         self._recorder.failed(failure, self.translation)
@@ -281,6 +280,7 @@ class RecordingObserver(TranslationWatcher):
     def _end(self, outcome: Outcome, reason: str, code: Any) -> None:
         self._recorder.controller.passing = False
         self._engine.translation_ends(self)
+        self.shapes.forget()
         self._recorder.end_translation(
             self.translation,
             outcome,
@@ -288,25 +288,3 @@ class RecordingObserver(TranslationWatcher):
             transformed=code,
             dependence=self._dependences.told() if code is not None else None,
         )
-
-
-def _argument(argument: object) -> str:
-    if isinstance(argument, torch.fx.Node):
-        return argument.name
-    if isinstance(argument, list | tuple):
-        return f"({', '.join(map(_argument, argument))})"
-    if type(argument) is slice:
-        parts = (argument.start, argument.stop, argument.step)
-        return f"slice({', '.join(map(_argument, parts))})"
-    return plain_text(argument)
-
-
-def _user_stack(tx: Translator | None) -> tuple[PythonFrame, ...]:
-    """Where a translator and its callers are in the program, outermost first."""
-    found: list[PythonFrame] = []
-    while tx is not None:
-        code, inst = tx.f_code, tx.current_instruction
-        line, *_ = next(islice(code.co_positions(), inst.offset // 2, None))
-        found.append(PythonFrame(code.co_filename, line or code.co_firstlineno, code.co_name))
-        tx = tx.parent
-    return tuple(found[::-1])

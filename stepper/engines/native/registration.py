@@ -20,6 +20,7 @@ ENGINE = EngineType(
         decorators="stepper.native",
         recompile_limit="stepper.native.config.cache_size_limit",
         symbols=True,
+        shape_steps=True,
         carries_guards=True,
     ),
     create=create,

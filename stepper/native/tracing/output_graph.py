@@ -97,7 +97,9 @@ class OutputGraph:
         self.trail: list[Callable[[], object]] = []
         self.graph = torch.fx.Graph()
         self.tracer = GraphAppendingTracer(self.graph)
-        self.shapes = SymbolicShapes(translation.code, translation.dynamic)
+        self.shapes = SymbolicShapes(
+            translation.code, translation.dynamic, translation.watcher.size_known
+        )
         self.fake_mode = NotingFakeTensorMode(
             allow_non_fake_inputs=False, shape_env=self.shapes.shape_env
         )
@@ -276,10 +278,10 @@ class OutputGraph:
             else (self.graph.inserting_before(next(iter(self.graph.nodes), self.graph._root)))
         ):
             node = self.graph.placeholder(input_name(source))
+        self._remember(self.graphargs, node, GraphArg(source, value))
         self.note_node(node, fake, NO_GUARDS)
         before = self._inputs
         self._inputs = node
-        self._remember(self.graphargs, node, GraphArg(source, value))
         self.trail.append(lambda: setattr(self, "_inputs", before))
         return torch.fx.Proxy(node, self.tracer)
 

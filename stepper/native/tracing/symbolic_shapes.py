@@ -25,8 +25,9 @@ fixed sizes worse than they deserve; the second capture is the price of knowing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,19 @@ def forget() -> None:
     _seen.clear()
 
 
+class Cause(Enum):
+    """Why a size or number is to be a symbol."""
+
+    MARKED = auto()
+    """The program has marked it as dynamic."""
+    WISHED = auto()
+    """The program has marked it as one that may be."""
+    ASKED = auto()
+    """Everything is one, by `dynamic=True`."""
+    CHANGED = auto()
+    """It was another one in a call that was captured before."""
+
+
 @dataclass(frozen=True)
 class SymbolicInput:
     """An input with symbols.
@@ -93,12 +107,23 @@ class SymbolicShapes:
     """The symbols of one attempt to translate a code.
 
     dynamic: True: everything is a symbol; False: only what is marked; None: what changes.
+    known: told the expression and value of what is not a symbol because it is 0 or 1, and why it
+        would have been one.
     inputs: those that have symbols, by the names of their sources.
+    causes: why sizes and numbers are to be symbols: by the names of their sources and, of sizes,
+        the dimension.
     modules: names of sources of modules: what these hold has no symbols.
     """
 
-    def __init__(self, code: CodeType, dynamic: bool | None) -> None:
+    def __init__(
+        self,
+        code: CodeType,
+        dynamic: bool | None,
+        known: Callable[[str, int, Cause], object] = lambda name, value, cause: None,
+    ) -> None:
         self.dynamic = dynamic
+        self.causes: dict[tuple[str, int | None], Cause] = {}
+        self._known = known
         self.inputs: dict[str, SymbolicInput] = {}
         self.modules: set[str] = set()
         self.shape_env = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
@@ -120,7 +145,11 @@ class SymbolicShapes:
         """The `SymInt` of an input that is an int; None: it is to be known."""
         name = source.name()
         changes = self._changes(name, (value,))[0]
-        if value in (0, 1) or not changes or config.specialize_int or self._of_module(source):
+        if not changes or config.specialize_int or self._of_module(source):
+            return None
+        cause = self.causes[name, None] = self._general_cause()
+        if value in (0, 1):
+            self._known(name, value, cause)
             return None
         if name not in self.inputs:
             torch_source = _NamedSource(name)
@@ -150,22 +179,37 @@ class SymbolicShapes:
         changes = self._changes(source.name(), value.shape)
         if type(value) is not torch.Tensor or self._of_module(source):
             changes = [False] * len(changes)
-        sizes: list[Any] = []
-        for index, size in enumerate(value.shape):
-            marked = index in asked or index in wished
-            if size in (0, 1) or not (marked or (changes[index] and index not in static)):
-                sizes.append(DimDynamic.STATIC)
-            else:
-                sizes.append(DimDynamic.DYNAMIC if index in asked else DimDynamic.DUCK)
-        if all(size is DimDynamic.STATIC for size in sizes):
-            return None
         if value._is_view() and value.requires_grad:
             return None  # a fake tensor of its own would be a leaf
+        sizes: list[Any] = []
+        for index, size in enumerate(value.shape):
+            cause = None
+            if index in asked:
+                cause = Cause.MARKED
+            elif index in wished:
+                cause = Cause.WISHED
+            elif changes[index] and index not in static:
+                cause = self._general_cause()
+            sizes.append(self._kind_of_size(source.name(), index, size, cause))
+        if all(size is DimDynamic.STATIC for size in sizes):
+            return None
         must_stay = RelaxedUnspecConstraint(warn_only=False)
         constraints: list[Any] = [
             must_stay if size is DimDynamic.DYNAMIC else None for size in sizes
         ]
         return StatelessSymbolicContext(dynamic_sizes=sizes, constraint_sizes=constraints)
+
+    def _kind_of_size(self, name: str, index: int, size: int, cause: Cause | None) -> DimDynamic:
+        if cause is None:
+            return DimDynamic.STATIC
+        self.causes[name, index] = cause
+        if size in (0, 1):
+            self._known(f"{name}.size()[{index}]", size, cause)
+            return DimDynamic.STATIC
+        return DimDynamic.DYNAMIC if cause is Cause.MARKED else DimDynamic.DUCK
+
+    def _general_cause(self) -> Cause:
+        return Cause.ASKED if self.dynamic else Cause.CHANGED
 
     def _of_module(self, source: Source) -> bool:
         while isinstance(source, ChainedSource):

@@ -1,10 +1,10 @@
-"""The conditions of a shape guard, one by one.
+"""The conditions of shape guards, one by one, and the values that they compare.
 
-Dynamo makes one guard of all conditions on sizes: a function in Python that runs behind the tree
-and tests them in turn, or with `enable_cpp_symbolic_shape_guards` one in C++, which runs when the
-last of its values has been reached. Each condition is an expression over `L` and `G`, in the order
-in which it is tested; the guard's words are these expressions, with their lines. Here they are
-taken apart, so that each can be shown, timed and asked by itself.
+A condition is an expression over `L` and `G`. The native engine has a guard for each. Dynamo makes
+one guard of all of them: a function in Python that runs behind the tree and tests them in turn, or
+with `enable_cpp_symbolic_shape_guards` one in C++, which runs when the last of its values has been
+reached. That guard's words are these expressions, with their lines, in the order in which they are
+tested. Here they are taken apart, so that each can be shown, timed and asked by itself.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+SHAPE_ENV = "SHAPE_ENV"
 IN_PYTHON = "LAMBDA_GUARD"
 IN_CPP = "SYMBOLIC_SHAPE_GUARD"
 

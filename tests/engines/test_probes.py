@@ -29,7 +29,7 @@ from types import CodeType, FunctionType, ModuleType
 
 import pytest
 
-from stepper.engines.dynamo.probes import Probe, ProbeError, insert_call
+from stepper.engines.common.probes import Probe, ProbeError, insert_call
 
 MODULES = (
     argparse, asyncio.base_events, collections, configparser, dataclasses, difflib, dis,

@@ -1,0 +1,88 @@
+"""What is known of torch's `ShapeEnv`, and of the parts of torch that ask it.
+
+Every engine has one: whoever captures programs for torch's compilers has torch decide about sizes.
+So this is the place for torch's private names about that. All of them are the same in the versions
+that are supported; what differs would be told apart here, as in `stepper.engines.dynamo.versions`.
+"""
+
+from __future__ import annotations
+
+import os
+from types import CodeType
+from typing import Any
+
+import torch.fx
+
+from stepper.engines.common.probe_points import ProbePoint
+
+_SHAPES = "torch.fx.experimental.symbolic_shapes"
+
+POINTS: dict[str, ProbePoint] = {
+    "symbol_asked": ProbePoint(
+        _SHAPES, "ShapeEnv.create_symbol", ("self", "val", "source", "dynamic_dim")
+    ),
+    "symbol_unbacked": ProbePoint(
+        _SHAPES, "ShapeEnv._log_create_unbacked_symbol", ("self", "symbol", "source")
+    ),
+    "shape_condition": ProbePoint(_SHAPES, "ShapeEnv._log_guard", ("self", "prefix", "g")),
+    "replacement_asked": ProbePoint(
+        _SHAPES, "ShapeEnv._set_replacement", ("self", "a", "tgt", "msg")
+    ),
+    "range_asked": ProbePoint(_SHAPES, "ShapeEnv._update_var_to_range", ("self", "symbol")),
+    "shape_undecided": ProbePoint(
+        _SHAPES, "ShapeEnv._make_data_dependent_error", ("self", "unhinted_expr")
+    ),
+    "shape_assumed": ProbePoint(
+        _SHAPES, "ShapeEnv._log_suppressed_dde", ("self", "a", "assumed_value")
+    ),
+}
+"""What the call of one of a ShapeEnv's methods means, and where that is: the methods of
+`stepper.engines.common.shapes.ShapeWatcher` of these names."""
+
+_CACHES = {
+    "find_guarded_entry": os.path.join("_inductor", "codecache.py"),
+    "evaluate_guards": os.path.join("_functorch", "_aot_autograd", "autograd_cache.py"),
+}
+_TORCH = f"{os.path.dirname(torch.__file__)}{os.sep}"
+_DECIDING = tuple(
+    os.path.join(_TORCH, "fx", "experimental", name)
+    for name in ("symbolic_shapes.py", "sym_node.py", "recording.py")
+)
+
+
+def source_name(source: Any) -> str:
+    """The expression of a Source of torch's, e.g. `L['x'].weight`; empty when torch itself has
+    none."""
+    try:
+        name = source.name
+    except NotImplementedError:
+        return ""
+    return name if type(name) is str else str(name())
+
+
+def is_size_or_number(source: Any) -> bool:
+    """Whether a Source is that of a tensor's size or of a number: not of a stride or an offset."""
+    what = getattr(source, "prop", None)
+    return what is None or what._name_ == "SIZE"
+
+
+def is_running_graph(code: CodeType) -> bool:
+    """Whether a code object is that of what runs or lowers a graph, its local `node` after node."""
+    return code.co_name == "run" and code.co_filename == torch.fx.interpreter.__file__
+
+
+def is_cache(code: CodeType) -> bool:
+    """Whether a code object is that of what evaluates the conditions of a graph from a cache."""
+    return any(
+        code.co_name == name and code.co_filename.endswith(file) for name, file in _CACHES.items()
+    )
+
+
+def part_of_torch(filename: str) -> str:
+    """The subpackage of torch that a file belongs to, e.g. `_inductor`; empty: to none."""
+    return filename[len(_TORCH) :].partition(os.sep)[0] if filename.startswith(_TORCH) else ""
+
+
+def asks_for_shapes(filename: str) -> bool:
+    """Whether a file is torch's, and none of those that decide about sizes."""
+    return filename.startswith(_TORCH) and filename not in _DECIDING

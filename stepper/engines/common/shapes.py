@@ -1,0 +1,379 @@
+"""Watches the engine that decides about sizes: torch's `ShapeEnv`.
+
+The idea. Each decision is one call of a ShapeEnv's method, and a probe stands at its entry (see
+`probes`). Some of these calls say all: that a condition is kept, that a symbol without a value was
+born, that a decision depends on data. The others only say what was asked for: `create_symbol` may
+give a number or somebody else's symbol, a replacement or a range may turn out to be none. What was
+asked for is kept with the place where it was, and looked up in the ShapeEnv's own tables at the
+next call of a probe or before the next instruction: what stands there has happened.
+
+Nothing is evaluated for that: tables are read, expressions are made texts by sympy, and no method
+of a ShapeEnv, a SymInt or a SymNode is called, since these add conditions.
+
+The alternative, torch's structured log, tells the same, but as a text for each event with both
+stacks in it, and only to who has set TORCH_TRACE before torch was imported.
+
+What engines differ in is who asks: the program's line, the node, why a size was to be a symbol.
+An engine says that in a class of its own, by the methods from `interprets` to `why`.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from torch.fx.traceback import get_current_meta
+
+from stepper.debuggee.engine import Recorder
+from stepper.debuggee.mirror import LiveAttempt
+from stepper.engines.common import shape_env
+from stepper.engines.common.node_words import stack_of
+from stepper.engines.common.shape_env import source_name
+from stepper.model.program import PythonFrame
+from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
+from stepper.model.trace import MomentId
+from stepper.uncompiled import keep_out
+
+_ASKING_FRAMES = 8
+"""How many of torch's own frames are kept of who asked."""
+
+
+class Asker(NamedTuple):
+    """Who asks a ShapeEnv, and where that is."""
+
+    moment: MomentId
+    frame: int | None
+    stage: Stage
+    node: str
+    target: str
+    user_stack: tuple[PythonFrame, ...]
+    node_stack: tuple[PythonFrame, ...]
+    asked_by: tuple[PythonFrame, ...]
+
+
+class _Claim(NamedTuple):
+    """What was asked for, and has to be looked up."""
+
+    kind: ShapeStepKind
+    about: Any
+    """The symbol; of SYMBOL the Source."""
+    asked: Any
+    """The expression, or the value."""
+    why: Why
+    reason: str
+    asker: Asker
+
+
+class Computed(NamedTuple):
+    """What an example value is computed for, or what a later stage is at.
+
+    name: of the FX node; empty: it is not made yet.
+    target: what it calls.
+    stack: the program's lines for which it is there, outermost first.
+    """
+
+    name: str
+    target: str
+    stack: tuple[PythonFrame, ...] = ()
+
+
+class ShapeWatcher(ABC):
+    """Tells what becomes known in one attempt's ShapeEnv. What `shape_env.POINTS` names are its
+    methods of those names, called with what torch's own functions are called with."""
+
+    def __init__(self) -> None:
+        self._claims: list[_Claim] = []
+        self._ranges: dict[Any, Any] = {}
+        """What was told of symbols' ranges."""
+        self._sources: dict[Any, set[str]] = {}
+        """What symbols were told to stand for."""
+        self._recorder: Recorder
+        self._attempt: LiveAttempt
+        self._env: Any = None
+        self.replaced: set[str] = set()
+        """The symbols that became something else: whoever shows sizes has to look again."""
+
+    def begin(self, recorder: Recorder, attempt: LiveAttempt, env: Any) -> None:
+        """An attempt begins, with its ShapeEnv."""
+        self.forget()
+        self._recorder, self._attempt, self._env = recorder, attempt, env
+
+    def forget(self) -> None:
+        """Hold nothing of an attempt that is over."""
+        self._claims.clear()
+        self._ranges.clear()
+        self._sources.clear()
+        self._env = None
+        self.replaced.clear()
+
+    def is_of(self, env: Any) -> bool:
+        """Whether a ShapeEnv is that of the attempt that is being made."""
+        return env is not None and env is self._env
+
+    @property
+    def waits(self) -> bool:
+        """Whether something has to be looked up."""
+        return bool(self._claims)
+
+    # --- what engines differ in
+
+    @abstractmethod
+    def interprets(self, code: CodeType) -> bool:
+        """Whether a code object is that of the symbolic interpreter's step: what it calls asks."""
+
+    @abstractmethod
+    def builds_guards(self, code: CodeType) -> bool:
+        """Whether it is that of what makes guards of what was concluded."""
+
+    @abstractmethod
+    def computed(self, frame: FrameType) -> Computed | None:
+        """What a frame on the way to the ShapeEnv is at; None: at nothing for the program."""
+
+    @abstractmethod
+    def user_stack(self, stage: Stage) -> tuple[PythonFrame, ...]:
+        """The program's lines that the compiler blames, outermost first."""
+
+    @abstractmethod
+    def why(self, source: Any, frame: FrameType | None) -> Why:
+        """Why a size or number is to be a symbol; `frame` asks for it."""
+
+    # --- what is said by the call
+
+    def shape_condition(self, prefix: str, expression: Any) -> None:
+        """`_log_guard`: an expression was evaluated or asserted."""
+        suppressed = "suppressed" in prefix
+        asserted = prefix.startswith("runtime_assert")
+        kind = ShapeStepKind.ASSERTION if asserted else ShapeStepKind.GUARD
+        self._say(ShapeStepKind.SUPPRESSED if suppressed else kind, expression)
+
+    def symbol_unbacked(self, symbol: Any, source: Any) -> None:
+        """`_log_create_unbacked_symbol`: a symbol without a value was born."""
+        self.tell()
+        asker = self._asker()
+        marked = source is not None
+        self._sources[symbol] = set()
+        self._told(
+            asker,
+            ShapeStepKind.UNBACKED,
+            symbol=str(symbol),
+            source=source_name(source) if marked else "",
+            why=Why.MARKED_UNBACKED if marked else Why.OPERATOR,
+            **self._range(symbol),
+        )
+
+    def shape_undecided(self, expression: Any) -> None:
+        """`_make_data_dependent_error`: an expression without a value was asked for one."""
+        self._say(ShapeStepKind.UNDECIDED, expression)
+
+    def shape_assumed(self, expression: Any, value: object) -> None:
+        """`_log_suppressed_dde`: an expression without a value was taken to have this one."""
+        self._say(ShapeStepKind.ASSUMED, expression, f" is {value}")
+
+    # --- what has to be looked up
+
+    def symbol_asked(self, value: object, source: Any, dynamic_dim: Any) -> None:
+        """`create_symbol`: a size or a number may become a symbol."""
+        if dynamic_dim._name_ in ("STATIC", "UNBACKED") or type(value) not in (int, float):
+            return
+        if value in (0, 1) and not shape_env.is_size_or_number(source):
+            return  # nearly every tensor begins at offset 0 and has a stride of 1
+        self.tell()
+        asker = self._asker()
+        why = self.why(source, sys._getframe(1))
+        self._claims.append(_Claim(ShapeStepKind.SYMBOL, source, value, why, "", asker))
+
+    def replacement_asked(self, symbol: Any, target: Any, reason: str) -> None:
+        """`_set_replacement`: a symbol may be something else from now on."""
+        self._recorder.flush_pending()  # what has the symbol is told as it is before
+        if self._env.replacements.get(symbol) != target:
+            self._claim(ShapeStepKind.REPLACED, symbol, target, reason)
+
+    def range_asked(self, symbol: Any) -> None:
+        """`_update_var_to_range`: a symbol may have fewer values from now on."""
+        if symbol in self._ranges:
+            self._claim(ShapeStepKind.RANGE, symbol, None, "")
+
+    def _claim(self, kind: ShapeStepKind, about: Any, asked: Any, reason: str) -> None:
+        # What waits is looked up only when something else has been asked for: a replacement asks
+        # for ranges before it is made.
+        self._claims.append(_Claim(kind, about, asked, Why.UNKNOWN, reason, self._asker()))
+
+    def tell(self) -> None:
+        """Look up what waits, and tell what has happened."""
+        claims, self._claims = self._claims, []
+        for claim in claims:
+            if claim.kind is ShapeStepKind.SYMBOL:
+                self._tell_symbol(claim)
+            elif claim.kind is ShapeStepKind.REPLACED:
+                self._tell_replacement(claim)
+            else:
+                self._tell_range(claim)
+
+    def _tell_symbol(self, claim: _Claim) -> None:
+        source = source_name(claim.about)
+        found = self._env.source_to_var.get(source)
+        facts = {"source": source, "hint": str(claim.asked), "why": claim.why}
+        if found is None:
+            if claim.asked in (0, 1):
+                self._told(
+                    claim.asker, ShapeStepKind.ZERO_ONE, expression=str(claim.asked), **facts
+                )
+            return
+        stands_for = self._sources.setdefault(found, set())
+        if source in stands_for:
+            return  # a later stage has asked again
+        kind = ShapeStepKind.SHARED if stands_for else ShapeStepKind.SYMBOL
+        stands_for.add(source)
+        self._told(claim.asker, kind, symbol=str(found), **facts, **self._range(found))
+
+    def _tell_replacement(self, claim: _Claim) -> None:
+        if self._env.replacements.get(claim.about) == claim.asked:
+            self.replaced.add(str(claim.about))
+            self._told(
+                claim.asker,
+                ShapeStepKind.REPLACED,
+                symbol=str(claim.about),
+                expression=str(claim.asked),
+                symbols=_symbols(claim.asked),
+                source=self._stands_for(claim.about),
+                reason=claim.reason,
+            )
+
+    def _tell_range(self, claim: _Claim) -> None:
+        symbol = claim.about
+        known = self._ranges.get(symbol)
+        if known is not None and self._env.var_to_range.get(symbol) != known:
+            facts = self._range(symbol)
+            self._told(
+                claim.asker,
+                ShapeStepKind.RANGE,
+                symbol=str(symbol),
+                source=self._stands_for(symbol),
+                **facts,
+            )
+
+    # --- telling
+
+    def _say(self, kind: ShapeStepKind, expression: Any, more: str = "") -> None:
+        self.tell()
+        text = f"{expression}{more}"
+        self._told(self._asker(), kind, expression=text, symbols=_symbols(expression))
+
+    def _told(self, asker: Asker, kind: ShapeStepKind, **facts: Any) -> None:
+        step = ShapeStep(
+            id=0,
+            attempt=self._attempt.id,
+            moment=asker.moment,
+            kind=kind,
+            stage=asker.stage,
+            node=asker.node,
+            target=asker.target,
+            user_stack=asker.user_stack,
+            node_stack=asker.node_stack,
+            asked_by=asker.asked_by,
+            **facts,
+        )
+        self._recorder.shape(step, asker.frame)
+
+    def _range(self, symbol: Any) -> dict[str, str]:
+        found = self._env.var_to_range.get(symbol)
+        if found is None:
+            return {}
+        self._ranges[symbol] = found
+        return {"low": str(found.lower), "high": str(found.upper)}
+
+    def _stands_for(self, symbol: Any) -> str:
+        sources = self._env.var_to_sources.get(symbol)
+        return source_name(sources[0]) if sources else ""
+
+    def _asker(self) -> Asker:
+        recorder = self._recorder
+        at = recorder.stepping or recorder.current
+        stage, computed, asked_by = self._asking(sys._getframe(1))
+        user_stack = self.user_stack(stage)
+        later = not user_stack and stage is not Stage.TRACING
+        return Asker(
+            recorder.moment,
+            None if at is None else at.id,
+            stage,
+            "" if computed is None else computed.name,
+            "" if computed is None else computed.target,
+            user_stack,
+            _stack_of(computed) if later else (),
+            asked_by,
+        )
+
+    def _asking(
+        self, frame: FrameType | None
+    ) -> tuple[Stage, Computed | None, tuple[PythonFrame, ...]]:
+        """The stage that a ShapeEnv is asked in, what is computed, and torch's frames that ask,
+        from the innermost outwards."""
+        stage, computed = Stage.TRACING, None
+        asking: list[PythonFrame] = []
+        while frame is not None and not self.interprets(frame.f_code):
+            code = frame.f_code
+            if computed is None:
+                computed = self.computed(frame)
+            if stage is Stage.TRACING:
+                stage = Stage.GUARDS if self.builds_guards(code) else _stage(code)
+            if len(asking) < _ASKING_FRAMES and shape_env.asks_for_shapes(code.co_filename):
+                line = frame.f_lineno or 0
+                asking.append(PythonFrame(code.co_filename, line, code.co_qualname))
+            frame = frame.f_back
+        return stage, computed, tuple(asking)
+
+
+def hearer(
+    meaning: str,
+    find: Callable[[Any], ShapeWatcher | None],
+    waits: Callable[[], None] = lambda: None,
+) -> Callable[..., None]:
+    """What hears a decision about sizes, and has it told.
+
+    meaning: which, of `shape_env.POINTS`.
+    find: who watches a ShapeEnv; None: nobody.
+    waits: called when something has to be looked up before the next instruction.
+    """
+    told: Callable[..., None] = getattr(ShapeWatcher, meaning)
+
+    def heard(env: Any, *asked: Any) -> None:
+        watcher = find(env)
+        if watcher is not None:
+            told(watcher, *asked)
+            if watcher.waits:
+                waits()
+
+    return heard
+
+
+def _symbols(expression: Any) -> tuple[str, ...]:
+    return tuple(sorted(map(str, expression.free_symbols)))
+
+
+def _stage(code: CodeType) -> Stage:
+    if shape_env.is_cache(code):
+        return Stage.CACHE
+    part = shape_env.part_of_torch(code.co_filename)
+    if part == "_inductor":
+        return Stage.BACKEND
+    return Stage.DISPATCH if part == "_functorch" else Stage.TRACING
+
+
+def _stack_of(computed: Computed | None) -> tuple[PythonFrame, ...]:
+    """The program's lines for which a node is there. While gradients are traced no node is run:
+    then torch keeps the text for whatever it makes."""
+    return stack_of(get_current_meta().get("stack_trace")) if computed is None else computed.stack
+
+
+MARKED = {
+    "_dynamo_dynamic_indices": Why.MARKED,
+    "_dynamo_unbacked_indices": Why.MARKED_UNBACKED,
+    "_dynamo_weak_dynamic_indices": Why.MARKED_MAYBE,
+}
+"""The attributes of a tensor in which `mark_dynamic` and the like leave what they were given."""
+
+
+keep_out()
