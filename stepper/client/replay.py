@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -95,7 +96,7 @@ def replayed(
         texts: what this run is to find in some of the program's files, by their paths.
 
     Raises:
-        ReplayError: it cannot be run, recorded nothing, or was given up.
+        ReplayError: it cannot be run, recorded nothing, was given up, or somebody else killed it.
     """
     with tempfile.TemporaryDirectory(prefix="stepper-replay-") as folder:
         path = os.path.join(folder, "replay.stepper")
@@ -129,8 +130,13 @@ def _run(spec: LaunchSpec, plan: Plan, seconds: float, progress: Progress) -> st
         return f"it was killed after {seconds:g} s"
     if status is None or status.code == 0:
         return ""
+    if status.signal == signal.SIGKILL:
+        # No program does that to itself: it says nothing of what was tried.
+        raise ReplayError(
+            "the run was killed by SIGKILL from outside, for want of memory for instance"
+        )
     said = clip(exception_line("".join(output)), _SAID)
-    return ": ".join(filter(None, (f"it {status.text}", said)))
+    return ": ".join(filter(None, (f"it {status.sentence}", said)))
 
 
 @contextlib.contextmanager

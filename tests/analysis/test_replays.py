@@ -16,6 +16,7 @@ import pytest
 
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_trials import RecompileTrials
+from stepper.analysis.replays import AS_IT_IS
 from stepper.client.plan import ReplayError, plan_of
 from stepper.client.replay import replayed
 from stepper.model.trace import SessionFacts
@@ -177,6 +178,27 @@ def test_a_run_that_takes_too_long_is_killed(
         with replayed(plan_of(recording), (), seconds=enough) as (again, trouble):
             assert trouble == f"it was killed after {enough} s"
             assert len(again.translations()) == 2
+    finally:
+        flag.unlink()
+
+
+KILLED = """
+import os, signal, torch
+if os.path.exists("out of memory"):
+    os.kill(os.getpid(), signal.SIGKILL)
+torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+"""
+
+
+def test_a_run_that_somebody_else_killed_is_no_verdict(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(KILLED))
+    flag = Path(recording.facts.cwd, "out of memory")
+    flag.touch()
+    try:
+        with pytest.raises(ReplayError, match="killed by SIGKILL from outside"):
+            RecompileTrials(recording, plan_of(recording), 60.0).after(AS_IT_IS)
     finally:
         flag.unlink()
 
