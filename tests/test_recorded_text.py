@@ -126,10 +126,6 @@ IN_ANALYSIS = {
         "": "torch's logs and warnings",
         "_printed": "what the program printed, and torch's logs and warnings",
     },
-    "shapes.py": {
-        "": "the compiler's: an expression",
-        "is_number": "the compiler's: an expression",
-    },
     "sources.py": {
         "": "torch's sources",
         "spelled": "torch's sources",

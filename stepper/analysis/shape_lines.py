@@ -28,6 +28,9 @@ from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
+NOT_TOLD = (
+    "not recorded: the engine that made this recording does not tell what becomes known about sizes"
+)
 _MOST_CONDITIONS = 8
 _ASKING = 2
 """Torch's own frames that are shown of who asked."""
@@ -53,10 +56,7 @@ def shape_lines(recording: Recording, expression: str = "", function: str = "") 
         function: only in functions with this in their name; empty: in all.
     """
     if not recording.facts.capabilities.shape_steps:
-        yield Line(
-            "not recorded: the engine that made this recording does not tell what becomes known "
-            "about sizes"
-        )
+        yield Line(NOT_TOLD)
         return
     items = [
         item

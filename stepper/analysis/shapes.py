@@ -6,7 +6,6 @@ before that moment have left: free, fixed to a number, equal to an expression of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -20,7 +19,6 @@ _BORN = frozenset({ShapeStepKind.SYMBOL, ShapeStepKind.UNBACKED})
 _CONDITIONS = frozenset(
     {ShapeStepKind.GUARD, ShapeStepKind.ASSERTION, ShapeStepKind.ASSUMED, ShapeStepKind.UNDECIDED}
 )
-_NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
 
 
 class Symbol(msgspec.Struct):
@@ -42,17 +40,22 @@ class Symbol(msgspec.Struct):
     """The replacements, in order."""
     conditions: list[ShapeStep] = []
     """What it was asked for, in order: conditions of the entry, assertions, what was assumed."""
+    others: list[ShapeStep] = []
+    """What else has it, in order: other symbols that became an expression of it, evaluations that
+    nothing keeps."""
 
     @property
     def steps(self) -> list[ShapeStep]:
         """All that became known about it, in order."""
-        about = (self.born, *self.shared, *self.narrowed, *self.replaced, *self.conditions)
+        became = (self.born, *self.shared, *self.narrowed, *self.replaced)
+        about = (*became, *self.conditions, *self.others)
         return sorted(about, key=lambda step: step.id)
 
     @property
     def fixed(self) -> bool:
         """Whether it is a number."""
-        return is_number(self.value)
+        # Asked of the step: how the compiler writes a number (5, 1.0e-5, oo) is its own affair.
+        return bool(self.value) and not self.replaced[-1].symbols
 
     @property
     def unbacked(self) -> bool:
@@ -67,23 +70,19 @@ class Symbol(msgspec.Struct):
         return "unbacked" if self.unbacked else "dynamic"
 
 
-def is_number(text: str) -> bool:
-    """Whether an expression is a number and has no symbol."""
-    return _NUMBER.match(text) is not None
-
-
 def symbols_at(
     recording: Recording, attempt: int, moment: MomentId | None = None
 ) -> dict[str, Symbol]:
     """The symbols of an attempt by name, in the order of their birth; None: at its end."""
-    return _put_together(
+    return put_together(
         step
         for step in recording.shape_steps(None, attempt=attempt)
         if moment is None or step.moment < moment
     )
 
 
-def _put_together(steps: Iterable[ShapeStep]) -> dict[str, Symbol]:
+def put_together(steps: Iterable[ShapeStep]) -> dict[str, Symbol]:
+    """The symbols that steps tell of, by name, in the order of their birth."""
     found: dict[str, Symbol] = {}
     for step in steps:
         symbol = found.get(step.symbol)
@@ -94,6 +93,8 @@ def _put_together(steps: Iterable[ShapeStep]) -> dict[str, Symbol]:
             for name in step.symbols:
                 if name in found:
                     found[name].conditions.append(step)
+        elif step.kind is ShapeStepKind.SUPPRESSED:
+            _add_to_others(found, step)
         elif symbol is None:
             continue
         elif step.kind is ShapeStepKind.SHARED:
@@ -105,7 +106,15 @@ def _put_together(steps: Iterable[ShapeStep]) -> dict[str, Symbol]:
         elif step.kind is ShapeStepKind.REPLACED:
             symbol.value = step.expression
             symbol.replaced.append(step)
+            _add_to_others(found, step)
     return found
+
+
+def _add_to_others(found: dict[str, Symbol], step: ShapeStep) -> None:
+    """Tell a step to the symbols in its expression, without the one that it is about."""
+    for name in step.symbols:
+        if name in found and name != step.symbol:
+            found[name].others.append(step)
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -140,7 +149,7 @@ def sizes(recording: Recording, item: Translation) -> Iterator[Size]:
     if not attempts:
         return
     steps = recording.shape_steps(None, attempt=attempts[-1].id)
-    symbols = _put_together(steps)
+    symbols = put_together(steps)
     for symbol in symbols.values():
         chain = tuple(_chain(symbol, symbols))
         for source in symbol.sources or [symbol.name]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepper.analysis.line import Line
-from stepper.analysis.shape_lines import WHY
+from stepper.analysis.shape_lines import NOT_TOLD, WHY
 from stepper.analysis.shapes import Symbol, symbols_at
 from stepper.analysis.sources import spelled
 from stepper.client.text import python_frame_line
@@ -21,7 +21,7 @@ def symbol_lines(
     moment."""
     found = symbols_at(recording, attempt, moment)
     if not found:
-        yield Line("no size is a symbol here")
+        yield Line(no_symbol(recording))
     elif not name:
         for symbol in found.values():
             yield Line(_line(symbol), symbol.born.moment)
@@ -31,6 +31,14 @@ def symbol_lines(
             yield Line(f"  {step_text(step, recording.facts.cwd)}", step.moment)
     else:
         yield Line(f"no symbol is called {name!r} here. There are: {', '.join(found)}")
+
+
+def no_symbol(recording: Recording) -> str:
+    """What to say where no symbol was found: that there is none, as far as that was recorded."""
+    if not recording.facts.capabilities.shape_steps:
+        return NOT_TOLD
+    partly = ", as far as that was recorded (--detail stops)"
+    return f"no size is a symbol at this moment{partly * (recording.facts.detail == 'stops')}"
 
 
 def _line(symbol: Symbol) -> str:

@@ -251,7 +251,7 @@ def test_symbols_are_what_they_are_at_a_moment(recording: Recording) -> None:
     def at(moment: int, name: str = "") -> list[str]:
         return [line.text for line in symbol_lines(recording, attempt, moment, name)]
 
-    assert at(born) == ["no size is a symbol here"]
+    assert at(born) == ["no size is a symbol at this moment"]
     assert at(born + 1) == ["s77  dynamic  [2, int_oo]  x.size()[0] (now 5)"]
     assert at(fixed) == at(born + 1)
     assert at(fixed + 1) == ["s77  fixed to 5  [5, 5]  x.size()[0] (now 5)  asked 1×"]

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
-from stepper.model.shapes import ShapeStepKind
-from stepper.model.trace import MomentId
+from stepper.analysis.shape_lines import NOT_TOLD
+from stepper.analysis.shapes import Symbol, put_together, symbols_at
+from stepper.analysis.symbol_lines import no_symbol
+from stepper.model.capabilities import Capabilities
+from stepper.model.shapes import ShapeStep, ShapeStepKind
+from stepper.model.trace import MomentId, SessionFacts
 from stepper.recording.reader import Recording
+from stepper.recording.writer import Writer
 from stepper.tui.app import StepperApp
 from tests.shapes.test_against_torch import run
 from tests.tui.screen import plain
@@ -110,3 +115,47 @@ async def test_torchs_own_frames_are_a_key_away(recorded: Path, recording: Recor
         await pilot.press("home", *["down"] * asked, "enter")
         await pilot.pause()
         assert any("from torch/" in row for row in rows(app))
+
+
+def test_what_names_a_symbol_stands_under_it(recording: Recording) -> None:
+    """That another became equal to it, too; of each kind of step."""
+    steps = recording.shape_steps(None, attempt=1)
+    for name, symbol in symbols_at(recording, 1).items():
+        about = [step for step in steps if step.symbol == name or name in step.symbols]
+        assert symbol.steps == about, name
+
+
+@pytest.mark.parametrize(
+    ("expression", "symbols", "state"),
+    [
+        ("5", (), "fixed to 5"),
+        ("1.00000000000000e-5", (), "fixed to 1.00000000000000e-5"),
+        ("-oo", (), "fixed to -oo"),
+        ("1/3", (), "fixed to 1/3"),
+        ("2*s1", ("s1",), "equal to 2*s1"),
+    ],
+)
+def test_a_number_is_one_however_the_compiler_writes_it(
+    expression: str, symbols: tuple[str, ...], state: str
+) -> None:
+    born = ShapeStep(1, 1, 1, ShapeStepKind.SYMBOL, "s0")
+    became = ShapeStep(2, 1, 2, ShapeStepKind.REPLACED, "s0", expression, symbols)
+    symbol = Symbol("s0", born, value=expression, replaced=[became])
+    assert (symbol.state, symbol.fixed) == (state, not symbols)
+
+
+def test_an_evaluation_that_nothing_keeps_is_told() -> None:
+    born = ShapeStep(1, 1, 1, ShapeStepKind.SYMBOL, "s0")
+    asked = ShapeStep(2, 1, 2, ShapeStepKind.SUPPRESSED, expression="Eq(s0, 5)", symbols=("s0",))
+    assert put_together([born, asked])["s0"].steps == [born, asked]
+
+
+@pytest.mark.parametrize(("tells", "said"), [(False, NOT_TOLD), (True, "no size is a symbol")])
+def test_what_an_engine_does_not_tell_is_not_said_to_be_none(
+    tmp_path: Path, tells: bool, said: str
+) -> None:
+    path = str(tmp_path / "r.stepper")
+    Writer(path, SessionFacts(capabilities=Capabilities(shape_steps=tells))).close()
+    found = Recording.open(path)
+    assert no_symbol(found).startswith(said)
+    found.close()

@@ -8,7 +8,7 @@ from functools import partial
 from textual.app import ComposeResult
 
 from stepper.analysis.shapes import Symbol
-from stepper.analysis.symbol_lines import range_text, stands_for, step_text
+from stepper.analysis.symbol_lines import no_symbol, range_text, stands_for, step_text
 from stepper.client.text import python_frame_line
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStep
@@ -35,9 +35,8 @@ class SymbolsPane(Pane):
         return self.query_one(TreeLines)
 
     def show(self, snapshot: Snapshot) -> None:
-        # Where they may become symbols later nothing is promised, and where the engine makes none
-        # nothing was missed.
-        empty = "no size is a symbol at this moment" if snapshot.state else "nothing yet"
+        recording = snapshot.recording if snapshot.state else None
+        empty = "nothing yet" if recording is None else no_symbol(recording)
         self.lines.show_tree([_symbol(snapshot, each) for each in snapshot.symbols], empty=empty)
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
