@@ -41,6 +41,12 @@ class Remedy(msgspec.Struct, frozen=True):
         return self.words.format(setting=setting, reordering=reordering, source=source)
 
 
+NO_META = (
+    "the size of the result depends on data, and the operator has nothing to say what it is of a "
+    "fake tensor: call it outside of the compiled function, or wrap the call as a custom operator "
+    "(torch.library.custom_op)"
+)
+"""Of an operator that no setting takes into the graph."""
 _WORDS = {
     "Data-dependent branching": (
         "decide on tensors with torch.where (both sides computed), or torch.cond for two functions"
@@ -60,8 +66,24 @@ _WORDS = {
         "an operator whose result has no fixed size (nonzero, unique, a mask as index): use "
         "torch.where on the whole tensor; or {setting}"
     ),
+    "Dynamic shape operator (no meta kernel)": NO_META,
     "Data dependent operator": (
-        "keep the value a tensor; or, where the program decides nothing by it, {setting}"
+        "keep the value a tensor; or, where the program decides nothing by it, {setting}, and pass "
+        "the .item() of a tensor where a function takes a number"
+    ),
+    "Attempted to use `torch.nn.functional.one_hot` with data-dependent output shape": (
+        "pass num_classes"
+    ),
+    "Failed to convert args/kwargs to proxy": (
+        "one of the arguments is an object that no graph can hold: pass a tensor or a number "
+        "instead, or make the call outside of the compiled function"
+    ),
+    "Encountered input mutation during higher order op tracing": (
+        "change nothing that the function is given: return a new tensor instead"
+    ),
+    "Encountered aliasing during higher order op tracing": (
+        "return what is new: where a function returns what it was given, or one tensor twice, its "
+        "clone()"
     ),
     "Dynamic slicing with Tensor arguments": (
         "slice with Python ints, or torch.narrow; or {setting}"
@@ -200,6 +222,8 @@ FROM_OUTSIDE = frozenset(
         "Attempted to wrap RNN, GRU, or LSTM",
         "Backend compiler exception",
         "Dynamo recompile limit exceeded",
+        "Encountered aliasing during higher order op tracing",
+        "Encountered input mutation during higher order op tracing",
         "logging.Logger method not supported for non-export cases",
     }
 )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE, Remedy
+from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE, NO_META, Remedy
 from stepper.model.program import Instruction
 
 _BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
@@ -32,6 +32,20 @@ _NUMBER = frozenset(
     }
 )
 """Kinds where a tensor becomes a number."""
+_OPERATOR = "Data dependent operator"
+_ITEM = "aten._local_scalar_dense.default"
+"""The only operator of that kind whose number can be a symbol."""
+_SHAPED = "Dynamic shape operator"
+_WITHOUT_META = frozenset(
+    {"aten.linalg_lstsq.default", "aten._ctc_loss.default", "aten._ctc_loss.Tensor"}
+)
+"""Operators of that kind that break with its setting, too."""
+_DISABLED = frozenset(
+    {
+        "Skip calling `torch.compiler.disable()`d function",
+        "Skip inlining `torch.compiler.disable()`d function",
+    }
+)
 
 
 class Broken(msgspec.Struct, frozen=True):
@@ -96,7 +110,12 @@ def _printing(broken: Broken) -> Remedy | None:
     )
 
 
+_ROUNDS = Remedy(
+    "how often the loop runs depends on data: take the number from a shape or from outside of the "
+    "compiled function"
+)
 _BUILTINS = {
+    "range": _ROUNDS,  # it takes nothing but whole numbers, so a tensor here
     "breakpoint": Remedy("stepper.breakpoint() stops without a break"),
     "input": Remedy("ask before the compiled function"),
     "open": Remedy("read or write files outside of the compiled function"),
@@ -138,12 +157,22 @@ def _clock(broken: Broken) -> Remedy | None:
     return Remedy("measure around the call of the compiled function")
 
 
+def _handed_over(broken: Broken) -> Remedy | None:
+    """A library calls a function that is disabled: a hook, a method of the program's class."""
+    if not broken.library or broken.kind not in _DISABLED:
+        return None
+    return Remedy(
+        "remove torch.compiler.disable from the function, if it is the program's; if it is a "
+        "library's, take {source} out of the compiled function",
+        source=broken.leads_there,
+    )
+
+
 def _inside_library(broken: Broken) -> Remedy | None:
     """The line is a library's: what the program can change is its own call."""
     if not broken.library or broken.kind in FROM_OUTSIDE:
         return None
-    known = CHANGES.get(broken.kind)
-    setting = known.setting if known is not None else ""
+    setting = _setting(broken)
     words = "the line is a library's: take {source} out of the compiled function, or do without"
     return Remedy(
         f"{words}; or {{setting}}" if setting else words, setting, source=broken.leads_there
@@ -178,10 +207,7 @@ def _rounds(broken: Broken) -> Remedy | None:
         or "range(" not in broken.statement
     ):
         return None
-    return Remedy(
-        "how often the loop runs depends on data: take the number from a shape or from outside of "
-        "the compiled function"
-    )
+    return _ROUNDS
 
 
 def _decision(broken: Broken) -> Remedy | None:
@@ -193,6 +219,23 @@ def _decision(broken: Broken) -> Remedy | None:
         "the statement decides on data: without the number, decide on tensors with torch.where "
         "(both sides computed), or torch.cond for two functions"
     )
+
+
+def _python_value(broken: Broken) -> Remedy | None:
+    """An operator that returns a Python value, and not by way of a tensor."""
+    if broken.kind != _OPERATOR or broken.context in {"", _ITEM}:
+        return None
+    return Remedy(
+        "no setting makes a symbol of what this operator returns: use tensors, for torch.equal "
+        "(a == b).all(), for torch.allclose torch.isclose(a, b).all()"
+    )
+
+
+def _without_meta(broken: Broken) -> Remedy | None:
+    """An operator whose result has no fixed size, and of which torch knows no more."""
+    if broken.kind != _SHAPED or broken.context not in _WITHOUT_META:
+        return None
+    return Remedy(NO_META)
 
 
 def _undecided(broken: Broken) -> Remedy | None:
@@ -243,6 +286,14 @@ def _by_kind(broken: Broken) -> Remedy | None:
     return CHANGES.get(broken.kind)
 
 
+def _setting(broken: Broken) -> str:
+    """The setting that avoids a break; empty: there is none."""
+    known = CHANGES.get(broken.kind)
+    if known is None or _python_value(broken) or _without_meta(broken):
+        return ""
+    return known.setting
+
+
 def _first_word(broken: Broken) -> str:
     said = _STATEMENT.match(broken.statement)
     return said[1] if said is not None else ""
@@ -257,11 +308,14 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "builtin": _builtin,
     "warnings.warn": _warning,
     "time": _clock,
+    "disabled": _handed_over,
     "library": _inside_library,
     "check": _check,
     "while": _loop,
     "range": _rounds,
     "decision": _decision,
+    "Python value": _python_value,
+    "no meta": _without_meta,
     "undecided": _undecided,
     "math": _mathematics,
     "numpy.random": _numpy_random,

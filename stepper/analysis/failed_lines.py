@@ -166,6 +166,9 @@ def _failed(
     yield from _blamed(recording, failed)
     if failed.lookup is not None and failed.lookup.reason:
         yield Line(f"   the lookup: {failed.lookup.reason}", failed.lookup.first_moment)
+    if failed.inside is not None and failed.certain:
+        inside = failed.inside
+        yield Line(f"   inside {line_text(inside.line, cwd)}", inside.moment, "dim")
     for site in failed.sites[1:] if failed.certain else ():
         yield Line(f"   called from {line_text(site.line, cwd)}", site.moment, "dim")
     for frame in reversed(failed.callers):

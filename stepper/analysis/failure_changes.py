@@ -11,9 +11,15 @@ from collections.abc import Callable
 from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import advised
 from stepper.analysis.breaks import facts_of
-from stepper.analysis.failures import Failed, fixed_sizes
+from stepper.analysis.failures import Failed, fixed_sizes, operands
+from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_series import histories
+from stepper.analysis.recompiles import recompilations
 from stepper.model.failure import FailedStage
 from stepper.recording.reader import Recording
+
+_LIMIT = "FailOnRecompileLimitHit"
+_PENDING = "PendingUnbackedSymbolNotFound"
 
 
 def change_of(recording: Recording, failed: Failed) -> Remedy | None:
@@ -51,9 +57,37 @@ def _without_fake(recording: Recording, failed: Failed) -> Remedy | None:
     return Remedy("register what it returns for a fake tensor: torch.library.register_fake")
 
 
+def _limited(recording: Recording, failed: Failed) -> Remedy | None:
+    """One recompilation too many, where that is an error: what avoids the others."""
+    item = failed.translation
+    if item is None or failed.failure.exception != _LIMIT:
+        return None
+    again = [each for each in recompilations(recording) if each.translation.code == item.code]
+    advice = [
+        each for history in histories(recording, again) for each in advise(recording, history)
+    ]
+    return Remedy(advice[0].text.replace("{", "{{").replace("}", "}}")) if advice else None
+
+
+def _number(recording: Recording, failed: Failed) -> Remedy | None:
+    """A function that takes a number is given a tensor of one, and torch makes a symbol of it
+    within the call, which nothing in the graph holds."""
+    if failed.failure.exception != _PENDING:
+        return None
+    state = recording.state(failed.moment)
+    values = [state.values.get(each.value) for each in operands(recording, failed)]
+    inner = [state.values.get(item.value) for value in values if value for item in value.items]
+    metas = [value.tensor for value in (*values, *inner) if value is not None]
+    if not any(meta is not None and meta.shape == () for meta in metas):
+        return None
+    return Remedy("a tensor stands where the function takes a number: pass its .item()")
+
+
 RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
     "graph break": _broken,
     "fixed size": _fixed,
     "no fake": _without_fake,
+    "recompile limit": _limited,
+    "number": _number,
 }
 """In the order in which they are asked."""

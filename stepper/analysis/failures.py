@@ -65,6 +65,9 @@ class Failed(msgspec.Struct, frozen=True):
     """The one to blame; of a failure outside of tracing, the newest one then."""
     sites: tuple[Site, ...]
     """Where that is: its instruction, then the calls that led to it; empty: not recorded."""
+    inside: Site | None
+    """The instruction itself, where that is in torch, and the sites begin with the call that led
+    into it; None: it is the first of them."""
     certain: bool
     """Whether that instruction is known to be to blame, or only was the last one."""
     callers: tuple[PythonFrame, ...]
@@ -233,6 +236,7 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         if sites
         else min(max(blamed, recording.oldest), recording.newest),
         sites=tuple(sites[ours:]),
+        inside=sites[0] if ours else None,
         certain=certain,
         callers=tuple(frame for frame in stack if not in_torch(frame.filename)),
         lookup=_lookup(recording, failure),

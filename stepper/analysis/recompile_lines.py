@@ -179,7 +179,8 @@ def series_text(series: Series, of: int) -> str:
 
 
 def limit_text(history: History) -> str:
-    """`limit reached at call 9: runs uncompiled from here`, of a history that has a limit."""
+    """`limit reached at call 9: runs uncompiled from here`, of a history that has a limit; it is an
+    error where the whole function has to be one graph."""
     if history.calls_until_limit is not None:
         at = f"at call {history.calls_until_limit}"
     else:
@@ -189,7 +190,9 @@ def limit_text(history: History) -> str:
         if history.calls_after_limit
         else ""
     )
-    return f"limit reached {at}: runs uncompiled from here{after}"
+    failed = history.limit is not None and history.limit.failed
+    comes = "is an error" if failed else "runs uncompiled"
+    return f"limit reached {at}: {comes} from here{after}"
 
 
 def _recompilation(

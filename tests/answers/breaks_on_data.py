@@ -193,6 +193,24 @@ def rounds_from_data(run: Run) -> None:
 
 @case(
     "", "why-break",
+    cause="builtin operator `range`",
+    advice="how often the loop runs depends on data",
+    counts=(1, 1),
+)  # fmt: skip
+def counted_by_a_tensor(run: Run) -> None:
+    """No setting helps: Dynamo never makes a number of what range is given."""
+
+    @run.compile
+    def added(x: Any, times: Any) -> Any:
+        for _ in range(x.shape[0] if run.remedied else times):  # cause
+            x = x + 1
+        return x
+
+    added(ones(2), torch.tensor(2))
+
+
+@case(
+    "", "why-break",
     cause="Tensor.item()",
     advice="decide on tensors with torch.where",
     counts=(2, 1),

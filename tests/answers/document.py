@@ -10,12 +10,12 @@ from tests.answers.cases import CASES, Case
 _INTRODUCTION = """\
 # How right are the answers?
 
-A debugger that is wrong once is not asked again. So the repository has a bench of small programs,
-most of them after public reports, each with the cause, the line and the remedy that somebody found
-who looked at torch's own logs. The tests record each program and ask stepper: the cause must be
-named, the line must be the right one, and the first piece of advice must be the remedy. The remedy
-is applied, too, and counted without stepper: the graphs that the program hands to its backend as it
-was reported, and after it.
+A debugger that is wrong once is not asked again. So the repository has a bench of {programs} small
+programs, {reported} of them after public reports, each with the cause, the line and the remedy that
+somebody found who looked at torch's own logs. The tests record each program and ask stepper: the
+cause must be named, the line must be the right one, and the first piece of advice must be the
+remedy. The remedy is applied, too, and counted without stepper: the graphs that the program hands
+to its backend as it was reported, and after it.
 
 For `why-shape` the truth is what `TORCH_LOGS=+dynamic` says of the size that is asked about. For
 `is-guarded` there is nothing to remedy: the program changes the value that is asked about between
@@ -34,7 +34,9 @@ kind of value.
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([_INTRODUCTION, *map(_row, CASES.values()), ""])
+    reported = sum(bool(case.report) for case in CASES.values())
+    introduction = _INTRODUCTION.format(programs=len(CASES), reported=reported)
+    return "\n".join([introduction, *map(_row, CASES.values()), ""])
 
 
 def _row(case: Case) -> str:

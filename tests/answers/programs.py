@@ -9,6 +9,8 @@ from tests.answers import (  # noqa: F401
     guarded_state,
     left_free,
     recompiles,
+    reported_breaks,
+    reported_failures,
     sizes,
     specialized,
     state,

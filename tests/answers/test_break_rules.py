@@ -23,11 +23,14 @@ AGAINST = {
     "builtin": "keyword_of_uniform",
     "warnings.warn": "own_function_named_warn",
     "time": "date",
+    "disabled": "disabled_helper",
     "library": "module_made_inside",
     "check": "decided_and_then_raised",
     "while": "printed_by_a_condition",
     "range": "length_of_items",
     "decision": "square_root_of_an_item",
+    "Python value": "norm_of_numpy",
+    "no meta": "counted_bins",
     "undecided": "branch_on_an_item",
     "math": "square_root_of_an_item",
     "numpy.random": "norm_of_numpy",
@@ -52,14 +55,11 @@ WITHOUT_PROGRAM = frozenset(
         "Graph break under GenericContextWrappingVariable",
         "Import failure",
         "Missing bytecode handler",
-        "Skip inlining `torch.compiler.disable()`d function",
         "Tensor.numpy() with trace_numpy=False",
-        "Tensor.retain_grad() with AOTDispatcher",
         "Unsupported Tensor.requires_grad_() call",
         "copy.deepcopy()",
         "graph break in loop",
         "non-const argument in nn.Module method",
-        "torch.Generator method",
         "unsupported Tensor comparison op",
     }
 )
@@ -98,6 +98,8 @@ FAILURES = {
     "graph break": ("branch_in_one_graph", "shapes_that_do_not_fit"),
     "fixed size": ("marked_and_multiplied", "dimension_out_of_range"),
     "no fake": ("operator_without_a_fake", "shapes_that_do_not_fit"),
+    "recompile limit": ("counter_in_one_graph", "recompilation_refused"),
+    "number": ("tensors_where_numbers_stand", "dimension_out_of_range"),
 }
 """For each rule of failures a program for it, and one that looks like one."""
 

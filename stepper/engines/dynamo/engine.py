@@ -475,8 +475,9 @@ class DynamoEngine(Engine):
         moment, traced = self.recorder.moment, now.attempt is not None
         if now.attempt is not None:
             moment = failures.moment_of(error, self.recorder.current, moment) or moment
-            if self._breaks.pending(error):
-                found = self._breaks.confirm(error, text, resumes=False)
+            broken = failures.break_behind(error)
+            if self._breaks.pending(broken):
+                found = self._breaks.confirm(broken, failures.message(broken), resumes=False)
                 self.recorder.graph_break(now.attempt, found)
         failure = failures.failure_of(error, moment, traced=traced)
         self.recorder.failed(failure, now.translation)

@@ -14,7 +14,11 @@ from typing import Any
 
 import msgspec
 import torch
-from torch._dynamo.exc import TorchDynamoException
+from torch._dynamo.exc import (
+    TorchDynamoException,
+    UncapturedHigherOrderOpError,
+    Unsupported,
+)
 from torch._guards import CompileContext
 
 from stepper._C import shortened
@@ -42,6 +46,14 @@ def message(error: BaseException) -> str:
     if type(text) is str:
         return text
     return " ".join(shorten(part) if type(part) is str else plain_text(part) for part in error.args)
+
+
+def break_behind(error: BaseException) -> BaseException:
+    """The graph break of which Dynamo has made another exception, since it happened in what an
+    operator such as torch.cond has to have whole; else the exception itself."""
+    behind = error.__cause__ or error.__context__
+    wraps = isinstance(error, UncapturedHigherOrderOpError) and isinstance(behind, Unsupported)
+    return behind if behind is not None and wraps else error
 
 
 def came_out(error: BaseException) -> bool:
