@@ -16,10 +16,10 @@ from stepper.analysis.failures import (
     fixed_sizes,
     in_torch,
     operands,
-    site_at,
 )
 from stepper.analysis.line import Line
 from stepper.analysis.shape_lines import size_lines
+from stepper.analysis.sites import site_at
 from stepper.analysis.trial_lines import Told
 from stepper.client.text import (
     instruction_text,

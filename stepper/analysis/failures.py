@@ -12,10 +12,11 @@ from __future__ import annotations
 import msgspec
 
 from stepper.analysis.shapes import Size, sizes
+from stepper.analysis.sites import Site, way_to
 from stepper.analysis.walks import compilations
-from stepper.client.text import short_path, source_line
+from stepper.client.text import short_path
 from stepper.model.failure import FailedStage, Failure
-from stepper.model.program import Instruction, PythonFrame, UserLine
+from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
 from stepper.model.trace import MomentId, Node, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
@@ -32,14 +33,6 @@ _TAKES = {
 _COUNTED = ("CALL", "BUILD_")
 _TAKES_ONE = ("POP_JUMP_", "JUMP_IF_", "TO_BOOL", "UNARY_")
 _MOST_OPERANDS = 6
-
-
-class Site(msgspec.Struct, frozen=True):
-    """An instruction on the way to what failed."""
-
-    moment: MomentId
-    instruction: Instruction
-    line: UserLine
 
 
 class Operand(msgspec.Struct, frozen=True):
@@ -177,17 +170,6 @@ def fixed_sizes(recording: Recording, item: Translation) -> list[Size]:
     return sorted(found, key=lambda size: not size.value)
 
 
-def site_at(recording: Recording, moment: MomentId) -> Site | None:
-    """The instruction of a moment; None: it is not recorded."""
-    if not recording.oldest <= moment <= recording.newest:
-        return None
-    found = recording.moment(moment)
-    code = recording.code(recording.frame(found.frame).code)
-    row = code.instructions[found.ip]
-    place = PythonFrame(code.filename, row.line or code.first_line, code.label)
-    return Site(moment, row, UserLine(place, source_line(code, row.line)))
-
-
 def _taken(instruction: Instruction) -> int:
     name, argument = instruction.opname, instruction.arg or 0
     if name in _TAKES:
@@ -224,7 +206,7 @@ def _of_its_end(item: Translation) -> Failure:
 
 def _failed(recording: Recording, failure: Failure, item: Translation | None) -> Failed:
     blamed, certain = _blamed(recording, failure, item)
-    sites = _way_to(recording, blamed) if failure.stage is not FailedStage.LOOKUP else []
+    sites = way_to(recording, blamed) if failure.stage is not FailedStage.LOOKUP else []
     if failure.stage is FailedStage.BACKWARD and not certain:
         sites = []  # the newest moment then has nothing to do with it
     ours = next((at for at, site in enumerate(sites) if not in_torch(site.line.place.filename)), 0)
@@ -264,7 +246,7 @@ def _blamed(
         # the lines for which they are there, as Dynamo's do.
         lines = set(map(_line, failure.user_stack[-1:]))
         for node in sorted(nodes, key=lambda node: node.name != failure.node):
-            way = _way_to(recording, node.moment) if node.op != "placeholder" else []
+            way = way_to(recording, node.moment) if node.op != "placeholder" else []
             if lines & {_line(site.line.place) for site in way}:
                 return node.moment, True
     return failure.moment, False
@@ -272,20 +254,6 @@ def _blamed(
 
 def _line(place: PythonFrame) -> tuple[str, int]:
     return place.filename, place.line
-
-
-def _way_to(recording: Recording, moment: MomentId) -> list[Site]:
-    """A moment's instruction, then the calls that led to it, up to the translated frame."""
-    found: list[Site] = []
-    site = site_at(recording, moment)
-    while site is not None:
-        found.append(site)
-        frame = recording.frame(recording.moment(site.moment).frame)
-        # No frame is entered before its caller, and no call is later than what it calls.
-        if frame.parent is None or frame.parent >= frame.id or frame.call_moment is None:
-            break
-        site = site_at(recording, frame.call_moment) if frame.call_moment < site.moment else None
-    return found
 
 
 def _lookup(recording: Recording, failure: Failure) -> Translation | None:

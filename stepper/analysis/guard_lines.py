@@ -74,6 +74,8 @@ def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
         yield Line("  installed before the first instruction", moment)
     if origin.line is not None:
         yield Line(f"  because of {line_text(origin.line, cwd)}", moment)
+    if origin.called_from is not None:
+        yield Line(f"    called from {line_text(origin.called_from, cwd)}", moment)
     yield from purpose_lines(recording, guard)
     yield Line(f"  {_runs(use)}", moment)
     if use.implied is not None:

@@ -39,6 +39,8 @@ _TYPE = re.compile(
 )
 _IDENTITY = re.compile(r"___check_obj_id\((?P<source>.*), \d+\)(?:, type=(?P<expected>.*))?")
 _LENGTH = re.compile(r"len\((?P<source>.*)\) == (?P<expected>\d+)")
+_EMPTY = re.compile(r"not (?P<source>\w[\w.\[\]'\"]*)$")
+"""How Dynamo words that a container has no elements."""
 _STATE = re.compile(r"(?P<what>GLOBAL_STATE) changed: (?P<actual>.*)")
 _BACKEND = re.compile(
     r"BACKEND_MATCH failure: .*?Cached backend: (?P<expected>.*?)\."
@@ -60,6 +62,7 @@ _KINDS = (
     (_TYPE, "TYPE_MATCH", "type"),
     (_IDENTITY, "ID_MATCH", "object"),
     (_LENGTH, "LENGTH_CHECK", "length"),
+    (_EMPTY, "LENGTH_CHECK", "length"),
     (_STATE, "GLOBAL_STATE", "global state"),
     (_BACKEND, "BACKEND", "backend"),
     (_SIZE, "SYMBOLIC_SHAPE_GUARD", "size"),
@@ -103,7 +106,7 @@ def parse_check(code: str) -> tuple[str, str, Datum] | None:
         match = pattern.match(code)
         if match is not None:
             found = match.groupdict()
-            return found["source"], what, _datum(what, found["expected"])
+            return found["source"] or "", what, _datum(what, _expected(pattern, found))
     return None
 
 
@@ -152,8 +155,13 @@ def _difference(
         wants_grad = found["expected"] == "1"
         return Difference("requires_grad", wants_grad, not wants_grad)
     at = found.get("at")
-    expected, actual = (_datum(what, found.get(name)) for name in ("expected", "actual"))
+    expected = _datum(what, _expected(pattern, found))
+    actual = _datum(what, found.get("actual"))
     return Difference(what, expected, actual, None if at is None else int(at))
+
+
+def _expected(pattern: re.Pattern[str], found: dict[str, str | None]) -> str | None:
+    return "0" if pattern is _EMPTY else found.get("expected")
 
 
 def _datum(what: str, text: str | None) -> Datum:

@@ -329,6 +329,8 @@ def _origin(failure: Failure, cwd: str) -> Iterator[tuple[str, int | None]]:
     line = failure.user_line or (origin.line if origin is not None else None)
     if line is not None:
         yield f"because of {line_text(line, cwd)}", failure.moment
+    if origin is not None and origin.called_from is not None:
+        yield f"called from {line_text(origin.called_from, cwd)}", origin.moment
     if origin is not None and origin.instruction is not None:
         value = f", for {value_line(origin.value)}" if origin.value is not None else ""
         text = f"guard {origin.guard} installed by {instruction_text(origin.instruction)}{value}"

@@ -24,6 +24,7 @@ import msgspec
 from stepper.analysis.conditions import LEAVES, decided_by
 from stepper.analysis.reasons import Reason, parse_check, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing
+from stepper.analysis.sites import program_line
 from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import (
     Calls,
@@ -33,7 +34,7 @@ from stepper.analysis.walks import (
     source_of,
 )
 from stepper.analysis.wanted import Wanted, differing, varying, wanted_by
-from stepper.client.text import source_line
+from stepper.client.text import is_installed, source_line
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Words
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
@@ -88,7 +89,9 @@ class Origin(msgspec.Struct, frozen=True):
     value: Value | None = None
     """The value that it protects, as it was then; None when it was not in view."""
     line: UserLine | None = None
-    """The program's line; None when it is not known."""
+    """The line that needed it; None when it is not known."""
+    called_from: UserLine | None = None
+    """The program's line that led there, where that one is a library's."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -428,7 +431,10 @@ def origin_of(recording: Recording, guard: Guard) -> Origin:
     place = guard.user_line or PythonFrame(code.filename, row.line or 0, code.name)
     here = (place.filename, place.line) == (code.filename, row.line)
     line = UserLine(place, source_line(code, row.line) if here else "")
-    return Origin(guard.id, guard.source, guard.moment, row, next(named, None), line)
+    library = is_installed(place.filename)
+    called_from = program_line(recording, guard.moment) if library else None
+    value = next(named, None)
+    return Origin(guard.id, guard.source, guard.moment, row, value, line, called_from)
 
 
 def _with_state(made: Translation, item: Translation, failure: Failure) -> Failure:

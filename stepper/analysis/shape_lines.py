@@ -12,6 +12,7 @@ from stepper.analysis.guard_uses import entries
 from stepper.analysis.guarded import Guarded, asked
 from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
+from stepper.analysis.sites import way_to
 from stepper.analysis.sources import path_of, spelled
 from stepper.analysis.wanted import resolved
 from stepper.client.text import (
@@ -112,11 +113,11 @@ def _of(recording: Recording, items: list[Translation], expression: str) -> Iter
         if found is not None:
             yield from size_lines(recording, found)
         elif item.id in known:
-            yield from _never(known[item.id], expression)
+            yield from _never(recording, known[item.id], expression)
 
 
-def _never(found: Guarded, expression: str) -> Iterator[Line]:
-    """That a number never was a symbol, and which guard has it."""
+def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Line]:
+    """That a number never was a symbol, which guard has it, and which instruction made that."""
     guard = next((each for each in found.through or found.by if each.kind != SHAPE_ENV), None)
     if guard is not None and found.requires:
         wants = ", ".join(map(text_of, found.requires))
@@ -126,6 +127,12 @@ def _never(found: Guarded, expression: str) -> Iterator[Line]:
             guard.moment,
             "title",
         )
+        if guard.moment >= recording.attempt(guard.attempt).first_moment:
+            way = way_to(recording, guard.moment)
+            for at, site in enumerate(way):
+                by = f"guarded by {instruction_text(site.instruction)} at" if at == 0 else ""
+                line = line_text(site.line, recording.facts.cwd)
+                yield Line(f"  {by or '  called from'} {line}", site.moment, "dim" if at else "")
 
 
 def size_lines(recording: Recording, size: Size) -> Iterator[Line]:

@@ -161,7 +161,8 @@ def sizes(recording: Recording, item: Translation) -> Iterator[Size]:
 
 def _chain(symbol: Symbol, symbols: dict[str, Symbol]) -> Iterator[ShapeStep]:
     """The steps by which a symbol became what it is: for each replacement the condition that was
-    being decided at that moment, then what it was replaced by, and so on."""
+    being decided at that moment and those that left it no other value, then what it was replaced
+    by, and so on."""
     seen: set[int] = set()
     waiting = [symbol]
     names = {symbol.name}
@@ -169,12 +170,8 @@ def _chain(symbol: Symbol, symbols: dict[str, Symbol]) -> Iterator[ShapeStep]:
     while waiting:
         current = waiting.pop()
         for replaced in current.replaced:
-            causes = [
-                each
-                for each in current.conditions
-                if each.moment == replaced.moment and each.id < replaced.id
-            ]
-            for step in (*causes[-1:], replaced):
+            causes = (_decided_with(current, replaced), *_bounding(current, replaced))
+            for step in (*filter(None, causes), replaced):
                 if step.id not in seen:
                     seen.add(step.id)
                     found.append(step)
@@ -183,6 +180,26 @@ def _chain(symbol: Symbol, symbols: dict[str, Symbol]) -> Iterator[ShapeStep]:
                         names.add(name)
                         waiting.append(symbols[name])
     yield from sorted(found, key=lambda step: step.id)
+
+
+def _decided_with(symbol: Symbol, step: ShapeStep) -> ShapeStep | None:
+    """The condition on a symbol that was being decided when something became known of it."""
+    found = [each for each in symbol.conditions if each.moment == step.moment and each.id < step.id]
+    return found[-1] if found else None
+
+
+def _bounding(symbol: Symbol, replaced: ShapeStep) -> Iterator[ShapeStep | None]:
+    """The conditions that made a symbol's range one number: `> 5` was decided no, then `< 5`."""
+    low, high = symbol.born.low, symbol.born.high
+    lower = upper = None
+    for step in symbol.narrowed:
+        if step.id < replaced.id:
+            lower = lower if step.low == low else step
+            upper = upper if step.high == high else step
+            low, high = step.low, step.high
+    if low == high:
+        for bound in (lower, upper):
+            yield None if bound is None else _decided_with(symbol, bound)
 
 
 def size_of(recording: Recording, item: Translation, asked: Path | str) -> Size | None:

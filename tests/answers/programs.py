@@ -11,6 +11,8 @@ from tests.answers import (  # noqa: F401
     recompiles,
     reported_breaks,
     reported_failures,
+    reported_recompiles,
+    reported_sizes,
     sizes,
     specialized,
     state,

@@ -44,9 +44,12 @@ _CACHES = {
     "evaluate_guards": os.path.join("_functorch", "_aot_autograd", "autograd_cache.py"),
 }
 _TORCH = f"{os.path.dirname(torch.__file__)}{os.sep}"
-_DECIDING = tuple(
-    os.path.join(_TORCH, "fx", "experimental", name)
-    for name in ("symbolic_shapes.py", "sym_node.py", "recording.py")
+_DECIDING = (
+    os.path.join(_TORCH, "__init__.py"),  # torch._check
+    *(
+        os.path.join(_TORCH, "fx", "experimental", name)
+        for name in ("symbolic_shapes.py", "sym_node.py", "recording.py")
+    ),
 )
 
 

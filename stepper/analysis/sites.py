@@ -1,0 +1,50 @@
+"""Instructions and where they are, and the calls that led to them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepper.client.text import is_installed, source_line
+from stepper.model.program import Instruction, PythonFrame, UserLine
+from stepper.model.trace import MomentId
+from stepper.recording.reader import Recording
+
+
+class Site(msgspec.Struct, frozen=True):
+    """An instruction on the way to something."""
+
+    moment: MomentId
+    instruction: Instruction
+    line: UserLine
+
+
+def site_at(recording: Recording, moment: MomentId) -> Site | None:
+    """The instruction of a moment; None: it is not recorded."""
+    if not recording.oldest <= moment <= recording.newest:
+        return None
+    found = recording.moment(moment)
+    code = recording.code(recording.frame(found.frame).code)
+    row = code.instructions[found.ip]
+    place = PythonFrame(code.filename, row.line or code.first_line, code.label)
+    return Site(moment, row, UserLine(place, source_line(code, row.line)))
+
+
+def way_to(recording: Recording, moment: MomentId) -> list[Site]:
+    """A moment's instruction, then the calls that led to it, up to the translated frame."""
+    found: list[Site] = []
+    site = site_at(recording, moment)
+    while site is not None:
+        found.append(site)
+        frame = recording.frame(recording.moment(site.moment).frame)
+        # No frame is entered before its caller, and no call is later than what it calls.
+        if frame.parent is None or frame.parent >= frame.id or frame.call_moment is None:
+            break
+        site = site_at(recording, frame.call_moment) if frame.call_moment < site.moment else None
+    return found
+
+
+def program_line(recording: Recording, moment: MomentId) -> UserLine | None:
+    """The innermost line of the program's own on the way to a moment; None: all are a library's,
+    or it is not recorded."""
+    lines = (site.line for site in way_to(recording, moment))
+    return next((line for line in lines if not is_installed(line.place.filename)), None)
