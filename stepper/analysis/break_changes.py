@@ -159,7 +159,9 @@ _WORDS = {
         "does not raise it without torch.compile, Dynamo lacks what the line does: take it out of "
         "the compiled function"
     ),
-    "Attempt to trace generator": "return a list instead of yielding, or keep it outside",
+    "Attempt to trace generator": (
+        "compile the function that calls it: there a generator is traced; or return a list"
+    ),
     "Backend compiler exception": (
         "the backend failed, and not the program: try backend='aot_eager' to see which part"
     ),

@@ -216,7 +216,7 @@ class _Reader:
     def _site(self, found: GraphBreak) -> _Site | None:
         """The code of the frame that breaks, and the index of its own instruction."""
         recording = self._recording
-        if not recording.oldest <= found.moment <= recording.newest:
+        if not recording.has(found.moment):
             return None
         *_, (frame, ip) = self._way_to(found)
         return frame.code, ip
@@ -253,7 +253,7 @@ class _Reader:
 
     def _instruction(self, found: GraphBreak) -> tuple[Instruction, PythonFrame, str] | None:
         recording = self._recording
-        if not recording.oldest <= found.moment <= recording.newest:
+        if not recording.has(found.moment):
             return None
         moment = recording.moment(found.moment)
         code = recording.code(recording.frame(moment.frame).code)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stepper.analysis.break_changes import Remedy
+from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import advised
 from stepper.analysis.breaks import facts_of
 from stepper.analysis.failures import Failed, fixed_sizes, operands
@@ -16,9 +16,11 @@ from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.model.failure import FailedStage
+from stepper.model.trace import headline
 from stepper.recording.reader import Recording
 
 _LIMIT = "FailOnRecompileLimitHit"
+_UNSUPPORTED = "Unsupported"
 _PENDING = "PendingUnbackedSymbolNotFound"
 
 
@@ -57,6 +59,13 @@ def _without_fake(recording: Recording, failed: Failed) -> Remedy | None:
     return Remedy("register what it returns for a fake tensor: torch.library.register_fake")
 
 
+def _not_begun(recording: Recording, failed: Failed) -> Remedy | None:
+    """Dynamo does not begin with a frame of this kind, a generator's for one."""
+    if failed.failure.stage is not FailedStage.LOOKUP or failed.failure.exception != _UNSUPPORTED:
+        return None
+    return CHANGES.get(headline(failed.failure.message))
+
+
 def _limited(recording: Recording, failed: Failed) -> Remedy | None:
     """One recompilation too many, where that is an error: what avoids the others."""
     item = failed.translation
@@ -87,6 +96,7 @@ RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
     "graph break": _broken,
     "fixed size": _fixed,
     "no fake": _without_fake,
+    "not begun": _not_begun,
     "recompile limit": _limited,
     "number": _number,
 }

@@ -259,7 +259,7 @@ def _line(place: PythonFrame) -> tuple[str, int]:
 def _lookup(recording: Recording, failure: Failure) -> Translation | None:
     if failure.stage is not FailedStage.LOOKUP:
         return None
-    if not recording.oldest <= failure.moment <= recording.newest:
+    if not recording.has(failure.moment):
         return None
     attempt = recording.attempt(recording.place(failure.moment).attempt)
     walk = recording.translation(attempt.translation)

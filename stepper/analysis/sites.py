@@ -20,7 +20,7 @@ class Site(msgspec.Struct, frozen=True):
 
 def site_at(recording: Recording, moment: MomentId) -> Site | None:
     """The instruction of a moment; None: it is not recorded."""
-    if not recording.oldest <= moment <= recording.newest:
+    if not recording.has(moment):
         return None
     found = recording.moment(moment)
     code = recording.code(recording.frame(found.frame).code)

@@ -391,7 +391,7 @@ def _graph_breaks(recording: Recording) -> Iterator[Row]:
     for each in recording.graph_breaks():
         attempt = recording.attempt(each.attempt)
         function = file = line = None
-        if recording.oldest <= each.moment <= recording.newest:
+        if recording.has(each.moment):
             moment = recording.moment(each.moment)
             code = recording.code(recording.frame(moment.frame).code)
             function, file = code.label, code.filename

@@ -139,6 +139,10 @@ class Recording:
 
     # Moments
 
+    def has(self, id: int) -> bool:
+        """Whether a moment is recorded; of what happened before the first one, the number is 0."""
+        return 0 < self.oldest <= id <= self.newest
+
     def moment(self, id: int) -> Moment:
         """One moment."""
         found = self._moments.get(id)

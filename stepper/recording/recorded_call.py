@@ -78,7 +78,7 @@ def recorded_call(recording: Recording, moment: int) -> RecordedCall:
     Raises:
         CacheError: the moment belongs to none.
     """
-    if not recording.oldest <= moment <= recording.newest:
+    if not recording.has(moment):
         raise CacheError(f"moments go from {recording.oldest} to {recording.newest}")
     translation = recording.translation(recording.state(moment).translation)
     states = [recording.state(translation.first_moment)]

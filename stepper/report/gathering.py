@@ -195,7 +195,7 @@ def _change(tell: Teller, change: Remedy | None) -> Told:
 def _stack(places: Places, moment: int) -> list[Told]:
     """The symbolic stack of a moment, the top first."""
     recording, tell = places.recording, places.tell
-    if not recording.oldest <= moment <= recording.newest:
+    if not recording.has(moment):
         return []
     state = recording.state(moment)
     values = [state.values.get(each) for each in reversed(state.top.stack[-_STACK:])]

@@ -75,7 +75,7 @@ class Places:
         """The moments that were spoken of and are recorded, in order."""
         recording, tell = self.recording, self.tell
         for moment in sorted(self._moments):
-            if not recording.oldest <= moment <= recording.newest:
+            if not recording.has(moment):
                 continue
             found = recording.moment(moment)
             frame = recording.frame(found.frame)

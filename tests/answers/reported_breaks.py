@@ -416,3 +416,23 @@ def divergence_that_checks(run: Run) -> None:
         return torch.distributions.kl_divergence(binomial(one), binomial(other))  # cause
 
     divergence(torch.tensor([0.2]), torch.tensor([0.4]))
+
+
+@case(
+    "pytorch#126360", "why-break",
+    cause=("skipped without a graph break", "Attempt to trace generator"),
+    advice="",
+    counts=(0, 1),
+)  # fmt: skip
+def generator_that_is_compiled(run: Run) -> None:
+    """Its frame runs uncompiled, and nothing else says so."""
+
+    def each(x: Any) -> Any:
+        for power in range(2):
+            yield x**power
+
+    def all_of_them(x: Any) -> Any:
+        return list(each(x))
+
+    compiled = run.compile(all_of_them if run.remedied else each)
+    list(compiled(ones(2)))

@@ -216,6 +216,25 @@ def forked_for_a_set(run: Run) -> None:
 
 
 @case(
+    "pytorch#129658", "why-failed",
+    cause=("Unsupported before tracing", "Attempt to trace generator"),
+    advice="compile the function that calls it",
+    counts=(0, 1),
+)  # fmt: skip
+def generator_in_one_graph(run: Run) -> None:
+    def each(x: Any) -> Any:
+        for power in range(2):
+            yield x**power
+
+    def all_of_them(x: Any) -> Any:
+        return list(each(x))
+
+    compiled = run.whole(all_of_them if run.remedied else each)
+    with contextlib.suppress(Exception):
+        compiled(ones(2))
+
+
+@case(
     "pytorch#194596", "why-failed",
     cause=("Data-dependent branching", "torch/distributions/wishart.py"),
     advice="the line is a library's: take what `return torch.distributions.Wishart(",

@@ -98,6 +98,7 @@ FAILURES = {
     "graph break": ("branch_in_one_graph", "shapes_that_do_not_fit"),
     "fixed size": ("marked_and_multiplied", "dimension_out_of_range"),
     "no fake": ("operator_without_a_fake", "shapes_that_do_not_fit"),
+    "not begun": ("generator_in_one_graph", "recompilation_refused"),
     "recompile limit": ("counter_in_one_graph", "recompilation_refused"),
     "number": ("tensors_where_numbers_stand", "dimension_out_of_range"),
 }

@@ -102,6 +102,8 @@ class DynamoEngine(Engine):
         self._contexts: list[_Context] = []
         self._now: _Context | None = None
         self._failed: LiveTranslation | None = None
+        self._refusal = ""
+        """Why Dynamo does not begin with the frame that it is about to skip."""
         self._breaks = BreakTracker()
         self._codes = bytecode.CodeBook()
         self._lookups = LookupWatcher(self._codes, _program_stack)
@@ -487,6 +489,7 @@ class DynamoEngine(Engine):
         self._end(now, Outcome.FAILED, reason=reason)
 
     def _on_skipped(self, result: Any, frame: Any) -> None:
+        refusal, self._refusal = self._refusal, ""
         if result.skip_reason is None or result.guarded_code is not None:
             return
         code: CodeType = frame.f_code
@@ -499,9 +502,8 @@ class DynamoEngine(Engine):
             reason = self._now.translation.record.reason or result.skip_reason
             self._end(self._now, Outcome.SKIPPED, reason=reason)
         elif bytecode.is_program(code.co_filename):
-            self.recorder.skipped(
-                code.co_qualname, code.co_filename, code.co_firstlineno, result.skip_reason
-            )
+            reason = refusal or result.skip_reason
+            self.recorder.skipped(code.co_qualname, code.co_filename, code.co_firstlineno, reason)
 
     def _on_skip_returned(self, guarded_code: Any) -> None:
         # This hook, `ConvertFrameReturn`, then who returns it, about its `frame`
@@ -760,6 +762,12 @@ class DynamoEngine(Engine):
         self._breaks.announced(gb_type, explanation, hints, from_exc)
 
     def _on_unsupported_raised(self, error: Any, msg: str) -> None:
+        raising = sys._getframe(2)
+        refused = versions.refused_code(raising)
+        if refused is not None and refused[1]:
+            self._lookups.refused(refused[0], raising, msg, type(error).__name__)
+        elif refused is not None:
+            self._refusal = self._breaks.words() or msg
         self._breaks.raised(error, self._raised_at())
         if self._now is not None and "recompile limit exceeded" in msg.partition("\n")[0]:
             self.recorder.cache_limit(self._now.translation, msg)

@@ -43,6 +43,11 @@ class BreakTracker:
             earlier[0] if earlier else None,
         )
 
+    def words(self) -> str:
+        """What Dynamo is about to raise, in a line; empty: it has not said so."""
+        kind, explanation, *_ = self._announced or ("", "")
+        return ": ".join(filter(None, (kind, " ".join(explanation.split()))))
+
     def raised(self, error: BaseException, moment: MomentId) -> None:
         """Dynamo raises `error` while it interprets the instruction of `moment`."""
         gb_type, explanation, hints, cause = self._announced or ("", "", (), None)

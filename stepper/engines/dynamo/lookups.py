@@ -195,22 +195,31 @@ class LookupWatcher:
             text = f"{code.co_qualname}: {why}"
             self._recorder.occurred(EventKind.SKIP, text, None, Subject(name=code.co_qualname))
         if not entries_of(code) and versions.surely_compiled(frame.f_locals):
-            self._refused(code, asking, why)
+            self.refused(code, asking, why)
 
     def _on_reasons_asked(self, frame: Any) -> None:
         # This hook, `get_and_maybe_log_recompilation_reasons`, then who asks.
         asking = _caller(2)
         if asking is not None and versions.refused_callback(asking) is not None:
             # All but the guards that failed, which are found out now.
-            self._refused(frame.f_code, asking, str(asking.f_locals["message"]))
+            self.refused(frame.f_code, asking, str(asking.f_locals["message"]))
 
-    def _refused(self, code: CodeType, asking: FrameType | None, text: str) -> None:
-        """A call that no entry serves is about to be an error."""
+    def refused(
+        self, code: CodeType, asking: FrameType | None, text: str, exception: str = "RuntimeError"
+    ) -> None:
+        """A call that no entry serves is about to be an error.
+
+        Args:
+            code: what is called.
+            asking: the frame from which the program's own are looked for.
+            text: the error's message.
+            exception: the name of its class.
+        """
         stack = self._program_stack(asking)
         self._recorder.failed(
             Failure(
                 id=0, moment=self._recorder.moment, stage=FailedStage.LOOKUP,
-                exception="RuntimeError", message=text, name=code.co_qualname,
+                exception=exception, message=text, name=code.co_qualname,
                 filename=code.co_filename, line=code.co_firstlineno, python_stack=stack,
             )
         )  # fmt: skip

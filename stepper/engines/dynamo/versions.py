@@ -342,6 +342,29 @@ def refused_callback(asking: FrameType | None) -> Any:
     return asking.f_locals["callback"] if asking.f_code.co_name == "fail_callback" else None
 
 
+_NEAR = 6
+"""Frames between a function of `torch._dynamo.convert_frame` and the making of what it raises."""
+
+
+def refused_code(asking: FrameType | None) -> tuple[CodeType, bool] | None:
+    """The code of the program's frame that Dynamo refuses before it begins with it, and whether
+    that is an error for the program, which asked for one graph; None: it is at work on a frame.
+
+    Args:
+        asking: who makes the exception.
+    """
+    for _ in range(_NEAR):
+        if asking is None:
+            return None
+        code = asking.f_code
+        if code.co_filename == torch._dynamo.convert_frame.__file__:
+            if code.co_qualname != "ConvertFrameAssert.__call__":
+                return None
+            return asking.f_locals["frame"].f_code, bool(asking.f_locals["self"]._one_graph)
+        asking = asking.f_back
+    return None
+
+
 def surely_compiled(f_locals: dict[str, Any]) -> bool:
     """Whether Dynamo compiles a frame, as far as that can be told from the types of its locals: it
     does when there is a tensor among them."""
