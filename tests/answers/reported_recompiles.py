@@ -298,12 +298,12 @@ def plateau(run: Run) -> None:
     cause="self.param_groups[0]['betas'][0] changes: 0.95, 0.8999999999999999",
     advice="torch.compile(dynamic=True)",
     counts=(2, 1),
-    function="RAdam.step",
+    function="Adamax.step",
 )  # fmt: skip
 def cycle_of_the_betas(run: Run) -> None:
     weight = ones(2, requires_grad=True)
     weight.grad = ones(2)
-    optimizer = torch.optim.RAdam([weight], lr=torch.tensor(0.1), foreach=False)
+    optimizer = torch.optim.Adamax([weight], lr=torch.tensor(0.1), foreach=False)
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=10)
     stepped = run.compile(optimizer.step, dynamic=True if run.remedied else None)
     for _ in range(4):

@@ -68,6 +68,13 @@ def test_each_program_is_asked_about_by_its_own_name() -> None:
     assert not [
         (one, other) for one in CASES for other in CASES if one != other and one.endswith(other)
     ]
+    asked = [case.function for case in CASES.values() if case.function]
+    assert not [
+        (asked[at], other)
+        for at in range(len(asked))
+        for other in (*asked[:at], *asked[at + 1 :])
+        if asked[at].lower() in other.lower()
+    ]
 
 
 ADVICE = ("advice: ", "change: ")
