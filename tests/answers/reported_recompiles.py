@@ -342,3 +342,21 @@ def default_device(run: Run) -> None:
     torch.set_default_device(None if run.remedied else "cpu")
     with_zeros(ones(3))
     torch.set_default_device(None)
+
+
+@case(
+    "pytorch#149743", "why-recompile",
+    cause="DIMENSION_DYNAMIC_MARKING_GUARD L['x']",
+    advice="Mark the dimensions of x before the first call",
+    counts=(2, 1),
+)  # fmt: skip
+def marks_that_come_later(run: Run) -> None:
+    def plus_one(x: Any) -> Any:
+        return x + 1  # cause
+
+    compiled = run.compile(plus_one, dynamic=True)
+    x = ones(10, 10)
+    for marked in (run.remedied, True):
+        if marked:
+            torch._dynamo.mark_dynamic(x, [0, 1])
+        compiled(x)
