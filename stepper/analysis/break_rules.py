@@ -35,6 +35,7 @@ _NUMBER = frozenset(
 _OPERATOR = "Data dependent operator"
 _ITEM = "aten._local_scalar_dense.default"
 """The only operator of that kind whose number can be a symbol."""
+_NO_TENSOR = "torch.* op returned non-Tensor"
 _SHAPED = "Dynamic shape operator"
 _WITHOUT_META = frozenset(
     {"aten.linalg_lstsq.default", "aten._ctc_loss.default", "aten._ctc_loss.Tensor"}
@@ -58,6 +59,8 @@ class Broken(msgspec.Struct, frozen=True):
     """Dynamo's words: which method of what, with which arguments."""
     statement: str = ""
     """The text of the line."""
+    opname: str = ""
+    """The instruction's."""
     called: str = ""
     """Where the program has the function from that the instruction calls, as a source."""
     checks: bool = False
@@ -231,6 +234,14 @@ def _python_value(broken: Broken) -> Remedy | None:
     )
 
 
+def _negation(broken: Broken) -> Remedy | None:
+    """`not` of a tensor: Python's own, which returns no tensor. As a symbol, the number would break
+    there, too."""
+    if broken.opname != "UNARY_NOT" or broken.kind not in {_OPERATOR, _NO_TENSOR}:
+        return None
+    return Remedy("torch.logical_not of the tensor, instead of `not`")
+
+
 def _without_meta(broken: Broken) -> Remedy | None:
     """An operator whose result has no fixed size, and of which torch knows no more."""
     if broken.kind != _SHAPED or broken.context not in _WITHOUT_META:
@@ -289,7 +300,7 @@ def _by_kind(broken: Broken) -> Remedy | None:
 def _setting(broken: Broken) -> str:
     """The setting that avoids a break; empty: there is none."""
     known = CHANGES.get(broken.kind)
-    if known is None or _python_value(broken) or _without_meta(broken):
+    if known is None or _python_value(broken) or _without_meta(broken) or _negation(broken):
         return ""
     return known.setting
 
@@ -315,6 +326,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "range": _rounds,
     "decision": _decision,
     "Python value": _python_value,
+    "negation": _negation,
     "no meta": _without_meta,
     "undecided": _undecided,
     "math": _mathematics,

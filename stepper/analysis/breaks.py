@@ -294,6 +294,7 @@ class _Reader:
             explanation=_explanation(found, kinds),
             context=one_line(context_of(found)),
             statement=row[2].strip() if row is not None else "",
+            opname=row[0].opname if row is not None else "",
             called=self._called(found, row[0]) if row is not None else "",
             checks=row is not None and self._checks(found),
             library=library,

@@ -436,3 +436,80 @@ def generator_that_is_compiled(run: Run) -> None:
 
     compiled = run.compile(all_of_them if run.remedied else each)
     list(compiled(ones(2)))
+
+
+@case(
+    "pytorch#94626", "why-break",
+    cause="aten._local_scalar_dense.default",
+    advice="torch.logical_not",
+    counts=(1, 1),
+    never=("capture_scalar_outputs",),
+)  # fmt: skip
+def negated_tensor(run: Run) -> None:
+    """capture_scalar_outputs does not help: then `not` returns no tensor, which is a break, too."""
+
+    @run.compile
+    def marked(x: Any) -> Any:
+        x = x * 2
+        found = (x > 3).any()
+        return x + (torch.logical_not(found) if run.remedied else (not found))  # cause
+
+    marked(ones(2))
+
+
+@case(
+    "pytorch#167266", "why-break",
+    cause="Tensor.item()",
+    advice="capture_scalar_outputs = True",
+    counts=(2, 1),
+)  # fmt: skip
+def whether_all_are_zero(run: Run) -> None:
+    config.capture_scalar_outputs = run.remedied
+
+    @run.compile
+    def shifted(x: Any, mask: Any) -> Any:
+        x = x * 2
+        causal = bool((mask == 0).all())  # cause
+        return x + causal
+
+    shifted(ones(2), torch.zeros(2))
+    config.capture_scalar_outputs = False
+
+
+@case(
+    "pytorch#108904", "why-break",
+    cause="Tensor.item()",
+    advice="decide on tensors with torch.where",
+    counts=(0, 1),
+    never=("capture_scalar_outputs = True",),
+)  # fmt: skip
+def value_among_those_of_a_tensor(run: Run) -> None:
+    @run.compile
+    def ended(x: Any) -> Any:
+        x = x * 2
+        if run.remedied:
+            return torch.where((x == 3).any(), x + 1, x)
+        if 3 in x:  # cause
+            return x + 1
+        return x
+
+    ended(ones(2))
+
+
+@case(
+    "pytorch#106821", "why-break",
+    cause="Data-dependent branching",
+    advice="torch.where",
+    counts=(2, 1),
+)  # fmt: skip
+def named_in_its_condition(run: Run) -> None:
+    @run.compile
+    def doubled(x: Any) -> Any:
+        if run.remedied:
+            result = x.to(torch.bool).any()
+            return torch.where(result, result * 2, result)
+        if result := x.to(torch.bool).any():  # cause
+            result = result * 2
+        return result
+
+    doubled(torch.tensor([[0, 1]]))

@@ -30,6 +30,7 @@ AGAINST = {
     "range": "length_of_items",
     "decision": "square_root_of_an_item",
     "Python value": "norm_of_numpy",
+    "negation": "allocated_memory",
     "no meta": "counted_bins",
     "undecided": "branch_on_an_item",
     "math": "square_root_of_an_item",
