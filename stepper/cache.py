@@ -32,15 +32,9 @@ from typing import Any
 
 import torch
 
-from stepper.engines.common import arguments, known, rebuilt
-from stepper.engines.dynamo import cache_check, graphs
-from stepper.engines.dynamo.cache import BOOK, CacheBook, locked
-from stepper.engines.dynamo.cache_check import TOOLKIT
-from stepper.engines.native import cache_check as native_check
-from stepper.engines.native import toolkit as native_toolkit
-from stepper.engines.native.cache import BOOK as NATIVE
-from stepper.engines.native.cache import CacheBook as NativeBook
-from stepper.engines.native.cache import graph_of as graph_of_native
+from stepper.debuggee import registry
+from stepper.debuggee.engine import Entries
+from stepper.engines.common import arguments, rebuilt
 from stepper.model.cache import (
     CacheCheck,
     CacheEntry,
@@ -72,6 +66,9 @@ __all__ = [
     "run",
 ]
 
+_ENTRIES = registry.entries()
+"""Of each engine those of its cache. An entry's number tells whose it is."""
+
 Drop = int | str | GuardRow
 """A guard to leave out: its row, the row's number, or a glob over `KIND SOURCE`."""
 
@@ -86,7 +83,7 @@ class Entry:
     @property
     def facts(self) -> CacheEntry:
         """What is known of it: state, backend, hits, age, memory, what it lives on."""
-        return _book(self.id).facts(self.id)
+        return _entries(self.id).facts(self.id)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -106,36 +103,24 @@ class Entry:
     @property
     def code(self) -> CodeType | None:
         """The code object that runs in place of the function's own."""
-        if self.id in NATIVE.entries:
-            found = NATIVE.entries[self.id].ref()
-            return None if found is None else found.code
-        with locked():
-            return BOOK.parts(BOOK.entry(self.id))[1]
+        return _entries(self.id).transformed(self.id)
 
     @property
     def graph(self) -> torch.fx.GraphModule | None:
         """The FX graph that its code calls; None when the backend has not kept it."""
-        if self.id in NATIVE.entries:
-            found = NATIVE.entries[self.id].ref()
-            return None if found is None else graph_of_native(found)
-        with locked():
-            wrapper, code = BOOK.parts(BOOK.entry(self.id))
-            return graphs.graph_of(code, wrapper) if code is not None else None
-
-    @property
-    def _known(self) -> known.KnownEntry:
-        return _book(self.id).entry(self.id)
+        found = _entries(self.id).graph(self.id)
+        return found if isinstance(found, torch.fx.GraphModule) else None
 
     @property
     def _view(self) -> EntryView:
-        return _book(self.id).view(self.id)
+        return _entries(self.id).view(self.id)
 
     def __repr__(self) -> str:
         try:
             facts = self.facts
         except CacheError:
             return f"<entry {self.id}, forgotten>"
-        parts = [f"entry {self.id} of {self._known.code.qualname}", facts.compile_id]
+        parts = [f"entry {self.id} of {_entries(self.id).qualname(self.id)}", facts.compile_id]
         parts.append(facts.state)
         if facts.guards is not None:
             parts.append(f"{facts.guards} guards")
@@ -164,15 +149,18 @@ def list(function: Any = None) -> builtins.list[Entry]:
     if function is None:
         return [
             Entry(entry.id)
-            for book in (BOOK, NATIVE)
-            for code in book.listing().codes
+            for cache in _ENTRIES
+            for code in cache.listing().codes
             for entry in code.entries
             if entry.state is not EntryState.EVICTED
         ]
     code = _function(function)[0].__code__
-    with locked():
-        listed = (*BOOK.look_at(code).listed, *NATIVE.look_at(code).listed)
-    return [Entry(entry.id) for entry in listed if entry.facts.state is not EntryState.EVICTED]
+    found = [(cache, number) for cache in _ENTRIES for number in cache.listed(code)]
+    return [
+        Entry(number)
+        for cache, number in found
+        if cache.facts(number).state is not EntryState.EVICTED
+    ]
 
 
 def check(function: Any, /, *args: Any, **kwargs: Any) -> CacheCheck:
@@ -188,9 +176,8 @@ def check(function: Any, /, *args: Any, **kwargs: Any) -> CacheCheck:
     else:
         f_locals = arguments.bind(plain, (*first, *args), kwargs)
     code = plain.__code__
-    if NATIVE.look_at(code).entries and not BOOK.look_at(code).entries:
-        return native_check.check(code, f_locals)
-    return cache_check.check(code, f_locals)
+    asked = next((cache for cache in _ENTRIES if cache.listed(code)), _ENTRIES[0])
+    return asked.check(code, f_locals)
 
 
 def recorded(
@@ -243,7 +230,7 @@ def clone(
     rows = Entry(number).guards
     dropped = [index for item in _several(drop) for index in _rows(rows, item)]
     added = (add,) if isinstance(add, str) else tuple(add)
-    return Entry(_toolkit(number).clone(number, tuple(dropped), added).id)
+    return Entry(_entries(number).clone(number, tuple(dropped), added))
 
 
 def edit(entry: Entry | int, text: str | Callable[[str], str]) -> Entry:
@@ -259,7 +246,7 @@ def edit(entry: Entry | int, text: str | Callable[[str], str]) -> Entry:
     number = _number(entry)
     if not isinstance(text, str):
         text = text(Entry(number).bytecode)
-    return Entry(_toolkit(number).edit(number, text).id)
+    return Entry(_entries(number).edit(number, text))
 
 
 def run(entry: Entry | int, /, *args: Any, **kwargs: Any) -> Any:
@@ -282,7 +269,8 @@ def compare(entry: Entry | int, /, *args: Any, **kwargs: Any) -> Comparison:
     Raises:
         CacheError: the arguments do not fit, or its code is gone.
     """
-    comparison: Comparison = _execute(entry, args, kwargs, compare=True)[2]
+    comparison = _execute(entry, args, kwargs, compare=True)[2]
+    assert comparison is not None  # it was asked for
     return comparison
 
 
@@ -294,7 +282,7 @@ def register(entry: Entry | int) -> Entry:
         CacheError: it is no copy, is registered already, or an object that it depends on has died.
     """
     number = _number(entry)
-    return Entry(_toolkit(number).register(number).id)
+    return Entry(_entries(number).register(number))
 
 
 def remove(entry: Entry | int) -> None:
@@ -306,7 +294,7 @@ def remove(entry: Entry | int) -> None:
         CacheError: it is no copy; or it is the native engine's, and not in the cache.
     """
     number = _number(entry)
-    _toolkit(number).remove(number)
+    _entries(number).remove(number)
 
 
 # -- small things --------------------------------------------------------------------------------
@@ -316,24 +304,18 @@ def _number(entry: Entry | int) -> int:
     return entry if isinstance(entry, int) else entry.id
 
 
-def _book(number: int) -> CacheBook | NativeBook:
-    return NATIVE if number in NATIVE.entries else BOOK
-
-
-def _toolkit(number: int) -> Any:
-    """Who makes, registers and removes entries of its engine."""
-    return native_toolkit if number in NATIVE.entries else TOOLKIT
+def _entries(number: int) -> Entries:
+    """Those among which an entry is. Of a number that no engine knows, the first one says so."""
+    return next((cache for cache in _ENTRIES if number in cache), _ENTRIES[0])
 
 
 def _execute(
     entry: Entry | int, args: tuple[Any, ...], kwargs: dict[str, Any], *, compare: bool
-) -> tuple[Any, BaseException | None, Any]:
+) -> tuple[Any, BaseException | None, Comparison | None]:
     number = _number(entry)
-    if number in NATIVE.entries:
-        ours = NATIVE.entry(number)
-        return native_check.execute(ours, _bind(ours, args, kwargs), compare=compare)
-    theirs = BOOK.entry(number)
-    return cache_check.execute(theirs, _bind(theirs, args, kwargs), compare=compare)
+    asked = _entries(number)
+    f_locals = arguments.bound(asked.original(number), args, kwargs)
+    return asked.execute(number, f_locals, compare=compare)
 
 
 def _function(of: Any) -> tuple[FunctionType, tuple[Any, ...]]:
@@ -354,13 +336,6 @@ def _function(of: Any) -> tuple[FunctionType, tuple[Any, ...]]:
             return function, (*first, *of.args)
         else:
             raise CacheError(f"{type(of).__name__} is nothing that torch.compile compiles")
-
-
-def _bind(entry: known.KnownEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    original = entry.code.ref()
-    if original is None:
-        raise CacheError(f"{entry.label} cannot be run: its function was deleted")
-    return arguments.bound(original, args, kwargs)
 
 
 def _several(drop: Drop | Iterable[Drop]) -> tuple[Drop, ...]:

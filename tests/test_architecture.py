@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from tests.import_graph import circles, imports
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 800
+ENGINES = ("dynamo", "native")
 
 
 def test_import_contracts_hold() -> None:
@@ -44,6 +46,41 @@ def _imported(node: ast.AST) -> list[str]:
     if isinstance(node, ast.ImportFrom) and node.module == "torch":
         return [f"torch.{alias.name}" for alias in node.names]
     return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+
+
+OF_AN_ENGINE = re.compile(r"stepper\.engines\.(dynamo|native)\b")
+NAMERS = {"debuggee/registry.py", "debuggee/nothing_seen.py", "uncompiled.py"}
+"""Where our engines are registered, and what is asked of TorchDynamo's before any is chosen: why
+nothing was seen, and to be left alone."""
+
+
+def test_nobody_goes_by_the_name_of_an_engine() -> None:
+    """Whoever wants to know what an engine can asks its capabilities, or what it has registered; so
+    another one is an addition and nothing else."""
+    found = set()
+    for path in (ROOT / "stepper").rglob("*.py"):
+        place = path.relative_to(ROOT / "stepper")
+        if place.parts[0] in ("engines", "__init__.py"):  # there it is `stepper.native`
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            compared = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            compared += [node.pattern] if isinstance(node, ast.match_case) else []
+            literals = [each for part in compared for each in ast.walk(part)]
+            if any(isinstance(c, ast.Constant) and c.value in ENGINES for c in literals) or (
+                place.as_posix() not in NAMERS
+                and any(OF_AN_ENGINE.match(name) for name in _mentioned(node))
+            ):
+                found.add(f"{place}:{getattr(node, 'lineno', 0)}")
+    assert not found
+
+
+def _mentioned(node: ast.AST) -> list[str]:
+    """The modules that a node imports, and what may be the name of one."""
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    names = (
+        [f"{node.module}.{a.name}" for a in node.names] if isinstance(node, ast.ImportFrom) else []
+    )
+    return [text, *names, *_imported(node)]
 
 
 ALONE = """

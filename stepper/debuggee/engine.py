@@ -34,8 +34,10 @@ from stepper._C import BY_ENGINE, ORDINARY, Hook
 from stepper.debuggee.occurrence import NO_SUBJECT, Subject
 from stepper.model.cache import (
     CacheCheck,
+    CacheEntry,
     CacheError,
     CacheListing,
+    Comparison,
     EntryCode,
     EntryView,
     RunResult,
@@ -49,6 +51,8 @@ from stepper.model.value import ValueId
 from stepper.support.outside import comes_from_outside, limit_of
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from stepper._C import Facts, Steps
     from stepper.debuggee.mirror import (
         FrameMirror,
@@ -74,6 +78,9 @@ class EngineType(NamedTuple):
     program that never compiles anything need not wait for it."""
     capabilities: Capabilities
     create: Callable[[], Engine]
+    entries: Callable[[], Entries] | None = None
+    """The entries of its cache for `stepper.cache`; None: a program cannot ask for them. Called
+    once, by a program that imports it."""
 
 
 # --- what an engine calls -----------------------------------------------------------------------
@@ -432,6 +439,63 @@ def _cannot_be_asked() -> CacheError:
 
 class NoCache(Cache):
     """Of a compiler whose cache cannot be looked at."""
+
+
+class Entries(Protocol):
+    """The entries of the compiler's cache, asked by a program: with a session or without one. See
+    `stepper.cache`.
+
+    Entries of all engines are numbered together, by `stepper.engines.common.known.ENTRY_NUMBERS`.
+    Everything raises `stepper.model.cache.CacheError` for what cannot be done.
+    """
+
+    def __contains__(self, number: object, /) -> bool:
+        """Whether the entry of that number is one of these."""
+
+    def listing(self, function: str = "") -> CacheListing:
+        """Every code that has entries; `function` is a glob."""
+
+    def listed(self, code: CodeType) -> Sequence[int]:
+        """The entries of a code, in the order of lookup; then drafts, then what is gone."""
+
+    def facts(self, number: int) -> CacheEntry:
+        """What is known of an entry now."""
+
+    def view(self, number: int) -> EntryView:
+        """One entry, whole."""
+
+    def qualname(self, number: int) -> str:
+        """The name of the function whose entry it is."""
+
+    def transformed(self, number: int) -> CodeType | None:
+        """The code that an entry runs; None when it is gone."""
+
+    def graph(self, number: int) -> object | None:
+        """The graph that its code calls; None when it is gone, or nobody kept it."""
+
+    def original(self, number: int) -> CodeType:
+        """The code for which it was compiled."""
+
+    def check(self, code: CodeType, f_locals: dict[str, object]) -> CacheCheck:
+        """Run the locals of a call against all entries of a code."""
+
+    def execute(
+        self, number: int, f_locals: dict[str, object], *, compare: bool
+    ) -> tuple[object, BaseException | None, Comparison | None]:
+        """Run an entry by hand: the result, or the exception that came in its place; and what
+        differs from what eager gives, if it is to be compared."""
+
+    def clone(self, number: int, drop: tuple[int, ...], add: tuple[str, ...]) -> int:
+        """A draft with other guards; returns its number."""
+
+    def edit(self, number: int, text: str) -> int:
+        """A draft with other bytecode; returns its number."""
+
+    def register(self, number: int) -> int:
+        """Put a draft into the cache."""
+
+    def remove(self, number: int) -> str:
+        """Take it out again, or throw a draft away. Returns what was done."""
 
 
 Flavour = int

@@ -18,7 +18,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from stepper.debuggee.engine import EngineType
+from stepper.debuggee.engine import EngineType, Entries
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -65,6 +65,22 @@ def find(asked: str) -> EngineType:
         raise EngineError(f"the engine {asked} cannot be imported: {error}") from error
     if not isinstance(found, EngineType):
         raise EngineError(f"{place} is no engine: it has to be an EngineType")
+    return found
+
+
+def entries() -> list[Entries]:
+    """Those of the caches of all engines that let a program ask, ours first. An engine of a package
+    that cannot be imported has none."""
+    found = []
+    for name in names():
+        try:
+            kind = find(name)
+        except EngineError:
+            if name in _OURS:
+                raise
+            continue
+        if kind.entries is not None:
+            found.append(kind.entries())
     return found
 
 

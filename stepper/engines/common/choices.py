@@ -89,6 +89,14 @@ class CallChoice:
         """
         raise NotImplementedError
 
+    def relax(self, number: int | None, drop: tuple[int, ...]) -> str:
+        """See `stepper.model.control.RelaxGuard`.
+
+        Raises:
+            CacheError: no entry has been refused by a guard, or others of its guards fail as well.
+        """
+        raise NotImplementedError
+
     def set_aside(self) -> None:
         """What was chosen before holds no more."""
 

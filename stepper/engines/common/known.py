@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -13,7 +14,15 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from stepper.engines.common.lifelines import Bond
-from stepper.model.cache import CachedCode, CacheEntry, CacheError, EntryState
+from stepper.model.cache import (
+    CachedCode,
+    CacheEntry,
+    CacheError,
+    CacheListing,
+    EntryState,
+    EntryView,
+)
+from stepper.model.matching import glob_matches
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
@@ -43,6 +52,11 @@ class KnownEntry:
         """What a person would call it."""
         identity = f" ({self.facts.compile_id})" if self.facts.compile_id else ""
         return f"entry {self.id} of {self.code.qualname}{identity}"
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since it was made, if that was seen."""
+        return None if self.born is None else round(time.monotonic() - self.born, 3)
 
     def change(self, **facts: Any) -> None:
         """Note what has changed."""
@@ -141,6 +155,40 @@ class Numbered(Generic[E]):
             for entry in oldest.entries:
                 self.entries.pop(entry.id, None)
 
+    # -- the engine's part -------------------------------------------------------------------
+
+    def listing(self, function: str = "") -> CacheListing:
+        """Every code that has entries, or had some; `function` is a glob.
+
+        Raises:
+            CacheError: another thread is compiling.
+        """
+        raise NotImplementedError
+
+    def facts(self, number: int) -> CacheEntry:
+        """What is known of one entry now.
+
+        Raises:
+            CacheError: there is none of that number, or another thread is compiling.
+        """
+        raise NotImplementedError
+
+    def view(self, number: int) -> EntryView:
+        """All that is in one entry.
+
+        Raises:
+            CacheError: there is none of that number, or another thread is compiling.
+        """
+        raise NotImplementedError
+
+    def look_at(self, code: CodeType) -> KnownCode[E]:
+        """Bring what is known of a code's entries up to date."""
+        raise NotImplementedError
+
+    def _code_facts(self, known: KnownCode[E]) -> CachedCode:
+        """A code with its entries, as it is shown."""
+        raise NotImplementedError
+
     def _resumed_function(self, code: CodeType) -> str:
         """For a resume function, the name of the function that it continues; else empty."""
         raise NotImplementedError
@@ -148,6 +196,19 @@ class Numbered(Generic[E]):
     def _code_died(self, known: KnownCode[E]) -> None:
         """A code is gone, and its entries with it."""
         raise NotImplementedError
+
+    # -- by name and number ------------------------------------------------------------------
+
+    def _listed(self, function: str) -> CacheListing:
+        """The codes of that name that have entries, as far as they are known."""
+        return CacheListing(
+            tuple(
+                self._code_facts(known)
+                for known in list(self.codes.values())
+                if known.entries
+                and (glob_matches(function, known.qualname) or glob_matches(function, known.name))
+            )
+        )
 
     def entry(self, number: int) -> E:
         """The entry of that number.

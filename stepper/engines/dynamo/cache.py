@@ -50,7 +50,6 @@ from stepper.model.cache import (
     Lifeline,
     Origin,
 )
-from stepper.model.matching import glob_matches
 from stepper.model.program import Code, PythonFrame
 from stepper.support.words import callable_name, plain_text
 
@@ -89,31 +88,16 @@ class CacheBook(common.Numbered[KnownEntry]):
     # -- looking -----------------------------------------------------------------------------
 
     def listing(self, function: str = "") -> CacheListing:
-        """Every code that has entries, or had some in this session.
-
-        Raises:
-            CacheError: another thread is compiling.
-        """
+        """See `Numbered.listing`."""
         with locked():
             for reference in _packaged_codes():
                 if (code := reference()) is not None:
                     self.know(code)
             self.refresh()
-            return CacheListing(
-                tuple(
-                    self._code_facts(code)
-                    for code in list(self.codes.values())
-                    if code.entries
-                    and (glob_matches(function, code.qualname) or glob_matches(function, code.name))
-                )
-            )
+            return self._listed(function)
 
     def facts(self, number: int) -> CacheEntry:
-        """What is known of one entry now.
-
-        Raises:
-            CacheError: there is none of that number, or another thread is compiling.
-        """
+        """See `Numbered.facts`."""
         with locked():
             entry = self.entry(number)
             code = entry.code.ref()
@@ -122,11 +106,7 @@ class CacheBook(common.Numbered[KnownEntry]):
             return self._entry_facts(entry)
 
     def view(self, number: int) -> EntryView:
-        """All that is in one entry.
-
-        Raises:
-            CacheError: there is none of that number, or another thread is compiling.
-        """
+        """See `Numbered.view`."""
         with locked():
             entry = self.entry(number)
             original = entry.code.ref()
@@ -377,7 +357,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         return msgspec.structs.replace(
             facts,
             hits=hits,
-            age=None if entry.born is None else round(time.monotonic() - entry.born, 3),
+            age=entry.age,
             lifelines=_lifelines(entry, ()) if entry.bonds else facts.lifelines,
         )
 

@@ -13,8 +13,8 @@ import msgspec
 
 from stepper.debuggee.evaluator import describe_exception
 from stepper.engines.common import arguments
-from stepper.engines.common.words import object_text
-from stepper.engines.dynamo.cache import BOOK, CacheBook, KnownEntry, locked
+from stepper.engines.common.entries import Runners, check_of
+from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
 from stepper.engines.dynamo.calling import call
 from stepper.engines.dynamo.toolkit import Toolkit
 from stepper.model.cache import (
@@ -25,7 +25,6 @@ from stepper.model.cache import (
     GuardCheck,
     GuardRow,
     Origin,
-    RunResult,
 )
 
 TOOLKIT = Toolkit(BOOK)
@@ -33,12 +32,7 @@ TOOLKIT = Toolkit(BOOK)
 
 
 def check(
-    code: CodeType,
-    f_locals: dict[str, Any],
-    *,
-    backend: str = "",
-    compare: bool = False,
-    book: CacheBook = BOOK,
+    code: CodeType, f_locals: dict[str, Any], *, backend: str = "", compare: bool = False
 ) -> CacheCheck:
     """Run the locals of a call against all entries of a code.
 
@@ -46,78 +40,44 @@ def check(
         CacheError: another thread is compiling.
     """
     with locked():
-        known = book.look_at(code)
+        known = BOOK.look_at(code)
         found: list[EntryCheck] = []
         rows: dict[int, tuple[GuardRow, ...]] = {}
         winner: KnownEntry | None = None
         for entry in known.listed:
             if entry.facts.state in (EntryState.NEW, EntryState.EVICTED):
                 continue
-            result, rows[entry.id] = _check_entry(book, entry, f_locals, backend)
+            result, rows[entry.id] = _check_entry(entry, f_locals, backend)
             if winner is None and result.matches and result.eligible:
                 winner = entry
                 result = msgspec.structs.replace(result, wins=True)
             found.append(result)
-        comparison = None
+        compared = None
         if compare and winner is not None:
-            comparison = run(winner, f_locals, compare=True, book=book).comparison
-        return CacheCheck(
-            code=known.id,
-            arguments=tuple((name, object_text(value)) for name, value in f_locals.items()),
-            entries=tuple(found),
-            guards=rows,
-            winner=None if winner is None else winner.id,
-            comparison=comparison,
-        )
+            compared = runners(winner).compared(f_locals)
+        return check_of(known.id, f_locals, found, rows, compared)
 
 
-def run(
-    entry: KnownEntry, f_locals: dict[str, Any], *, compare: bool = False, book: CacheBook = BOOK
-) -> RunResult:
-    """Run an entry by hand, whatever its guards say.
+def runners(entry: KnownEntry) -> Runners:
+    """What runs an entry by hand, whatever its guards say.
 
     Raises:
         CacheError: its code is gone.
     """
-    result, error, comparison = execute(entry, f_locals, compare=compare, book=book)
-    text = object_text(result) if error is None else describe_exception(error)
-    return RunResult(entry.id, text, raised=error is not None, comparison=comparison)
+    code, original, f_globals = runnable(entry)
+    return Runners(
+        lambda local: call(code, f_globals, local, original),
+        lambda local: call(original, f_globals, local, original),
+    )
 
 
-def execute(
-    entry: KnownEntry, f_locals: dict[str, Any], *, compare: bool = False, book: CacheBook = BOOK
-) -> tuple[Any, BaseException | None, Any]:
-    """The same, with the result itself, or the exception, and the comparison.
-
-    Raises:
-        CacheError: its code is gone.
-    """
-    code, original, f_globals = runnable(entry, book)
-
-    def run_entry(local: dict[str, Any]) -> Any:
-        return call(code, f_globals, local, original)
-
-    def run_original(local: dict[str, Any]) -> Any:
-        return call(original, f_globals, local, original)
-
-    if compare:
-        comparison, result, error = arguments.compare(run_entry, run_original, f_locals)
-        return result, error, comparison
-    try:
-        return run_entry(f_locals), None, None
-    except Exception as error:
-        return None, error, None
-
-
-def runnable(
-    entry: KnownEntry, book: CacheBook = BOOK
-) -> tuple[CodeType, CodeType, dict[str, Any]]:
+def runnable(entry: KnownEntry) -> tuple[CodeType, CodeType, dict[str, Any]]:
     """An entry's code, the code that it was made of, and the globals that it runs with.
 
     Raises:
         CacheError: its code is gone.
     """
-    wrapper, transformed = book.parts(entry)
+    wrapper, transformed = BOOK.parts(entry)
     original = entry.code.ref()
     if transformed is None or original is None:
         raise CacheError(f"{entry.label} cannot be run: {entry.facts.reason or 'its code is gone'}")
@@ -127,7 +87,7 @@ def runnable(
 
 
 def _check_entry(
-    book: CacheBook, entry: KnownEntry, f_locals: dict[str, Any], backend: str
+    entry: KnownEntry, f_locals: dict[str, Any], backend: str
 ) -> tuple[EntryCheck, tuple[GuardRow, ...]]:
     eligible, why = _eligible(entry, backend)
     facts = entry.facts
@@ -143,7 +103,7 @@ def _check_entry(
                 ),
                 entry.draft.rows,
             )  # fmt: skip
-        tree = book.tree(entry)
+        tree = BOOK.tree(entry)
         result, checks = tree.run(f_locals)
     except CacheError as error:
         return EntryCheck(entry.id, False, eligible=False, reason=str(error)), ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepper.debuggee.engine import Engine, EngineType
+from stepper.debuggee.engine import Engine, EngineType, Entries
 from stepper.model.capabilities import Capabilities
 
 
@@ -11,6 +11,13 @@ def create() -> Engine:
     from stepper.engines.dynamo.engine import DynamoEngine  # `versions` is wanted without it
 
     return DynamoEngine()
+
+
+def entries() -> Entries:
+    """The entries of its cache."""
+    from stepper.engines.dynamo.entries import ENTRIES
+
+    return ENTRIES
 
 
 ENGINE = EngineType(
@@ -26,4 +33,5 @@ ENGINE = EngineType(
         output_nodes=True,
     ),
     create=create,
+    entries=entries,
 )

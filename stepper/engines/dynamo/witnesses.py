@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepper.engines.common import arguments, witnesses
+from stepper.engines.common import witnesses
 from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
-from stepper.engines.dynamo.cache_check import runnable
-from stepper.engines.dynamo.calling import call
+from stepper.engines.dynamo.cache_check import runnable, runners
 from stepper.engines.dynamo.guard_tree import GuardTree
-from stepper.model.cache import CacheError, Comparison, GuardRow, Verdict, WitnessSearch
+from stepper.model.cache import CacheError, GuardRow, Verdict, WitnessSearch
 
 
 def find_witness(entry: KnownEntry, number: int, f_locals: dict[str, Any]) -> WitnessSearch:
@@ -33,7 +32,7 @@ def find_witness(entry: KnownEntry, number: int, f_locals: dict[str, Any]) -> Wi
             tree.rows,
             runnable(entry)[2],
             lambda local: _refused(tree, local),
-            lambda local: _compared(entry, local),
+            runners(entry).compared,
         )
         return witnesses.find_witness(tried, number, f_locals)
 
@@ -42,12 +41,3 @@ def _refused(tree: GuardTree, f_locals: dict[str, Any]) -> list[GuardRow]:
     """The guards that do not pass."""
     _, checks = tree.run(f_locals)
     return [tree.checks[each.guard].row for each in checks if each.verdict is not Verdict.PASS]
-
-
-def _compared(entry: KnownEntry, f_locals: dict[str, Any]) -> Comparison:
-    code, original, f_globals = runnable(entry)
-    return arguments.compare(
-        lambda local: call(code, f_globals, local, original),
-        lambda local: call(original, f_globals, local, original),
-        f_locals,
-    )[0]

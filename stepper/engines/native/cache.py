@@ -40,7 +40,6 @@ from stepper.model.cache import (
     Lifeline,
 )
 from stepper.model.lookup import INVALID, RejectedEntry
-from stepper.model.matching import glob_matches
 from stepper.native import config
 from stepper.native.codegen.resume_info import info_of
 from stepper.native.library import is_library
@@ -69,7 +68,7 @@ class CacheBook(common.Numbered[KnownEntry]):
     # -- looking -----------------------------------------------------------------------------
 
     def listing(self, function: str = "") -> CacheListing:
-        """Every code that has entries, or had some; `function` is a glob."""
+        """See `Numbered.listing`."""
         for cache in _C.code_caches():
             code = cache.code
             if code is not None and cache.entries:
@@ -78,21 +77,10 @@ class CacheBook(common.Numbered[KnownEntry]):
             code = known.ref()
             if code is not None:
                 self.look_at(code)
-        return CacheListing(
-            tuple(
-                self._code_facts(known)
-                for known in list(self.codes.values())
-                if known.entries
-                and (glob_matches(function, known.qualname) or glob_matches(function, known.name))
-            )
-        )
+        return self._listed(function)
 
     def facts(self, number: int) -> CacheEntry:
-        """What is known of one entry now.
-
-        Raises:
-            CacheError: there is none of that number.
-        """
+        """See `Numbered.facts`."""
         entry = self.entry(number)
         code = entry.code.ref()
         if code is not None:
@@ -100,11 +88,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         return self._entry_facts(entry)
 
     def view(self, number: int) -> EntryView:
-        """All that is in one entry.
-
-        Raises:
-            CacheError: there is none of that number.
-        """
+        """See `Numbered.view`."""
         facts = self.facts(number)
         entry = self.entry(number)
         original, found = entry.code.ref(), entry.ref()
@@ -230,9 +214,8 @@ class CacheBook(common.Numbered[KnownEntry]):
         )
 
     def _entry_facts(self, entry: KnownEntry) -> CacheEntry:
-        age = None if entry.born is None else round(time.monotonic() - entry.born, 3)
         lifelines = _lifelines(entry, ()) or entry.facts.lifelines
-        return msgspec.structs.replace(entry.facts, age=age, lifelines=lifelines)
+        return msgspec.structs.replace(entry.facts, age=entry.age, lifelines=lifelines)
 
 
 _STRATEGIES = {"capture": "run only", "frame": "skip", "recursive": "skip"}

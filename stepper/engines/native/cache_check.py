@@ -7,21 +7,17 @@ neither counts nor moves. What is run by hand is run with nothing captured or lo
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any
 
 from stepper import _C
-from stepper.debuggee.evaluator import describe_exception
 from stepper.engines.common import arguments, witnesses
-from stepper.engines.common.words import object_text
+from stepper.engines.common.entries import Runners, check_of
 from stepper.engines.native.cache import BOOK, KnownEntry, globals_of
 from stepper.engines.native.entry_guards import ask, guard_rows
 from stepper.model.cache import (
     CacheCheck,
-    Comparison,
     EntryCheck,
     EntryState,
     GuardRow,
-    RunResult,
     Verdict,
     WitnessSearch,
 )
@@ -70,34 +66,14 @@ def check(
                 executed=len(report.guards),
             )
         )
-    comparison = None
+    compared = None
     if compare and winner is not None:
-        comparison = run(winner, f_locals, compare=True).comparison
-    return CacheCheck(
-        code=known.id,
-        arguments=tuple((name, object_text(value)) for name, value in f_locals.items()),
-        entries=tuple(found),
-        guards=rows,
-        winner=None if winner is None else winner.id,
-        comparison=comparison,
-    )
+        compared = runners(winner).compared(f_locals)
+    return check_of(known.id, f_locals, found, rows, compared)
 
 
-def run(entry: KnownEntry, f_locals: dict[str, object], *, compare: bool = False) -> RunResult:
-    """Run an entry by hand, whatever its guards say.
-
-    Raises:
-        CacheError: its code is gone.
-    """
-    result, error, comparison = execute(entry, f_locals, compare=compare)
-    text = object_text(result) if error is None else describe_exception(error)
-    return RunResult(entry.id, text, raised=error is not None, comparison=comparison)
-
-
-def execute(
-    entry: KnownEntry, f_locals: dict[str, object], *, compare: bool = False
-) -> tuple[object, BaseException | None, Any]:
-    """The same, with the result itself, or the exception, and the comparison.
+def runners(entry: KnownEntry) -> Runners:
+    """What runs an entry by hand, whatever its guards say.
 
     Raises:
         CacheError: its code is gone.
@@ -113,13 +89,7 @@ def execute(
         with uncaptured():
             return arguments.call(original, f_globals, local, original)
 
-    if compare:
-        compared, result, error = arguments.compare(run_entry, run_original, f_locals)
-        return result, error, compared
-    try:
-        return run_entry(f_locals), None, None
-    except Exception as error:
-        return None, error, None
+    return Runners(run_entry, run_original)
 
 
 def find_witness(entry: KnownEntry, number: int, f_locals: dict[str, object]) -> WitnessSearch:
@@ -141,10 +111,7 @@ def find_witness(entry: KnownEntry, number: int, f_locals: dict[str, object]) ->
             checks = ask(found, local, f_globals)
         return [rows[each.guard] for each in checks if each.verdict is not Verdict.PASS]
 
-    def compared(local: dict[str, object]) -> Comparison:
-        comparison: Comparison = execute(entry, local, compare=True)[2]
-        return comparison
-
+    compared = runners(entry).compared
     tried = witnesses.Tried(entry.id, entry.label, rows, f_globals, refused, compared)
     return witnesses.find_witness(tried, number, f_locals)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepper.debuggee.engine import Engine, EngineType
+from stepper.debuggee.engine import Engine, EngineType, Entries
 from stepper.model.capabilities import Capabilities
 
 
@@ -11,6 +11,13 @@ def create() -> Engine:
     from stepper.engines.native.engine import NativeEngine
 
     return NativeEngine()
+
+
+def entries() -> Entries:
+    """The entries of its cache."""
+    from stepper.engines.native.entries import ENTRIES
+
+    return ENTRIES
 
 
 ENGINE = EngineType(
@@ -24,4 +31,5 @@ ENGINE = EngineType(
         carries_guards=True,
     ),
     create=create,
+    entries=entries,
 )

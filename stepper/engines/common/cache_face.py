@@ -1,0 +1,118 @@
+"""An engine's cache as the front ends' requests see it: see `stepper.debuggee.engine.Cache`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, Generic
+
+from stepper.engines.common import portable_code
+from stepper.engines.common.asked_call import locals_of_call
+from stepper.engines.common.choices import AnyChoice, Choices
+from stepper.engines.common.entries import EngineEntries
+from stepper.engines.common.known import E
+from stepper.model.cache import (
+    CacheCheck,
+    CacheError,
+    CacheListing,
+    EntryCode,
+    EntryView,
+    RunResult,
+    WitnessSearch,
+)
+
+Standing = Callable[[CodeType], dict[str, Any] | None]
+"""The locals of the call of a code, if the program stands at one."""
+
+
+class CacheFace(Generic[E, AnyChoice]):
+    """Answers for the entries of an engine, and for what is chosen at a miss. To step an entry by
+    hand is the engine's part."""
+
+    def __init__(
+        self,
+        entries: EngineEntries[E],
+        choices: Choices[AnyChoice],
+        standing: Standing,
+        is_program: Callable[[str], bool],
+    ) -> None:
+        """
+        Args:
+            entries: the engine's.
+            choices: what becomes of calls that no entry serves.
+            standing: the locals of the call at which the program stands.
+            is_program: whether a file is the program's own.
+        """
+        self._entries = entries
+        self._choices = choices
+        self._standing = standing
+        self._is_program = is_program
+
+    def stepping(self, entry: int, arguments: str) -> tuple[str, Callable[[], str]]:
+        """See `Cache.stepping`."""
+        raise NotImplementedError
+
+    def listing(self, function: str) -> CacheListing:
+        """See `Cache.listing`."""
+        return self._entries.listing(function)
+
+    def view(self, entry: int) -> EntryView:
+        """See `Cache.view`."""
+        return self._entries.view(entry)
+
+    def code(self, entry: int) -> EntryCode:
+        """See `Cache.code`."""
+        transformed = self._entries.transformed(entry)
+        if transformed is None:
+            label = self._entries.book.entry(entry).label
+            raise CacheError(f"the code of {label} is gone, or the compiler does not give it away")
+        data = portable_code.to_bytes(transformed)
+        return EntryCode(entry, data, sys.executable or "", sys.version_info[:2])
+
+    def check(self, code: int, arguments: str, backend: str, compare: bool) -> CacheCheck:
+        """See `Cache.check`."""
+        _, original = self._entries.book.code(code)
+        f_locals = self._locals(original, arguments)
+        return self._entries.check(original, f_locals, backend=backend, compare=compare)
+
+    def run(self, entry: int, arguments: str, compare: bool) -> RunResult:
+        """See `Cache.run`."""
+        f_locals = self._locals(self._entries.original(entry), arguments)
+        return self._entries.run(entry, f_locals, compare=compare)
+
+    def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
+        """See `Cache.clone`."""
+        return self.view(self._entries.clone(entry, drop, add))
+
+    def edit(self, entry: int, bytecode: str) -> EntryView:
+        """See `Cache.edit`."""
+        return self.view(self._entries.edit(entry, bytecode))
+
+    def register(self, entry: int) -> EntryView:
+        """See `Cache.register`."""
+        return self.view(self._entries.register(entry))
+
+    def remove(self, entry: int) -> str:
+        """See `Cache.remove`."""
+        return self._entries.remove(entry)
+
+    def find_witness(self, entry: int, guard: int, arguments: str) -> WitnessSearch:
+        """See `Cache.find_witness`."""
+        f_locals = self._locals(self._entries.original(entry), arguments)
+        return self._entries.find_witness(entry, guard, f_locals)
+
+    def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
+        """See `Cache.mark_dynamic`."""
+        return self._choices.here().mark_dynamic(source, dim, strict)
+
+    def relax(self, entry: int | None, drop: tuple[int, ...]) -> str:
+        """See `Cache.relax`."""
+        return self._choices.here().relax(entry, drop)
+
+    def skip(self) -> str:
+        """See `Cache.skip`."""
+        return self._choices.here().skip()
+
+    def _locals(self, code: CodeType, text: str) -> dict[str, Any]:
+        return locals_of_call(code, text, self._standing(code), self._is_program)
