@@ -57,5 +57,14 @@ def top_level(name: str) -> set[Path]:
 
 def install(python: Path, wheel: Path, installer: Path) -> None:
     """Put a wheel into an environment, and nothing beside it, with another environment's pip."""
-    command = [installer, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps"]
+    command: list[str | Path] = [
+        installer,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-deps",
+    ]
     subprocess.run([*command, "--no-index", "--disable-pip-version-check", wheel], check=True)

@@ -42,38 +42,38 @@ __all__ = [
 class Net:
     """A little module, as a user would write one."""
 
-    def forward(self, x):  # type: ignore[no-untyped-def]
-        scale = self.scale
+    def forward(self, x):
+        scale = self.scale  # type: ignore[attr-defined]  # it is never run
         h = block(x, scale)
         y = h.relu()
         total = y.sum() + h.mean()
-        self.calls = self.calls + 1
+        self.calls = self.calls + 1  # type: ignore[has-type]  # it is never run
         return total * scale
 
 
-def block(x, scale):  # type: ignore[no-untyped-def]
+def block(x, scale):
     """One layer."""
     y = scaled(x, scale)
     print("in block", y)
     return y + 1
 
 
-def scaled(x, scale):  # type: ignore[no-untyped-def]
+def scaled(x, scale):
     """The innermost call."""
     z = x * scale
-    return z  # noqa: RET504
+    return z  # noqa: RET504  # a line to stop at
 
 
-def torch_dynamo_resume_in_forward_at_5(h, scale):  # type: ignore[no-untyped-def]
+def torch_dynamo_resume_in_forward_at_5(h, scale):
     """What the rest of `forward` becomes after a graph break."""
     y = h.relu()
     return y * scale
 
 
-def compiled_forward(self, x):  # type: ignore[no-untyped-def]
+def compiled_forward(self, x):
     """What the transformed code of `forward` looks like."""
-    graph_out_0 = __compiled_fn_1(x)  # type: ignore[name-defined]  # noqa: F821
-    return __resume_at_5(graph_out_0[0], 2.0)  # type: ignore[name-defined]  # noqa: F821
+    graph_out_0 = __compiled_fn_1(x)  # type: ignore[name-defined]  # noqa: F821  # it is there when it runs
+    return __resume_at_5(graph_out_0[0], 2.0)  # type: ignore[name-defined]  # noqa: F821  # it is there when it runs
 
 
 class Actor:

@@ -398,10 +398,10 @@ class Tape:
         found = TriedEntry(moment, self.attempt.id, entry, code, matches, tuple(checks))
         self.writer.tried(found)
 
-    def event(self, kind: EventKind, text: str, ref: int | None = None) -> int:
+    def event(self, kind: EventKind, text: str, ref: int | None = None) -> None:
         """Something happens in the current step."""
         frame = self.frames[-1].record.id if self.frames else None
-        return self.writer.event(self.moment, kind, text, ref, frame)
+        self.writer.event(self.moment, kind, text, ref, frame)
 
     def _count(self, what: str) -> None:
         self._counts[what] = self._counts.get(what, 0) + 1

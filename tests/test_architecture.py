@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,7 +65,9 @@ def test_nobody_goes_by_the_name_of_an_engine() -> None:
         if place.parts[0] in ("engines", "__init__.py"):  # there it is `stepper.native`
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            compared = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            compared: list[ast.AST] = []
+            if isinstance(node, ast.Compare):
+                compared = [node.left, *node.comparators]
             compared += [node.pattern] if isinstance(node, ast.match_case) else []
             literals = [each for part in compared for each in ast.walk(part)]
             if any(isinstance(c, ast.Constant) and c.value in ENGINES for c in literals) or (
@@ -173,6 +177,46 @@ def test_import_loads_nothing_heavy(
     outcome = run_python("-c", f"import sys, {module}; print(*(set(sys.modules) & {unwanted!r}))")
     assert outcome.returncode == 0, outcome.stderr
     assert not outcome.stdout.split()
+
+
+EXCUSE = re.compile(r"#\s*(?:type:\s*ignore|noqa)(?:\[[\w\-, ]*\]|:[A-Z0-9, ]+)?")
+SKIPS = {"skip": 0, "skipif": 1, "xfail": 1, "importorskip": 1}
+"""What leaves a test out, and where its reason may stand without a name."""
+
+
+def test_whatever_a_checker_is_told_to_leave_has_a_reason() -> None:
+    """Behind it: `# type: ignore[attr-defined]  # no stub has it`. Mypy finds those that are not
+    needed any more, in the tests as well."""
+    without = []
+    for path in _sources():
+        lines = io.StringIO(path.read_text()).readline
+        for token in tokenize.generate_tokens(lines):
+            if token.type == tokenize.COMMENT and EXCUSE.search(token.string):
+                reason = EXCUSE.sub("", token.string).strip(" #-()")
+                bare = re.search(r"type:\s*ignore(?!\[)|noqa(?!:)", token.string)
+                if bare or len(reason) < 5:
+                    without.append(f"{path.relative_to(ROOT)}:{token.start[0]}")
+    assert not without
+
+
+def test_whatever_is_skipped_has_a_reason() -> None:
+    without = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in _sources()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).startswith("pytest.")
+        and (name := _last_name(node.func)) in SKIPS
+        and not any(keyword.arg == "reason" for keyword in node.keywords)
+        and len(node.args) <= SKIPS[name]
+    ]
+    assert not without
+
+
+def _sources() -> list[Path]:
+    """All but the programs of the bench of answers: those are as they were reported."""
+    found = [path for room in ("stepper", "tests") for path in (ROOT / room).rglob("*.py")]
+    return [path for path in found if path.parent.name != "answers"]
 
 
 LOCKS = {"Lock", "RLock", "allocate_lock", "Turn"}

@@ -171,11 +171,12 @@ class Witness:
         self._latest: types.CodeType | None = None
 
     def install(self) -> None:
-        convert_frame.register_bytecode_hook(self._on_bytecode)
-        convert_frame.GuardedCode = self._guarded_code(convert_frame.GuardedCode)
-        graph_class = output_graph.OutputGraph
+        replaced: Any = convert_frame
+        replaced.register_bytecode_hook(self._on_bytecode)
+        replaced.GuardedCode = self._guarded_code(replaced.GuardedCode)
+        graph_class: Any = output_graph.OutputGraph
         graph_class.call_user_compiler = self._compiler(graph_class.call_user_compiler)
-        warnings.showwarning = self._on_warning
+        vars(warnings)["showwarning"] = self._on_warning
         set_logs(graph_breaks=True, recompiles=True)
         collector = _LogCollector(self.logs)
         for name in log_registry.get_log_qnames():

@@ -26,7 +26,7 @@ def main() -> int:
     signal.alarm(int(float(sys.argv[1])) + 1)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    sys.modules["torch"] = None  # type: ignore[assignment]
+    sys.modules["torch"] = None  # type: ignore[assignment]  # so an import of it fails
     try:
         import depyf
     except ImportError:

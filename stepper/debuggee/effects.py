@@ -156,7 +156,7 @@ def _blocks(
 
     The table names the innermost one; what is around it covers its handler.
     """
-    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]  # no stub has it
     inner: dict[int, tuple[int, int, int]] = {}
     for entry in entries:
         covered = [index[at] for at in range(entry.start, entry.end, 2) if at in index]

@@ -29,16 +29,16 @@ _SOON_MADE = 1_000_000
 def rendered(value: object, length: int) -> str:
     """The repr of a value in at most `length` characters; what is cut is counted."""
     kind = type(value)
-    if kind in _TEXTS and len(value) > _SOON_MADE:  # type: ignore[arg-type]
-        text = repr(value[:length])  # type: ignore[index]
-        return _cut(text, length, f"{len(value):,} characters")  # type: ignore[arg-type]
+    if kind in _TEXTS and len(value) > _SOON_MADE:  # type: ignore[arg-type]  # its exact type was asked for
+        text = repr(value[:length])  # type: ignore[index]  # its exact type was asked for
+        return _cut(text, length, f"{len(value):,} characters")  # type: ignore[arg-type]  # its exact type was asked for
     parts: list[str] = []
     told = 0
     for part in _parts(value, length, []):
         parts.append(part)
         told += len(part)
         if told > length and kind in _BRACKETS:
-            return _cut("".join(parts), length, f"{len(value):,} items")  # type: ignore[arg-type]
+            return _cut("".join(parts), length, f"{len(value):,} items")  # type: ignore[arg-type]  # its exact type was asked for
     text = "".join(parts)
     return text if len(text) <= length else _cut(text, length, f"{len(text):,} characters")
 

@@ -118,7 +118,7 @@ class _Reader:
         if kind is bytes:
             return Octets(self._kept(value))  # type: ignore[arg-type]  # by its exact type
         if kind is complex:
-            return Complex(value.real, value.imag)  # type: ignore[attr-defined]
+            return Complex(value.real, value.imag)  # type: ignore[attr-defined]  # its exact type was asked for
         parts = _parts(value, kind)
         if parts is None:
             return Words(self._words(value))

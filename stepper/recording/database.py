@@ -312,7 +312,7 @@ _MOST_QUOTED = 200
 
 @lru_cache(maxsize=64)
 def _list_of(row: Hashable) -> Any:
-    return list[row]  # type: ignore[valid-type]
+    return list[row]  # type: ignore[valid-type]  # a type that is known when it runs
 
 
 def damaged(path: str, what: str) -> RecordingError:

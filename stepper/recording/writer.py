@@ -332,7 +332,7 @@ class Writer:
         while frame is not None:
             if frame.f_code is _COMMIT and frame.f_locals["self"] is self:
                 return True
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
         return False
 
     def _commit(self, *, wait: bool) -> None:

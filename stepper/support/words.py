@@ -38,19 +38,19 @@ def plain_text(value: object) -> str:
     """A bounded repr for exact builtin and torch types; for anything else, only its type."""
     kind = type(value)
     if kind is str or kind is bytes:
-        if len(value) > MAX_TEXT:  # type: ignore[arg-type]
+        if len(value) > MAX_TEXT:  # type: ignore[arg-type]  # its exact type was asked for
             return f"{_beginning(value)!r}…"
         return repr(value)
     if kind is int:
-        bits = value.bit_length()  # type: ignore[attr-defined]
+        bits = value.bit_length()  # type: ignore[attr-defined]  # its exact type was asked for
         return repr(value) if bits <= 4 * MAX_TEXT else f"<int of {bits} bits>"
     if value is None or kind is bool or is_plain(kind):
         return repr(value)
     if kind is tuple or kind is list or kind is frozenset:
-        inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]
-        inner += ", …" if len(value) > 10 else ""  # type: ignore[arg-type]
+        inner = ", ".join(plain_text(item) for item in list(value)[:10])  # type: ignore[call-overload]  # its exact type was asked for
+        inner += ", …" if len(value) > 10 else ""  # type: ignore[arg-type]  # its exact type was asked for
         if kind is tuple:
-            return f"({inner},)" if len(value) == 1 else f"({inner})"  # type: ignore[arg-type]
+            return f"({inner},)" if len(value) == 1 else f"({inner})"  # type: ignore[arg-type]  # its exact type was asked for
         return f"[{inner}]" if kind is list else f"frozenset({{{inner}}})"
     return callable_name(value) or f"<{class_name(kind)}>"
 
@@ -71,13 +71,13 @@ def callable_name(value: object) -> str:
         or kind is types.MethodDescriptorType
     ):
         module = getattr(value, "__module__", None)
-        name = str(value.__qualname__)  # type: ignore[attr-defined]
+        name = str(value.__qualname__)  # type: ignore[attr-defined]  # its exact type was asked for
         name = name.replace("_VariableFunctionsClass.", "")  # where torch.add really lives
         return (
             f"{module}.{name}" if type(module) is str and module not in ("", "__main__") else name
         )
     if is_subclass(type, kind):
-        return class_name(value)  # type: ignore[arg-type]
+        return class_name(value)  # type: ignore[arg-type]  # its exact type was asked for
     if kind is types.ModuleType:
         name = fields_of(value).get("__name__", "")
         return name if type(name) is str else ""

@@ -42,7 +42,7 @@ class AskingPane(Pane):
         self, make: Callable[[int], Request], then: Then, refused: Refused | None = None
     ) -> None:
         """Ask the program. `refused` gets the reason instead; without it, the status line does."""
-        session: Session = self.app.session  # type: ignore[attr-defined]
+        session: Session = self.app.session  # type: ignore[attr-defined]  # the App is a StepperApp
         # The answer comes on the thread that reads the channel: only a message may cross over.
         session.request(make).add_done_callback(
             lambda future: self._answered(self._take, future.result(), then, refused or self.say)

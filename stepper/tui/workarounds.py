@@ -172,8 +172,8 @@ def keep_strips_free_of_cycles() -> None:
             return self
         return crop_extend(self, start, end, style)
 
-    Strip.divide = divide_lightly  # type: ignore[method-assign]
-    Strip.crop_extend = crop_extend_lightly  # type: ignore[method-assign]
+    Strip.divide = divide_lightly  # type: ignore[method-assign]  # a work-around replaces it
+    Strip.crop_extend = crop_extend_lightly  # type: ignore[method-assign]  # a work-around replaces it
 
 
 def draw_on_stdout() -> None:

@@ -207,12 +207,12 @@ def test_ctrl_c_kills_the_program(tmp_path: Path, program: Callable[[str], str])
     path = program(SLOW)
     command = [sys.executable, "-m", "stepper"]
     how = {"cwd": tmp_path, "env": clean_environment() | {"PYTHONPATH": str(ROOT)}}
-    subprocess.run([*command, "record", "-o", "r.stepper", path], check=True, timeout=600, **how)  # type: ignore[call-overload]
+    subprocess.run([*command, "record", "-o", "r.stepper", path], check=True, timeout=600, **how)  # type: ignore[call-overload]  # any options of its own
     (tmp_path / "slowly").touch()
     asking = subprocess.Popen(
         [*command, "why-recompile", "r.stepper", "--replay", "--yes"],
         stdout=subprocess.DEVNULL,
-        **how,  # type: ignore[call-overload]
+        **how,  # type: ignore[call-overload]  # any options of its own
     )
     pid = tmp_path / "pid"
     _until(lambda: pid.exists() and pid.read_text() != "")

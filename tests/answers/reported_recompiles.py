@@ -266,7 +266,7 @@ def global_function_replaced(run: Run) -> None:
     before = helper
     helped(ones(2))
     if not run.remedied:
-        helper = lambda x: x.cos()  # noqa: E731
+        helper = lambda x: x.cos()
     helped(ones(2))
     helper = before
 

@@ -452,7 +452,7 @@ def function_of_the_module(run: Run) -> None:
     before = replaced
     through(ones(2))
     if not run.remedied:
-        replaced = lambda x: x.cos()  # noqa: E731
+        replaced = lambda x: x.cos()
     through(ones(2))
     replaced = before
 

@@ -74,7 +74,7 @@ def followed(call: Callable[[], object], rounds: int, **config: object) -> float
     """Followed by stepper: seconds of a call."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "bench.stepper")
-        session, trouble = try_begin(DebuggeeConfig(recording=path, **config))  # type: ignore[arg-type]
+        session, trouble = try_begin(DebuggeeConfig(recording=path, **config))  # type: ignore[arg-type]  # any options of its own
         assert session is not None, trouble
         call()
         seconds = best(call, rounds)

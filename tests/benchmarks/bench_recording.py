@@ -78,11 +78,11 @@ def _read(path: str, steps: int) -> None:
         ("events, a page", lambda m: recording.events(limit=50, offset=m % 1000)),
         ("executed", lambda m: recording.executed(1, m)),
     ):
-        _line(f"{name}, first time", _time(lambda ask=ask: ask(steps // 2)), 50)  # type: ignore[misc]
+        _line(f"{name}, first time", _time(lambda ask=ask: ask(steps // 2)), 50)  # type: ignore[misc]  # no type is inferred for a default
         _line(f"{name}, then", _each(ask, somewhere[:50]), 50)
     _line("origin of a value", _time(lambda: recording.value_origin(1, steps // 4)), 500)
     for motion in (Motion.NEXT, Motion.LINE, Motion.FINISH):
-        end = _each(lambda m, motion=motion: move(recording, m, motion, 1), somewhere[:50])  # type: ignore[misc]
+        end = _each(lambda m, motion=motion: move(recording, m, motion, 1), somewhere[:50])  # type: ignore[misc]  # no type is inferred for a default
         _line(f"{motion} forwards", end, 50)
     rare = [parse_breakpoint("function:nobody"), parse_breakpoint("node:nothing")]
     _line("continue, without a hit", _time(lambda: find_break(recording, 1, rare, 1)), 500)
@@ -101,7 +101,7 @@ def _time(ask: Callable[[], object]) -> float:
 
 
 def _each(ask: Callable[[int], object], moments: Iterable[int]) -> list[float]:
-    return [_time(lambda moment=moment: ask(moment)) for moment in moments]  # type: ignore[misc]
+    return [_time(lambda moment=moment: ask(moment)) for moment in moments]  # type: ignore[misc]  # no type is inferred for a default
 
 
 def _line(what: str, taken: float | list[float], bound: float, unit: str = "ms") -> None:

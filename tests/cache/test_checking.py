@@ -90,7 +90,7 @@ def test_agrees_with_a_lookup(change: str) -> None:
         case "order":
             net.scales = {"b": 2.0, "a": 1.0}
         case "type":
-            net.scales["b"] = 2  # type: ignore[assignment]
+            net.scales["b"] = 2
         case "weight":
             net.linear.weight = nn.Parameter(torch.ones(3, 3, dtype=torch.float64))
     with torch.set_grad_enabled(change != "grad mode"):
@@ -167,7 +167,7 @@ def test_no_object_is_kept() -> None:
     copy = cache.clone(entry, drop="TENSOR_MATCH *")
     cache.check(held, tensor, Holder)
     cache.compare(copy, tensor, Holder)
-    dies = [weakref.ref(tensor), weakref.ref(Holder)]
+    dies: list[weakref.ref[Any]] = [weakref.ref(tensor), weakref.ref(Holder)]
     del tensor, Holder
     gc.collect()
     assert [each() for each in dies] == [None, None]

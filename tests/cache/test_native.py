@@ -213,7 +213,7 @@ def test_a_guard_is_not_asked_about_a_value_of_another_type() -> None:
             raise AssertionError("a property of the program was asked")
 
     def scale(x: torch.Tensor, kind: object) -> torch.Tensor:
-        return x * kind.factor  # type: ignore[attr-defined]
+        return x * kind.factor  # type: ignore[attr-defined]  # set as programs set it
 
     stepper.native.compile(scale, backend="eager")(torch.ones(2), Kind())
     found = stepper.cache.check(scale, torch.ones(2), Loud())

@@ -166,7 +166,7 @@ def test_a_copy_outlives_the_entry_that_it_comes_from() -> None:
     assert copy.facts.state is EntryState.DRAFT
     cache.remove(copy)
     with pytest.raises(CacheError, match="no cache entry"):
-        copy.guards  # noqa: B018
+        copy.guards  # noqa: B018  # to ask is what is tested
 
 
 def test_copies_of_copies_add_up() -> None:
@@ -256,5 +256,5 @@ def test_a_copy_knows_which_memory_overlaps() -> None:
             seen.add(matches[copy])
     assert seen == {True, False}
     # And it can be left out, which is said.
-    copy = cache.clone(with_guard[0], drop="STORAGE_OVERLAPPING*")
-    assert "STORAGE_OVERLAPPING" in copy.warnings[0]
+    without = cache.clone(with_guard[0], drop="STORAGE_OVERLAPPING*")
+    assert "STORAGE_OVERLAPPING" in without.warnings[0]

@@ -44,7 +44,7 @@ def stepper(*arguments: str, **options: str) -> subprocess.CompletedProcess[str]
         text=True,
         timeout=600,
         check=False,
-        **options,  # type: ignore[call-overload]
+        **options,  # type: ignore[call-overload]  # any options of its own
     )
 
 

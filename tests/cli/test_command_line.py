@@ -25,7 +25,7 @@ def stepper(tmp_path: Path) -> Run:
     def run(*arguments: object, **options: object) -> Result:
         return subprocess.run(
             [sys.executable, "-m", "stepper", *map(str, arguments)],
-            **{  # type: ignore[call-overload]
+            **{  # type: ignore[call-overload]  # any options of its own
                 "cwd": tmp_path,
                 "env": environment(tmp_path),
                 "capture_output": True,

@@ -15,7 +15,7 @@ from stepper.model.cache import EntryCode
 from tests.client.depyf import fake_depyf
 
 
-def _converts(x):  # type: ignore[no-untyped-def]
+def _converts(x):
     return x.to("a type")  # nothing that depyf cannot read in some version of Python
 
 

@@ -26,7 +26,7 @@ def close_sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     original = Session.__init__
 
     def remember(self: Session, **options: object) -> None:
-        original(self, **options)  # type: ignore[arg-type]
+        original(self, **options)  # type: ignore[arg-type]  # any options of its own
         made.append(self)
 
     monkeypatch.setattr(Session, "__init__", remember)
@@ -110,8 +110,8 @@ def test_input_is_echoed_and_read(tmp_path: Path) -> None:
     watch.session.write_input("ann\n")
     watch.until_output("hello ann\r\n")
     watch.session.write_input("rest\n\x04")
-    code, output = finish(watch)
-    assert code == 0
+    ended, output = finish(watch)
+    assert ended == 0
     assert output == "who? ann\nhello ann\nrest\n'rest\\n'\n"
 
 
@@ -120,7 +120,7 @@ def test_much_input_does_not_block(tmp_path: Path) -> None:
     watch = start(tmp_path, code, echo=False)
     watch.until_output("up")
     watch.session.write_input(("x" * 99 + "\n") * 5000 + "\x04")
-    code, output = finish(watch)
+    _, output = finish(watch)
     assert output.split() == ["up", "500000"]
 
 
@@ -133,8 +133,8 @@ def test_ctrl_c_typed_is_a_keyboard_interrupt(tmp_path: Path) -> None:
     watch = start(tmp_path, code)
     watch.until_output("up")
     watch.session.interrupt()
-    code, output = finish(watch)
-    assert code == 0
+    ended, output = finish(watch)
+    assert ended == 0
     assert "caught" in output
 
 
@@ -156,7 +156,7 @@ def test_the_window_follows(tmp_path: Path) -> None:
     watch = start(tmp_path, code, rows=30, cols=100)
     watch.until_output("(100, 30)")
     watch.session.resize(40, 120)
-    code, output = finish(watch)
+    _, output = finish(watch)
     assert output.split("\n")[1] == "(120, 40)"
 
 
@@ -167,8 +167,8 @@ def test_a_child_left_behind_does_not_hold_up_the_end(tmp_path: Path) -> None:
         "'import time, signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); time.sleep(20)'])\n"
         "print('parent done')\n"
     )
-    code, output = finish(start(tmp_path, code))
-    assert code == 0
+    ended, output = finish(start(tmp_path, code))
+    assert ended == 0
     assert "parent done" in output
 
 
@@ -193,7 +193,7 @@ def test_python_options_reach_python(tmp_path: Path) -> None:
 def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
     def refused(**options: object) -> str:
         with pytest.raises(LaunchError) as caught:
-            launch(LaunchSpec(**{"recording": str(tmp_path / "r"), **options}))  # type: ignore[arg-type]
+            launch(LaunchSpec(**{"recording": str(tmp_path / "r"), **options}))  # type: ignore[arg-type]  # any options of its own
         return str(caught.value)
 
     script = tmp_path / "there.py"

@@ -58,7 +58,7 @@ def forge(home: Path) -> Forge:
 def planned(path: str, **how: object) -> Plan:
     recording = Recording.open(path)
     try:
-        return plan_of(recording, **how)  # type: ignore[arg-type]
+        return plan_of(recording, **how)  # type: ignore[arg-type]  # any options of its own
     finally:
         recording.close()
 

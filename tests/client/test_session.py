@@ -108,7 +108,7 @@ def test_answers_find_their_requests_in_any_order(program: Program) -> None:
     first, second = program.session.evaluate("a"), program.session.evaluate("b", 3)
     requests = [program.receive(), program.receive()]
     for request in reversed(requests):
-        program.send(Response(request.seq, text=f"value of {request.expression}"))  # type: ignore[union-attr]
+        program.send(Response(request.seq, text=f"value of {request.expression}"))  # type: ignore[union-attr]  # it is not None
     assert first.result(SECONDS).text == "value of a"
     assert second.result(SECONDS).text == "value of b"
 
@@ -145,7 +145,7 @@ def test_a_message_that_is_not_understood_costs_only_itself(program: Program, bo
 def test_breakpoints_are_numbered_once_and_go_when_used_up(program: Program) -> None:
     program.session.set_breakpoints([parse_breakpoint("restart"), parse_breakpoint("skip, once")])
     sent = program.receive()
-    assert [b.id for b in sent.breakpoints] == [1, 2]  # type: ignore[union-attr]
+    assert [b.id for b in sent.breakpoints] == [1, 2]  # type: ignore[union-attr]  # it is not None
     program.send(BreakpointChanged(2, removed=True))
     program.watch.until(lambda event: isinstance(event, BreakpointChanged))
     assert [str(b) for b in program.session.breakpoints] == ["restart"]

@@ -25,7 +25,7 @@ META = TensorMeta("float32", ("2", "s0"), ("3", "1"))
 
 
 def node(name: str, op: str, target: str, args: str = "", **facts: object) -> Node:
-    return Node(1, 1, 1, "", 1.0, name, op, target, args, **facts)  # type: ignore[arg-type]
+    return Node(1, 1, 1, "", 1.0, name, op, target, args, **facts)  # type: ignore[arg-type]  # any options of its own
 
 
 @pytest.mark.parametrize(

@@ -53,4 +53,4 @@ def start(tmp_path: Path, code: str, *args: str, **options: object) -> Watch:
     script = tmp_path / "program.py"
     script.write_text(code)
     spec = {"recording": str(tmp_path / "run.stepper"), **options}
-    return Watch(launch(LaunchSpec(target=str(script), args=args, **spec)))  # type: ignore[arg-type]
+    return Watch(launch(LaunchSpec(target=str(script), args=args, **spec)))  # type: ignore[arg-type]  # any options of its own

@@ -76,7 +76,7 @@ def test_the_main_path_and_the_recording_again(tmp_path: Path) -> None:
     text = console(tmp_path, "-b", "graph-break", *walk, "-o", "toy.stepper", TOY)
     stop, back, where, stack, again, printed, _ = re.split(r"^\(stepper\) .*\n", text, flags=re.M)
     assert stop.startswith("stopped: breakpoint 1: graph-break\n")
-    moment = int(re.search(r"moment (\d+)/", stop)[1])  # type: ignore[index]
+    moment = int(re.search(r"moment (\d+)/", stop)[1])  # type: ignore[index]  # it is there
     assert "if b.sum() < 0:" in stop
     assert "  = lt" in stop
     assert back.startswith(f"moment {moment - 10}/{moment}")

@@ -12,7 +12,7 @@ def f(x):
     import math
 
     if "late" in globals():
-        x = x + late  # noqa: F821
+        x = x + late  # noqa: F821  # it is there when it runs
     return helper(x) * math.floor(math.pi)
 
 
@@ -24,7 +24,7 @@ late = torch.ones(2)
 print(f(x))
 
 
-def helper(x):  # noqa: F811
+def helper(x):  # noqa: F811  # it is bound anew
     return x * 3
 
 

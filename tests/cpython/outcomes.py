@@ -103,7 +103,7 @@ def main() -> None:
     sys.argv[1:] = []
     # The engine's modules are read before the tests look at what is imported.
     import torch._dynamo
-    import torch._subclasses.fake_tensor  # noqa: F401
+    import torch._subclasses.fake_tensor  # noqa: F401  # it takes itself up
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         os.chdir(folder)

@@ -186,7 +186,7 @@ class Session:
         self.flushed = 0
         self.steps = _C.Steps(
             self.judge,
-            self.engine,  # type: ignore[arg-type]
+            self.engine,
             frozenset((Listing,)),
             on_graph=self.engine._answers,
             on_alert=lambda frame: self.alerts.append(frame.id),
@@ -261,9 +261,10 @@ class Program:
         elif kind == 6:
             made = Nothing()
         else:
-            made = Named(value=f"thing {len(self.made)}", inner=some[:1], held=(some or [None])[0])
+            held: Any = some[0] if some else None
+            made = Named(value=f"thing {len(self.made)}", inner=some[:1], held=held)
             made.mutation_type = draw.choice([None, New()])
-            made.__dict__["pending"] = draw.choice([None, {}, {"attr": (some or [None])[0]}])
+            made.__dict__["pending"] = draw.choice([None, {}, {"attr": held}])
         self.made.append(made)
         return made
 

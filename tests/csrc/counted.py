@@ -20,7 +20,7 @@ import tempfile
 from array import array
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -77,7 +77,7 @@ class Counts:
             pass
         sys._clear_type_cache()  # which keeps the name that was looked up last in each place
         self._counts["blocks"][self._round] = sys.getallocatedblocks()
-        self._counts["references"][self._round] = sys.gettotalrefcount()  # type: ignore[attr-defined]
+        self._counts["references"][self._round] = sys.gettotalrefcount()
         self._round += 1
 
     def check(self) -> None:
@@ -106,7 +106,7 @@ def pytest_runtest_protocol(item: Any, nextitem: Any) -> bool:
     gc.collect()
     gc.freeze()  # only what a round makes is looked through after it
     for number in range(SETTLING + MEASURED):
-        reports = runtestprotocol(item, log=False, nextitem=Again(item))
+        reports = runtestprotocol(item, log=False, nextitem=cast(Any, Again(item)))
         item._initrequest()
         if not all(report.passed for report in reports):
             break

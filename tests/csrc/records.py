@@ -17,9 +17,7 @@ from msgspec import NODEFAULT, Struct
 def plain(record: type[Struct]) -> Any:
     """A named tuple with the fields and the defaults of a record."""
     defaults = takewhile(lambda each: each is not NODEFAULT, record.__struct_defaults__[::-1])
-    return namedtuple(  # type: ignore[misc]
-        record.__name__, record.__struct_fields__, defaults=[*defaults][::-1]
-    )
+    return namedtuple(record.__name__, record.__struct_fields__, defaults=[*defaults][::-1])
 
 
 def replace(record: Any, /, **changes: Any) -> Any:

@@ -9,6 +9,7 @@ import tracemalloc
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -159,9 +160,13 @@ def test_a_check_may_look_up_itself(cache: _C.CodeCache) -> None:
     assert entry.hits == 4
 
 
+def _is_x(number: int, f_locals: dict[str, object], _: object) -> bool:
+    return f_locals["x"] == number
+
+
 def test_many_entries(cache: _C.CodeCache) -> None:
     for number in range(100):
-        cache.add(entry_for(lambda locals_, _, number=number: locals_["x"] == number))
+        cache.add(entry_for(partial(_is_x, number)))
     last = cache.entries[-1]
     assert find(cache, 0) is last
     assert cache.entries[0] is last
@@ -225,7 +230,7 @@ def test_an_entry_dies_with_an_object(cache: _C.CodeCache) -> None:
 
 def test_an_object_in_a_cycle_ends_its_entry_when_it_is_collected(cache: _C.CodeCache) -> None:
     thing = Thing()
-    thing.itself = thing  # type: ignore[attr-defined]
+    thing.itself = thing  # type: ignore[attr-defined]  # set as programs set it
     entry = entry_for(lambda *_: True)
     entry.dies_with(thing)
     cache.add(entry)
@@ -296,7 +301,7 @@ def test_too_many_entries_evict_the_one_that_was_used_least_recently(
     assert len(cache) == 2
     for wrong in (-1, "text"):
         with pytest.raises((ValueError, TypeError)):
-            cache.limit = wrong  # type: ignore[assignment]
+            cache.limit = wrong
 
 
 def test_entries_go_to_the_cache_of_their_code_once(cache: _C.CodeCache) -> None:
@@ -315,7 +320,7 @@ def test_entries_go_to_the_cache_of_their_code_once(cache: _C.CodeCache) -> None
     with pytest.raises(ValueError, match="not valid"):
         cache.add(entry)
     with pytest.raises(TypeError):
-        cache.add(1)  # type: ignore[arg-type]
+        cache.add(1)  # type: ignore[arg-type]  # refused
 
 
 def test_the_cache_goes_with_its_code() -> None:
@@ -412,7 +417,7 @@ def test_guards_are_pairs() -> None:
         with pytest.raises(TypeError, match="pair"):
             entry_for(lambda *_: True, guards=wrong)
     with pytest.raises(TypeError, match="something to call"):
-        entry_for(1)  # type: ignore[arg-type]
+        entry_for(1)  # type: ignore[arg-type]  # refused
 
 
 # --- with the hook ---

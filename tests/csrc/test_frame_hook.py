@@ -88,7 +88,7 @@ def test_the_observer_can_ask_what_the_code_is_called_with() -> None:
     asked = []
 
     def function(a: int, *rest: int, key: str = "k") -> Any:
-        in_cell = lambda: (a, free)  # noqa: E731
+        in_cell = lambda: (a, free)  # as programs are written
         return in_cell()
 
     def enter(code: types.CodeType, tag: object) -> None:
@@ -164,7 +164,7 @@ def test_an_exception_passes_through_with_its_traceback_unchanged() -> None:
         inner()
 
     def lines(error: BaseException) -> list[tuple[str, int | None]]:
-        found = []
+        found: list[tuple[str, int | None]] = []
         traceback = error.__traceback__
         while traceback is not None:
             found.append((traceback.tb_frame.f_code.co_name, traceback.tb_lineno))

@@ -14,6 +14,7 @@ import tracemalloc
 import types
 import weakref
 from collections.abc import AsyncIterator, Callable, Generator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -90,7 +91,7 @@ def test_closures_and_cells() -> None:
             step = step * 10
             return lambda: (total, step)
 
-        return original, other  # type: ignore[return-value]
+        return original, other  # type: ignore[return-value]  # refused
 
     original, _ = make(100)
     _, other = make(0)
@@ -109,7 +110,7 @@ def test_super_and_class_cells() -> None:
             return "child"
 
         def other(self) -> str:
-            return super().name() + " by " + __class__.__name__  # type: ignore[name-defined]
+            return super().name() + " by " + __class__.__name__  # type: ignore[name-defined]  # it is there when it runs
 
     def with_cell(function: Callable[..., Any]) -> types.CodeType:
         assert function.__code__.co_freevars == ("__class__",)
@@ -119,24 +120,24 @@ def test_super_and_class_cells() -> None:
         def name(self) -> str:
             return super().name()
 
-    assert replaced(Caller.name, with_cell(Child.other))(Caller()) == "child by Caller"  # type: ignore[arg-type]
+    assert replaced(Caller.name, with_cell(Child.other))(Caller()) == "child by Caller"
 
 
 def test_super_sees_star_arguments_as_they_are() -> None:
     class Base:
         def name(*args: Any) -> Any:
-            return super().name()  # type: ignore[misc]
+            return super().name()  # type: ignore[misc]  # bound by the class that it moves to
 
         def other(*args: Any) -> Any:
-            return super().name(), 1  # type: ignore[misc]
+            return super().name(), 1  # type: ignore[misc]  # bound by the class that it moves to
 
     with pytest.raises(RuntimeError, match="no arguments"):
-        replaced(Base.name, Base.other)(Base())  # type: ignore[arg-type]
+        replaced(Base.name, Base.other)(Base())
 
 
 def test_defaults_builtins_and_globals_are_the_functions_own() -> None:
     def other(default: Any = None) -> Any:
-        return default, marker, len([1])  # type: ignore[name-defined] # noqa: F821
+        return default, marker, len([1])  # type: ignore[name-defined] # noqa: F821  # it is there when it runs
 
     builtins = {"len": lambda thing: "its own len"}
     globals_ = {"marker": "its own global", "__builtins__": builtins}
@@ -372,6 +373,10 @@ def test_what_the_callback_raises_the_call_raises() -> None:
     assert reference() is None
 
 
+def _answers(answer: Any, *_: object) -> Any:
+    return answer
+
+
 def test_an_answer_that_is_no_entry_for_the_code_is_refused() -> None:
     def original() -> None:
         pass
@@ -382,7 +387,7 @@ def test_an_answer_that_is_no_entry_for_the_code_is_refused() -> None:
     foreign = _C.CacheEntry(another.__code__, another.__code__, always)
     messages = []
     for answer in (1, foreign):
-        _C.set_frame_callback(lambda code, function, locals_, answer=answer: answer)
+        _C.set_frame_callback(partial(_answers, answer))
         try:
             original()
         except TypeError as error:
@@ -391,7 +396,7 @@ def test_an_answer_that_is_no_entry_for_the_code_is_refused() -> None:
     assert len(messages) == 2
     assert all("frame callback" in str(message) for message in messages)
     with pytest.raises(TypeError, match="something to call"):
-        _C.set_frame_callback(1)  # type: ignore[arg-type]
+        _C.set_frame_callback(1)  # type: ignore[arg-type]  # refused
 
 
 def test_what_the_callback_calls_is_not_asked_about() -> None:
@@ -491,7 +496,7 @@ def test_skip_marks() -> None:
     _C.set_skip(outer.__code__, None)
     assert calls() == ["outer", "inner"]
     with pytest.raises(ValueError, match="no skip mark"):
-        _C.set_skip(outer.__code__, "nonsense")  # type: ignore[arg-type]
+        _C.set_skip(outer.__code__, "nonsense")  # type: ignore[arg-type]  # refused
 
 
 def test_an_observer_hears_which_code_runs() -> None:

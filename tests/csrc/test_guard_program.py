@@ -119,7 +119,7 @@ def test_what_a_check_looks_at_may_end_while_it_is_looked_at() -> None:
             gc.collect()
             return True
 
-        __hash__ = None  # type: ignore[assignment]
+        __hash__ = None  # type: ignore[assignment]  # how a class says that it has none
 
     f_locals: dict[str, Any] = {"x": Clearing()}
     check = program([ROOT, ITEM], [(_C.TEST_EQUALS, 1, 3), (_C.TEST_TRUE, 1, None)])

@@ -127,7 +127,7 @@ def test_a_hook_has_the_turn_while_it_is_at_work() -> None:
         return "nobody hears it"
 
     hook = _C.Hook(act, turn, watcher)
-    assert hook(1, name=2) is None  # type: ignore[func-returns-value]
+    assert hook(1, name=2) is None
     assert found == [((1,), {"name": 2}, False)]
     assert in_a_thread(lambda: turn.acquire(blocking=False)) is True
 
@@ -171,4 +171,4 @@ def test_a_hook_that_gave_the_turn_away_is_a_defect() -> None:
 
 def test_a_turn_of_another_kind_is_refused() -> None:
     with pytest.raises(TypeError):
-        _C.Hook(print, threading.RLock(), Watcher())  # type: ignore[arg-type]
+        _C.Hook(print, threading.RLock(), Watcher())  # type: ignore[arg-type]  # refused

@@ -30,9 +30,9 @@ def test_objects_and_classes_are_known_by_their_id() -> None:
     assert _C.check_type_id(one, id(Hooked))
     assert not _C.check_type_id(True, id(int))
     with pytest.raises(TypeError):
-        _C.check_obj_id(one, "id")  # type: ignore[arg-type]
+        _C.check_obj_id(one, "id")  # type: ignore[arg-type]  # refused
     with pytest.raises(TypeError):
-        _C.check_type_id(one)  # type: ignore[call-arg]
+        _C.check_type_id(one)  # type: ignore[call-arg]  # refused
 
 
 def test_a_module_is_called_by_its_forward_in_one_mode() -> None:

@@ -180,7 +180,7 @@ def triple(x: int) -> int:
     return x * 3
 
 
-def fresh(function: types.FunctionType) -> types.FunctionType:
+def fresh(function: Any) -> types.FunctionType:
     return types.FunctionType(function.__code__.replace(), function.__globals__)
 
 
@@ -279,7 +279,7 @@ def resumed() -> Call:
     scope: dict[str, Any] = {"resume": _C.resume, "triple": triple}
 
     def leaves(x: int) -> Any:
-        return resume(triple, x)  # type: ignore[name-defined]  # noqa: F821
+        return resume(triple, x)  # type: ignore[name-defined]  # noqa: F821  # it is there when it runs
 
     original = types.FunctionType(double.__code__.replace(), scope)
     left = _C.CacheEntry(original.__code__, leaves.__code__.replace(co_freevars=()), holds)
@@ -374,7 +374,7 @@ def checked() -> Call:
 def checked_again() -> Call:
     kind = type("Kind", (), {})
     check = _C.ClassCheck(kind, lambda cls: bool(vars(cls)))
-    kind.attribute = 1  # type: ignore[attr-defined]
+    kind.attribute = 1  # type: ignore[attr-defined]  # set as programs set it
     return check
 
 
@@ -386,7 +386,8 @@ def names_checked() -> Call:
     def function(a: int = 3, *, b: int = 4) -> None: ...
 
     def use() -> None:
-        check = _C.NamespaceCheck([(names, known)], [function])
+        functions: list[Any] = [function]
+        check = _C.NamespaceCheck([(names, known)], functions)
         names["c"] = object()
         assert check()
         names["a"], before = None, names["a"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_parts_of_functions_are_known_by_their_identity(part: str, value: Any) -
     def function(a: Any, b: Any = 1, *, c: Any = 2) -> Any:
         return a, b, c
 
-    check = _C.NamespaceCheck([], [function])
+    check = _C.NamespaceCheck([], [cast(FunctionType, function)])
     before = getattr(function, part)
     assert check()
     setattr(function, part, value)
@@ -66,6 +67,6 @@ def test_what_it_cannot_know_is_refused() -> None:
         with pytest.raises(TypeError):
             _C.NamespaceCheck(broken, [])
     with pytest.raises(TypeError, match="functions of Python only"):
-        _C.NamespaceCheck([], [len])  # type: ignore[list-item]
+        _C.NamespaceCheck([], [len])  # type: ignore[list-item]  # refused
     with pytest.raises(TypeError, match="takes no arguments"):
-        _C.NamespaceCheck([], [])(3)  # type: ignore[call-arg]
+        _C.NamespaceCheck([], [])(3)  # type: ignore[call-arg]  # refused

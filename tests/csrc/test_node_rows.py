@@ -198,12 +198,12 @@ def test_only_plain_fake_tensors_are_read_at_once() -> None:
 def test_the_device_is_what_the_property_says() -> None:
     def device(value: Fake) -> object:
         [record] = tell(Rows(), Recorder(), Graph().add("x", example_value=value))
-        return record.meta[3]  # type: ignore[index]
+        return record.meta[3]
 
     value = Fake((2,))
     assert device(value) == "the field"
     for mode in (Mode(True), Mode(None), None, 5):
-        value.fake_mode = mode  # type: ignore[assignment]
+        value.fake_mode = mode  # type: ignore[assignment]  # refused
         assert device(value) == "the property"
     value.fake_mode = Mode()
     del value.hidden
@@ -402,7 +402,7 @@ def test_lists_that_change_meanwhile_do_no_harm() -> None:
 def test_they_are_made_once_and_not_used_before() -> None:
     rows = Rows()
     with pytest.raises(TypeError):
-        rows.__init__()  # type: ignore[misc]
+        rows.__init__()  # type: ignore[misc]  # refused
     bare = _C.NodeRows.__new__(Rows)
     for call in (
         lambda: bare.tell_inserted(Recorder(), ATTEMPT, False),

@@ -34,7 +34,7 @@ def ignore(*arguments: object) -> None:
 
 def new_steps(on_graph: Any = ignore) -> _C.Steps[Any]:
     functions = [on_graph, *[ignore] * 7]
-    return _C.Steps(Judge(), Engine(), frozenset(), *functions)  # type: ignore[arg-type]
+    return _C.Steps(Judge(), Engine(), frozenset(), *functions)
 
 
 def decoded(run: tuple[int, int, bytes]) -> Any:
@@ -65,7 +65,7 @@ def test_a_description_has_one_number_however_often_it_comes() -> None:
 def test_a_child_that_is_no_number_is_refused() -> None:
     facts = Engine().facts
     with pytest.raises(TypeError):
-        facts.id_of(b"body", ("first",))  # type: ignore[arg-type]
+        facts.id_of(b"body", ("first",))  # type: ignore[arg-type]  # refused
     with pytest.raises(OverflowError):
         facts.id_of(b"body", (-1,))
     assert facts.take() is None
@@ -102,7 +102,7 @@ def test_an_event_that_cannot_be_packed_leaves_the_others_whole() -> None:
     with pytest.raises(ValueError, match="not negative"):
         run.add(2, "a", "bad", -1)
     with pytest.raises(TypeError):
-        run.add_late(2, "a", 5)  # type: ignore[arg-type]
+        run.add_late(2, "a", 5)  # type: ignore[arg-type]  # refused
     run.add(3, "a", "last")
     taken = run.take()
     assert taken is not None
@@ -212,9 +212,9 @@ def test_what_is_no_set_of_guards_is_refused() -> None:
     with pytest.raises(AttributeError):
         steps.take_guards()
     with pytest.raises(TypeError):
-        steps.guards_seen([])  # type: ignore[arg-type]
+        steps.guards_seen([])  # type: ignore[arg-type]  # refused
     with pytest.raises(TypeError):
-        steps.watch_guards("attempt")  # type: ignore[call-arg]
+        steps.watch_guards("attempt")  # type: ignore[call-arg]  # refused
 
 
 # Nodes
@@ -255,7 +255,7 @@ def test_nodes_of_our_graphs_are_noted() -> None:
     with pytest.raises(AttributeError):
         steps.node_inserted("text")
     with pytest.raises(TypeError):
-        steps.graph = "text"  # type: ignore[assignment]
+        steps.graph = "text"  # type: ignore[assignment]  # refused
 
 
 # Instructions
@@ -301,7 +301,7 @@ def _row(*fields: object) -> tuple[object, ...]:
 
 
 def _rows(listed: list[Any], *jumps: list[int | None], make: Any = _row, other: Any = None) -> Any:
-    meanings = {"OPERATOR": ("+", "-"), "NAMES": None}
+    meanings: dict[str, tuple[str, ...] | None] = {"OPERATOR": ("+", "-"), "NAMES": None}
     other = other or (lambda value: "?")
     return _C.instruction_rows(make, listed, ((1, "a"), b"x"), meanings, 8, other, *jumps)
 
@@ -382,7 +382,7 @@ def test_instructions_refer_to_each_other(kind: Any) -> None:
 def test_instructions_of_several_kinds_stand_side_by_side() -> None:
     class Hidden(Slotted):
         @property
-        def opname(self) -> str:  # type: ignore[override]
+        def opname(self) -> str:
             return "HIDDEN"
 
         @opname.setter
@@ -407,9 +407,9 @@ def test_what_is_no_instruction_is_refused() -> None:
     with pytest.raises(ValueError, match="length"):
         _rows([Slotted()], [None], [None, None])
     with pytest.raises(TypeError):
-        _rows((Slotted(),))  # type: ignore[arg-type]
+        _rows((Slotted(),))  # type: ignore[arg-type]  # refused
     with pytest.raises(TypeError, match="unhashable"):
-        _rows([Slotted([], 1, 7)])  # type: ignore[arg-type]
+        _rows([Slotted([], 1, 7)])  # type: ignore[arg-type]  # refused
     with pytest.raises(ZeroDivisionError):
         _rows([Slotted()], make=lambda *fields: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -483,7 +483,7 @@ def test_marks_are_what_a_table_says_of_a_name(kind: Any) -> None:
     with pytest.raises(AttributeError):
         _C.opname_marks((object(),), table)
     with pytest.raises(TypeError):
-        _C.opname_marks(list(listed), table)  # type: ignore[arg-type]
+        _C.opname_marks(list(listed), table)  # type: ignore[arg-type]  # refused
 
 
 # Lines
@@ -519,7 +519,7 @@ def test_a_table_of_lines_that_is_cut_does_no_harm() -> None:
         deep = deep.replace(co_consts=(deep,))
     assert _C.last_line(deep) == _C.last_line(code)
     with pytest.raises(TypeError):
-        _C.last_line("text")  # type: ignore[arg-type]
+        _C.last_line("text")  # type: ignore[arg-type]  # refused
 
 
 # Nodes
@@ -562,9 +562,9 @@ def test_what_cannot_be_put_in_words_is_an_error() -> None:
         (deep, RecursionError),
     ):
         with pytest.raises(error):
-            _C.node_words((argument,), {"named": argument}, _Node, lambda other: 1 / 0)  # type: ignore[arg-type, return-value]
+            _C.node_words((argument,), {"named": argument}, _Node, lambda other: 1 / 0)  # type: ignore[arg-type, return-value]  # refused
     with pytest.raises(TypeError, match="no str"):
-        _C.node_words((b"x",), {}, _Node, lambda other: 7)  # type: ignore[arg-type, return-value]
+        _C.node_words((b"x",), {}, _Node, lambda other: 7)  # type: ignore[arg-type, return-value]  # refused
 
 
 # Frames
@@ -621,7 +621,7 @@ def test_inlined_calls_are_put_down_with_their_events() -> None:
     steps.moment = 9
     steps.frame_left(output)
     output.at_work.pop()
-    rows = [[2, 5, 1, 1, 71, 4, None, 3], [3, 5, 2, 2, 72, 5, 9, 4]]
+    rows: list[list[Any]] = [[2, 5, 1, 1, 71, 4, None, 3], [3, 5, 2, 2, 72, 5, 9, 4]]
     assert frames_taken(steps) == ([*rows[0], *rows[1]], [])
     steps.moment = 11
     steps.frame_left(output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import weakref
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -36,7 +36,8 @@ class Replay:
             stack = self.stacks.setdefault(frame, [])
             if delta is None:
                 continue
-            keep, pushed, stored, said, *_ = [*unpacked(delta), None, None, None, None]
+            told: list[Any] = [*unpacked(delta), None, None, None, None]
+            keep, pushed, stored, said, *_ = told
             stack[keep:] = pushed
             locals_ = self.locals.setdefault(frame, {})
             for name, number in (stored or {}).items():
@@ -148,7 +149,7 @@ def test_of_a_glance_only_the_stack_is_kept() -> None:
         assert frame.stack == tx.stack
         assert session.steps.current is frame
     assert session.steps.take() is None
-    tx.stack = 5  # type: ignore[assignment]
+    tx.stack = 5  # type: ignore[assignment]  # refused
     session.steps.glance(tx)
     assert session.errors == ["TypeError"]
 
@@ -173,7 +174,7 @@ def test_the_whole_state_can_be_told_of_frames_of_which_nothing_was() -> None:
     assert frames[1][4:] == [[None], "speculates"]
     assert {*frames[0][2], *frames[1][3].values()} <= values.keys()
     with pytest.raises(TypeError):
-        session.steps.tell_whole("no frame")  # type: ignore[arg-type]
+        session.steps.tell_whole("no frame")
 
 
 @pytest.mark.parametrize(
@@ -206,14 +207,14 @@ def test_moments_that_are_no_steps_stand_between_them() -> None:
 
 def test_steps_and_mirrors_are_made_once() -> None:
     session = Session()
-    arguments = [session.judge, session.engine, frozenset(), *[print] * 8]
+    arguments: list[Any] = [session.judge, session.engine, frozenset(), *[print] * 8]
     with pytest.raises(TypeError, match="once"):
-        session.steps.__init__(*arguments)  # type: ignore[misc]
+        session.steps.__init__(*arguments)
     _, frame = session.frame(1)
     with pytest.raises(TypeError, match="once"):
         frame.__init__(2, "key", print, None, "attempt", None)
     with pytest.raises(TypeError, match="parent"):
-        _C.Mirror(2, "key", print, "no mirror", "attempt", None)
+        _C.Mirror(2, "key", print, cast(Any, "no mirror"), "attempt", None)
     assert frame.code == "code"
 
 

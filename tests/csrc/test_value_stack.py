@@ -9,7 +9,7 @@ import gc
 import sys
 import types
 import weakref
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,7 +30,7 @@ def every_instruction(function: Callable[..., Any], event: Event) -> Iterator[No
     """Calls `event(frame, offset)` before each instruction of the function and its inner ones."""
     codes = inner_codes(function.__code__)
     if HAS_MONITORING:
-        monitoring = sys.monitoring
+        monitoring: Any = vars(sys)["monitoring"]
         events = monitoring.events
 
         def callback(code: types.CodeType, offset: int) -> None:
@@ -124,7 +124,7 @@ def test_an_empty_slot_is_null() -> None:
 def test_the_depth_is_what_the_interpreter_notes_at_lines(
     function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> None:
-    monitoring = sys.monitoring
+    monitoring: Any = vars(sys)["monitoring"]
     pairs = []
 
     def callback(code: types.CodeType, line: int) -> None:
@@ -196,7 +196,7 @@ def test_a_destructor_sees_nothing_of_a_frame_that_is_unwinding() -> None:
 
 
 def test_suspended_generators_and_coroutines() -> None:
-    def generate() -> Generator[int, None, None]:
+    def generate() -> Any:
         for number in (1, 2):
             yield number * 1
 
@@ -214,7 +214,7 @@ def test_suspended_generators_and_coroutines() -> None:
     async def wait() -> None:
         await asyncio.sleep(0)
 
-    coroutine = wait()
+    coroutine: Any = wait()
     assert coroutine.send(None) is None
     assert len(_C.value_stack(coroutine.cr_frame) or []) == 1
     coroutine.close()
@@ -298,7 +298,7 @@ def test_at_instruction_passes_everything_on() -> None:
     with pytest.raises(ZeroDivisionError):
         _C.AtInstruction(lambda: 1 // 0)()
     with pytest.raises(TypeError, match="something to call"):
-        _C.AtInstruction(1)  # type: ignore[arg-type]
+        _C.AtInstruction(1)  # type: ignore[arg-type]  # refused
 
 
 @pytest.mark.parametrize("read", [_C.value_stack, _C.frame_locals])
@@ -310,7 +310,7 @@ def test_what_is_no_frame_is_refused(read: Callable[[Any], object]) -> None:
 @needs_monitoring
 def test_a_callback_that_nobody_wrapped_learns_no_stack() -> None:
     """Its caller may be anywhere, so nothing is read rather than a slot too many."""
-    monitoring = sys.monitoring
+    monitoring: Any = vars(sys)["monitoring"]
     stacks = []
 
     def function(a: int) -> int:
@@ -369,4 +369,4 @@ def test_nothing_is_put_where_no_value_is_known_to_be() -> None:
         with pytest.raises(ValueError, match="no value is known"):
             _C.put_on_stack(frame, index, None)
     with pytest.raises(TypeError):
-        _C.put_on_stack(None, 0, None)  # type: ignore[arg-type]
+        _C.put_on_stack(None, 0, None)  # type: ignore[arg-type]  # refused

@@ -308,7 +308,7 @@ def _traced(tracer: Tracer, call: Callable[[], object]) -> None:
 
 
 def _where(frame: types.FrameType | None) -> str:
-    found = []
+    found: list[str] = []
     while frame is not None and len(found) < 6:
         found.append(f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}")
         frame = frame.f_back
@@ -365,8 +365,8 @@ def one_round(
         if not _right(captured(setting.engine, fresh(program))(x), expected):
             wrong.append("the next capture gives something else")
         wrong += changes(books, under_way(recorder))
-    except Exception as error:
-        wrong.append(f"afterwards: {type(error).__name__}: {str(error)[:200]}")
+    except Exception as after:
+        wrong.append(f"afterwards: {type(after).__name__}: {str(after)[:200]}")
     return Failure(number, wrong, kind, interrupter.place) if wrong else None
 
 

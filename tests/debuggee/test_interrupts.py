@@ -46,11 +46,13 @@ def test_an_interrupted_capture_leaves_the_world_as_it_was(setting: Setting) -> 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-def raising(error: type[BaseException], *, grad: bool) -> Callable[..., object]:
+def raising(
+    error: type[BaseException], *, grad: bool
+) -> Callable[[torch.fx.GraphModule, list[Any]], Callable[..., object]]:
     """A backend whose graphs raise once, and leave gradients so."""
     left = [error]
 
-    def backend(gm: torch.fx.GraphModule, inputs: object) -> Callable[..., object]:
+    def backend(gm: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., object]:
         def call(*args: torch.Tensor) -> object:
             if left:
                 torch._C._set_grad_enabled(grad)
@@ -172,7 +174,7 @@ def test_what_a_signals_handler_raises_in_a_capture_reaches_the_program() -> Non
     def expire(number: int, frame: object) -> None:
         raise TimeoutError("time is up")
 
-    def backend(gm: torch.fx.GraphModule, inputs: object) -> Callable[..., object]:
+    def backend(gm: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., object]:
         signal.raise_signal(signal.SIGUSR1)
         return gm.forward
 

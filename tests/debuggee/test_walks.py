@@ -194,10 +194,10 @@ def test_every_state_is_rebuilt_however_walks_nest_and_interleave(
         frame, model = frames[-1]
         model.ip = chance.randrange(len(code.instructions))
         del model.stack[chance.randrange(len(model.stack) + 1) :]
-        model.stack = [describe(each.key) for each in model.stack]  # type: ignore[arg-type]
+        model.stack = [describe(each.key) for each in model.stack]  # type: ignore[arg-type]  # a number
         model.stack += [describe(chance.randrange(12)) for _ in range(chance.randrange(3))]
         model.locals = {
-            name: describe(each.key)  # type: ignore[arg-type]
+            name: describe(each.key)  # type: ignore[arg-type]  # a number
             for name, each in model.locals.items()
             if chance.random() < 0.9
         }

@@ -48,7 +48,7 @@ def _modes() -> World:
         ),
         "keys included": str(torch._C._dispatch_tls_local_include_set()),
         "keys excluded": str(torch._C._dispatch_tls_local_exclude_set()),
-        "torch function": str(torch._C._get_torch_function_state()),
+        "torch function": str(vars(torch._C)["_get_torch_function_state"]()),
         "only cpu lifted": torch._C._only_lift_cpu_tensors(),
         "functorch": torch._C._functorch.get_dynamic_layer_stack_depth(),
         "saved tensor hooks": torch._C._autograd._top_saved_tensors_default_hooks(True),

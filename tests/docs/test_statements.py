@@ -77,7 +77,7 @@ MEASURED = {
 """What was seen once, or is said of an example."""
 
 _NUMBER = rf"(?:\d[\d,.]*|{'|'.join(WORDS[3:])}|twenty)"
-_UNIT = "moments|seconds|minutes|characters|elements|kB|MB|entries|recompilations|compilations|levels|programs|calls|probes|recordings|steps"  # noqa: E501
+_UNIT = "moments|seconds|minutes|characters|elements|kB|MB|entries|recompilations|compilations|levels|programs|calls|probes|recordings|steps"  # noqa: E501  # as programs are written
 _QUANTITY = re.compile(rf"\b{_NUMBER} (?:{_UNIT})\b")
 
 

@@ -26,6 +26,7 @@ import types
 from collections.abc import Iterator
 from contextlib import suppress
 from types import CodeType, FunctionType, ModuleType
+from typing import cast
 
 import pytest
 
@@ -74,10 +75,12 @@ def _body(code: CodeType) -> int:
 
 
 def _exception_entries(code: CodeType) -> list[tuple[int, int, int, int, bool]]:
-    return [tuple(entry) for entry in dis._parse_exception_table(code)]  # type: ignore[attr-defined]
+    return [tuple(entry) for entry in dis._parse_exception_table(code)]  # type: ignore[attr-defined]  # no stub has it
 
 
-def _positions(code: CodeType, first: int) -> list[object]:
+def _positions(
+    code: CodeType, first: int
+) -> list[tuple[int | None, int | None, int | None, int | None]]:
     return list(code.co_positions())[first // 2 :]
 
 
@@ -150,8 +153,8 @@ def test_the_hook_gets_parameters_of_every_kind() -> None:
     seen: list[tuple[object, ...]] = []
     free = "free"
 
-    def function(a, /, b, c="c", *rest, d, e="e", **more):  # type: ignore[no-untyped-def]
-        inner = lambda: (a, d, free)  # noqa: E731 - makes cells of a and d
+    def function(a, /, b, c="c", *rest, d, e="e", **more):
+        inner = lambda: (a, d, free)
         return inner(), b, c, rest, e, more
 
     probe = Probe(function, ("a", "b", "c", "d", "e"), lambda *values: seen.append(values))
@@ -196,7 +199,7 @@ def test_handlers_still_catch_what_is_theirs() -> None:
             try:
                 found.append((_handlers(log, fail), log))
             except TypeError as error:
-                found.append((error.args, error.__traceback__.tb_next.tb_lineno, log))  # type: ignore[union-attr]
+                found.append((error.args, error.__traceback__.tb_next.tb_lineno, log))  # type: ignore[union-attr]  # it is not None
         return found
 
     before = outcomes()
@@ -303,7 +306,7 @@ def test_watched_library_functions_work() -> None:
 
     before = results()
     probes = [
-        Probe(function, (), lambda: calls.append(1))
+        Probe(cast(FunctionType, function), (), lambda: calls.append(1))
         for function in watched
         if _is_plain(function.__code__)
     ]

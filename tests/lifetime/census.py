@@ -31,7 +31,7 @@ def take(*namespaces: ModuleType) -> Census:
             "modules": len(sys.modules),
             "lines of files": len(linecache.cache),
             "files of modules": len(inspect.modulesbyfile),
-            "finalizers": len(weakref.finalize._registry),  # type: ignore[attr-defined]
+            "finalizers": len(weakref.finalize._registry),  # type: ignore[attr-defined]  # no stub has it
             "threads": _thread._count(),
         },
         "memory": {"blocks": sys.getallocatedblocks(), "resident": _resident()},

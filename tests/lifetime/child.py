@@ -48,7 +48,8 @@ def run(way: str, rounds: int, folder: Path) -> dict[str, census.Census]:
     engine, _, how = way.partition(":")
     for module in _IMPORTED:
         importlib.import_module(module)
-    compile, reset = torch.compile, torch._dynamo.reset
+    compile: Any = torch.compile
+    reset = torch._dynamo.reset
     if engine == "native":
         from stepper import native
 

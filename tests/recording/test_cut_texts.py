@@ -46,8 +46,8 @@ def texts_of(value: str) -> Iterator[str]:
         yield shortened(value, limit)
         yield shortened(node_words((value, [value]), {"k": value}, type(None), plain_text), limit)
         yield evaluator.shorten(value, limit)
-        for shown in (value, data, [value], {value: 1}):
-            yield rendering.rendered(shown, limit)
+        for short in (value, data, [value], {value: 1}):
+            yield rendering.rendered(short, limit)
     shown: Any
     for shown in (value, data, (value,), [value, 1], {value: 1}, {1: value}, Pair("", value)):
         yield plain_text(shown)

@@ -108,14 +108,14 @@ def check(story: Story, path: Path) -> None:
         there.update(("frame", id) for id in frames)
         for first, count in connection.execute("SELECT first, count FROM guards"):
             there.update(("guards", id) for id in range(first, first + count))
-    for key, times in there.items():
-        assert times == 1, f"{key} is there {times} times"
-        assert key in story.maybe
-    for key in story.surely:
-        if key[0] == "frame_end":
-            assert frames.get(key[1], key[1]) == key[1], f"the end of frame {key[1]} is lost"
-        elif key[0] != "flush":
-            assert key in there, f"{key} is lost"
+    for row, times in there.items():
+        assert times == 1, f"{row} is there {times} times"
+        assert row in story.maybe
+    for row in story.surely:
+        if row[0] == "frame_end":
+            assert frames.get(row[1], row[1]) == row[1], f"the end of frame {row[1]} is lost"
+        elif row[0] != "flush":
+            assert row in there, f"{row} is lost"
 
 
 def told(path: Path, chapters: int, around: contextlib.AbstractContextManager[object]) -> Story:

@@ -95,7 +95,7 @@ def test_walks_pass_over_runs_as_if_there_were_none(
                 return [m for m in sorted(moments, key=lambda m: m * d) if (m - start) * d > 0]
 
             def ids(start: int = start, d: int = direction, **how: object) -> list[int]:
-                return [m.id for m in recording.walk(start, d, **how)]  # type: ignore[arg-type]
+                return [m.id for m in recording.walk(start, d, **how)]  # type: ignore[arg-type]  # any options of its own
 
             assert ids() == beyond(range(1, 61))
             assert ids(over_calls_of=outer) == beyond(outside)

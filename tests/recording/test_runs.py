@@ -224,7 +224,7 @@ def test_text_that_is_no_unicode(story: Story) -> None:
 
 
 def test_a_lock_delays_and_neither_loses_nor_doubles(story: Story) -> None:
-    story.writer._database.execute("PRAGMA busy_timeout=0")  # type: ignore[union-attr]
+    story.writer._database.execute("PRAGMA busy_timeout=0")  # type: ignore[union-attr]  # it is open
     attempt = story.begin()
     other = Database.append(story.path)
     other.execute("BEGIN IMMEDIATE")
@@ -257,7 +257,7 @@ def test_a_damaged_run_is_told_to_those_who_ask_for_it(story: Story, table: str,
     recording = Recording.open(story.path)
     ask, other = recording.guards_installed, recording.nodes_made
     if table == "nodes":
-        ask, other = other, ask  # type: ignore[assignment]
+        ask, other = other, ask  # type: ignore[assignment]  # replaced
     for attempt in (1, 3):
         assert [found.id for found in ask(attempt)] == [attempt]
     for _ in range(2):

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -317,7 +318,7 @@ def test_a_sieve_misses_no_place(before: str, after: str) -> None:
 
 def test_a_variable_that_code_reads_makes_no_secret_of_a_folder() -> None:
     """The values of all variables are described then, those of `PWD` and `HOME` among them."""
-    rows: dict[str, list[object]] = {
+    rows: dict[str, list[Any]] = {
         "values": [pack((pack(Value("", "bytes", f"b{__file__!r}", source)),)) for source in (
             "G['os'].environ._data[b'PWD']", "G['os'].environ._data[b'HERE']",
         )],

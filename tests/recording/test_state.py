@@ -78,7 +78,7 @@ ACTIONS = st.one_of(
     keyframe_every=st.sampled_from([1, 3, 10, 1000]),
     order=st.randoms(use_true_random=False),
 )
-def test_every_moment_is_as_the_naive_model_has_it(actions, keyframe_every, order) -> None:  # type: ignore[no-untyped-def]
+def test_every_moment_is_as_the_naive_model_has_it(actions, keyframe_every, order) -> None:
     with tempfile.TemporaryDirectory() as directory:
         session = Session(str(Path(directory) / "r.stepper"), keyframe_every)
         session.begin()

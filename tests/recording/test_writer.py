@@ -42,7 +42,7 @@ def running(code: str, *arguments: object, **options: object) -> subprocess.Pope
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        **options,  # type: ignore[call-overload]
+        **options,  # type: ignore[call-overload]  # any options of its own
     )
 
 
@@ -233,7 +233,7 @@ def test_output_and_recording_are_written_side_by_side(tmp_path: Path) -> None:
 
 def test_another_process_that_holds_the_lock_delays_and_loses_nothing(tmp_path: Path) -> None:
     tape = Tape(str(tmp_path / "r.stepper"))
-    tape.writer._database.execute("PRAGMA busy_timeout=0")  # type: ignore[union-attr]
+    tape.writer._database.execute("PRAGMA busy_timeout=0")  # type: ignore[union-attr]  # it is open
     other = Database.append(tape.path)
     other.execute("BEGIN IMMEDIATE")
     tape.event(EventKind.NOTE, "while locked")

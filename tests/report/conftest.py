@@ -56,6 +56,7 @@ def _frame(tape: Tape, number: int, text: str) -> None:
         text, gb_type=text, explanation=text, hints=(text,), user_stack=(frame,), resumes=False
     )
     tape.writer.skipped_frame(SkippedFrame(number, tape.moment, text, text, 1, text))
+    assert tape.translation is not None
     for owner in (tape.translation.id, None):
         tape.failure(
             FailedStage.TRACING, text, exception=text, name=text, filename=text, compile_id=text,

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from stepper.report import writing
 from stepper.report.writing import WritingError, write
 
 
@@ -56,7 +55,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     (tmp_path / "r.html").write_text("before")
-    monkeypatch.setattr(writing.os, "fsync", full)
+    monkeypatch.setattr("stepper.report.writing.os.fsync", full)
     with pytest.raises(WritingError, match=r"r\.html cannot be written: No space left on device"):
         write(str(tmp_path / "r.html"), "after")
     assert (tmp_path / "r.html").read_text() == "before"

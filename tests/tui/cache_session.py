@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -65,6 +66,8 @@ _OLDER = CacheEntry(
 _NEWER = CacheEntry(2, 1, "0/1", position=1, backend="eager", guards=3, hits=0, graph_nodes=3)
 _LOST = "TENSOR_MATCH L['x'] is no longer checked"
 
+Asked = TypeVar("Asked", bound=Request)
+
 
 class CacheSession(PlayedSession):
     """Answers what is asked of the cache, and keeps what was asked."""
@@ -78,7 +81,7 @@ class CacheSession(PlayedSession):
         self.held: list[Callable[[], None]] | None = None
         """Answers that are held back, when a list is here."""
 
-    def asked_for(self, kind: type[Request]) -> list[Request]:
+    def asked_for(self, kind: type[Asked]) -> list[Asked]:
         """The requests of one kind."""
         return [each for each in self.requests if isinstance(each, kind)]
 
@@ -125,8 +128,8 @@ class CacheSession(PlayedSession):
                 return self._view(entry)
             case FetchCode(entry=entry):
                 version = (sys.version_info[0], sys.version_info[1])
-                code = marshal.dumps(compile("x * 2", "net.py", "eval"))
-                return EntryCode(entry, code, sys.executable, version)
+                data = marshal.dumps(compile("x * 2", "net.py", "eval"))
+                return EntryCode(entry, data, sys.executable, version)
             case CheckCache(arguments=arguments, compare=compare):
                 return _check(arguments, compare)
             case RunEntry(entry=entry):

@@ -185,7 +185,7 @@ async def test_a_click_in_the_gutter_toggles_a_breakpoint(sample_path: Path) -> 
 async def test_goto(sample_path: Path, text: str, position: int) -> None:
     async with opened(sample_path) as (app, pilot):
         await pilot.press("g")
-        app.screen.query_one("Prompt Input").value = text  # type: ignore[attr-defined]
+        app.screen.query_one("Prompt Input").value = text  # type: ignore[attr-defined]  # set as programs set it
         await pilot.press("enter")
         await until(pilot, lambda: app.cursor.position == position)
 
@@ -300,7 +300,7 @@ async def test_only_visible_panes_draw(sample_path: Path) -> None:
                 drawn.append(name)
                 original(snapshot)
 
-            pane.show = show  # type: ignore[method-assign]
+            pane.show = show  # type: ignore[method-assign]  # replaced
         await pilot.press("s")
         visible = {name for name, pane in app.desk.panes.items() if pane.display}
         assert set(drawn) <= visible

@@ -58,7 +58,7 @@ def text(app: StepperApp) -> str:
 
 async def row(app: StepperApp, pilot: Pilot[Any], words: str) -> None:
     """Put the cursor on the first row with these words."""
-    lines = app.desk.panes["cache"].lines  # type: ignore[attr-defined]
+    lines = app.desk.panes["cache"].lines  # type: ignore[attr-defined]  # set as programs set it
     await until(pilot, lambda: any(words in lines.text_at(i) for i in range(lines.count)))
     lines.move_cursor(next(i for i in range(lines.count) if words in lines.text_at(i)))
     await pilot.pause()
@@ -145,7 +145,7 @@ async def test_arguments_are_run_against_the_cache(sample_path: Path) -> None:
         await row(app, pilot, "apply")
         await pilot.press("A", "enter")
         await until(pilot, lambda: "the same as eager" in status(app))
-        asked = [(each.arguments, each.compare) for each in session.asked_for(CheckCache)]  # type: ignore[union-attr]
+        asked = [(each.arguments, each.compare) for each in session.asked_for(CheckCache)]
         assert asked == [("torch.ones(5)", False), ("torch.ones(5)", True)]
 
 
@@ -156,8 +156,8 @@ async def test_the_arguments_of_a_recorded_call_are_asked_with(sample_path: Path
         await pilot.press("a", *(["backspace"] * 30), *"of 99999", "enter")
         await until(pilot, lambda: "moments go from 1" in status(app))
         (asked,) = session.asked_for(CheckCache)
-        assert "f_locals={" in asked.arguments  # type: ignore[union-attr]
-        assert "**dict(x=torch.ones(5))" in asked.arguments  # type: ignore[union-attr]
+        assert "f_locals={" in asked.arguments
+        assert "**dict(x=torch.ones(5))" in asked.arguments
 
 
 async def test_a_check_is_forgotten_when_the_cache_has_changed(sample_path: Path) -> None:
@@ -178,9 +178,9 @@ async def test_the_winner_is_run_here_or_stepped_where_the_program_runs_it(
         await row(app, pilot, "2 0/1")
         await pilot.press("h", *"torch.ones(4)", "enter")
         await until(pilot, lambda: "entry 2: Tensor f32[4]; the same as eager" in status(app))
-        assert [each.entry for each in session.asked_for(RunEntry)] == [2]  # type: ignore[union-attr]
+        assert [each.entry for each in session.asked_for(RunEntry)] == [2]
         await pilot.press("H", "enter")  # with the arguments that were typed last
-        asked = [(each.entry, each.arguments) for each in session.asked_for(StepEntry)]  # type: ignore[union-attr]
+        asked = [(each.entry, each.arguments) for each in session.asked_for(StepEntry)]
         assert asked == [(2, "torch.ones(4)")]
         await pilot.press("b")
         assert "breakpoint set: execute:apply" in status(app)
@@ -193,7 +193,7 @@ async def test_a_copy_is_made_registered_and_removed(sample_path: Path) -> None:
         await pilot.press("shift+down", "d")
         await until(pilot, lambda: "○ 3 copy of 0/0  draft" in text(app))
         assert "is a draft: p puts it into the cache; beware: TENSOR_MATCH" in status(app)
-        assert [each.drop for each in session.asked_for(CloneEntry)] == [(1, 2)]  # type: ignore[union-attr]
+        assert [each.drop for each in session.asked_for(CloneEntry)] == [(1, 2)]
         await row(app, pilot, "copy of 0/0")
         await pilot.press("w", *"L['x'].dim() == 1", "enter")
         await until(pilot, lambda: len(session.asked_for(CloneEntry)) == 2)
@@ -227,7 +227,7 @@ async def test_the_menu_shows_what_can_be_done_and_acts_on_its_own_row(sample_pa
         session.refusal = "there is no cache entry 1"
         await pilot.press("h", "enter")
         await until(pilot, lambda: "there is no cache entry 1" in status(app))
-        assert [each.entry for each in session.asked_for(RunEntry)] == [1]  # type: ignore[union-attr]
+        assert [each.entry for each in session.asked_for(RunEntry)] == [1]
 
 
 async def test_edited_bytecode_stays_until_it_is_taken(sample_path: Path) -> None:
@@ -245,7 +245,7 @@ async def test_edited_bytecode_stays_until_it_is_taken(sample_path: Path) -> Non
         await pilot.press("ctrl+s")
         await until(pilot, lambda: not isinstance(app.screen, BytecodeScreen))
         await until(pilot, lambda: "copy of 0/0  draft" in text(app))
-        edits = [each.bytecode for each in session.asked_for(EditEntry)]  # type: ignore[union-attr]
+        edits = [each.bytecode for each in session.asked_for(EditEntry)]
         assert edits == ["NOTHING\n", "NOP\nRETURN_VALUE\n"]
 
 
@@ -309,7 +309,7 @@ async def test_a_recording_of_another_process_has_no_cache(
 async def test_of_a_program_that_ends_the_last_listing_stays(sample_path: Path) -> None:
     async with cached(sample_path, NARROW) as (app, session, pilot):
         session.alive = False
-        session.stopped = None  # type: ignore[assignment]
+        session.stopped = None
         app.post_message(StepperApp.FromSession(Running()))
         await until(pilot, lambda: "as it was when the program was asked last" in text(app))
         assert "2 0/1" in text(app)

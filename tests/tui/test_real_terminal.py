@@ -111,7 +111,7 @@ def test_break_on_a_graph_break_step_back_see_the_stack_quit_and_open_again(
         stop = position(terminal)
         for back in range(1, 11):
             terminal.keys("S")
-            terminal.until(lambda back=back: position(terminal) == stop - back)  # type: ignore[misc]
+            terminal.until(lambda back=back: position(terminal) == stop - back)  # type: ignore[misc]  # no type is inferred for a default
         terminal.keys("3")
         # What is there depends on this Python's bytecode.
         terminal.until(lambda: "TOS" in terminal.text or "stack is empty" in terminal.text)

@@ -49,7 +49,7 @@ async def test_it_is_decompiled_when_the_view_is_shown_and_once(
         await until(pilot, lambda: "return graph(x)" in text(app))
         await pilot.press("s", "s", "v", "V")
         await until(pilot, lambda: "return graph(x)" in text(app))
-        assert [each.entry for each in session.asked_for(FetchCode)] == [2]  # type: ignore[union-attr]
+        assert [each.entry for each in session.asked_for(FetchCode)] == [2]
 
 
 async def test_why_there_is_none_is_said_and_to_come_back_asks_again(

@@ -34,7 +34,7 @@ async def test_both_lists_are_shown(sample_path: Path, size: Any) -> None:
 
 async def test_enter_goes_to_the_moment_of_a_row(sample_path: Path) -> None:
     async with opened(sample_path, NARROW) as (app, pilot):
-        found = app.session.recording.graph_breaks()[0]  # type: ignore[union-attr]
+        found = app.session.recording.graph_breaks()[0]  # type: ignore[union-attr]  # it is not None
         await pilot.press("W", "v", "down", "down", "enter")
         await until(pilot, lambda: not isinstance(app.screen, WhyScreen))
         assert app.cursor.position == found.moment

@@ -32,7 +32,7 @@ def _begin() -> None:
     try:
         if _built_for_this_python(home):
             sys.path.insert(0, home)
-            import stepper  # noqa: F401
+            import stepper  # noqa: F401  # what it does is done by its import
 
             # What we need is the program's own if it has it: its versions are not ours to choose.
             sys.path[:] = [*path, home]
@@ -114,4 +114,4 @@ _begin()
 del sys.modules["sitecustomize"]
 # The user's own, if there is one. If not, the ImportError is what `site` expects of a missing
 # `sitecustomize`; either way nothing of this module stays behind.
-import sitecustomize  # type: ignore[import-not-found]  # noqa: E402, F401
+import sitecustomize  # type: ignore[import-not-found]  # noqa: E402, F401  # the program's own, if it has one

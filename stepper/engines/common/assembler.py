@@ -166,8 +166,8 @@ class _Constants:
 def _is_literal(value: object) -> bool:
     kind = type(value)
     if kind is tuple:
-        return all(_is_literal(part) for part in value)  # type: ignore[attr-defined]
-    if kind is float and not math.isfinite(value):  # type: ignore[arg-type]
+        return all(_is_literal(part) for part in value)  # type: ignore[attr-defined]  # its exact type was asked for
+    if kind is float and not math.isfinite(value):  # type: ignore[arg-type]  # its exact type was asked for
         return False
     return kind in _LITERALS
 
@@ -276,7 +276,7 @@ def _from_ast(node: ast.expr) -> Any:
         case ast.Tuple():
             return tuple(_from_ast(part) for part in node.elts)
         case ast.Attribute(value=ast.Name(id=kind)) if kind in _ENUMS:
-            return _ENUMS[kind][node.attr]  # type: ignore[index]
+            return _ENUMS[kind][node.attr]  # type: ignore[index]  # enumerations, all of them
     raise ValueError(f"{ast.unparse(node)} is no argument")
 
 
@@ -308,7 +308,7 @@ def stack_size(code: CodeType) -> int:
     """
     listed = disassemble(code)
     index_of = {instruction.offset: index for index, instruction in enumerate(listed)}
-    handlers = dis._parse_exception_table(code)  # type: ignore[attr-defined]
+    handlers = dis._parse_exception_table(code)  # type: ignore[attr-defined]  # no stub has it
     depths: dict[int, int] = {0: 0}
     waiting = [0]
     deepest = 0

@@ -15,7 +15,7 @@ from stepper.support.words import plain_text
 
 _CONVERSIONS = ("", "str", "repr", "ascii")
 _MEANINGS: dict[str, tuple[str, ...] | None] = {
-    "BINARY_OP": tuple(symbol for _, symbol in opcode._nb_ops),  # type: ignore[attr-defined]
+    "BINARY_OP": tuple(symbol for _, symbol in opcode._nb_ops),  # type: ignore[attr-defined]  # no stub has it
     "FORMAT_VALUE": (*_CONVERSIONS, *(f"{name} with format" for name in _CONVERSIONS)),
     "KW_NAMES": None,
 }

@@ -81,7 +81,7 @@ def holders(value: object) -> tuple[str, ...]:
 def _holder_text(holder: object, value: object) -> str:
     kind = type(holder)
     if kind is dict:
-        names = [name for name, item in holder.items() if item is value]  # type: ignore[attr-defined]
+        names = [name for name, item in holder.items() if item is value]  # type: ignore[attr-defined]  # its exact type was asked for
         keys = ", ".join(plain_text(name).strip("'") for name in names[:3]) or "as a key"
         owner = _owner(holder)
         return f"{owner}: {keys}" if owner else f"a dict: {keys}"
@@ -91,7 +91,7 @@ def _holder_text(holder: object, value: object) -> str:
         # What a class refers to in itself (its MRO) is no reason for it to live.
         if kind is tuple and isinstance(value, type) and value.__mro__ is holder:
             return ""
-        return f"a {kind.__name__} of {len(holder)}"  # type: ignore[arg-type]
+        return f"a {kind.__name__} of {len(holder)}"  # type: ignore[arg-type]  # its exact type was asked for
     if isinstance(value, type) and kind is types.GetSetDescriptorType:
         return ""
     text = object_text(holder)

@@ -42,7 +42,7 @@ def example_of(value: object) -> tuple[TensorMeta | None, str]:
     if meta is not None:
         return meta, ""
     if type(value) in (tuple, list):
-        inner = [example_of(item) for item in value]  # type: ignore[attr-defined]
+        inner = [example_of(item) for item in value]  # type: ignore[attr-defined]  # its exact type was asked for
         text = ", ".join(part.brief if part is not None else words for part, words in inner[:8])
         return None, f"({text}{', …' if len(inner) > 8 else ''})"
     if type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):

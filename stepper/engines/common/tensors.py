@@ -33,7 +33,7 @@ def _name(of: object) -> str:
 def symbol_text(value: object) -> str:
     """The expression of a SymInt, SymFloat or SymBool, e.g. `s0 + 1`; a plain number as it is."""
     if type(value) in (torch.SymInt, torch.SymFloat, torch.SymBool):
-        node = value.node  # type: ignore[attr-defined]
+        node = value.node  # type: ignore[attr-defined]  # its exact type was asked for
         fields = getattr(node, "__dict__", {})
         if "_expr" not in fields:
             return str(node)

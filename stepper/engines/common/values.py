@@ -203,7 +203,7 @@ def _other(value: object, kind: type) -> Value:
     """Of an object of any other type, only its type; of a class, its name."""
     name = class_name(kind)
     if is_subclass(type, kind):
-        return Value(cls=name, type=name, text=f"class {class_name(value)}")  # type: ignore[arg-type]
+        return Value(cls=name, type=name, text=f"class {class_name(value)}")  # type: ignore[arg-type]  # it is a class
     known = _types.get(name)
     if known is None:
         if len(_types) >= _MANY_KEPT:

@@ -101,7 +101,7 @@ def _constants(value: object) -> _Values:
     elif kind is str:
         others = (f"{value}x", str(value)[:-1], str(value).swapcase())
     elif kind is bytes:
-        others = (bytes(value) + b"x",)  # type: ignore[call-overload]
+        others = (bytes(value) + b"x",)  # type: ignore[call-overload]  # its exact type was asked for
     elif isinstance(value, torch.dtype):
         others = (torch.float64, torch.float32)
     elif value is None:
@@ -140,10 +140,10 @@ def _types(value: object) -> _Values:
 
 
 def _lengths(value: object) -> _Values:
-    old = f"instead of {len(value)}"  # type: ignore[arg-type]
+    old = f"instead of {len(value)}"  # type: ignore[arg-type]  # its exact type was asked for
     if type(value) in (list, tuple, collections.deque):
         kind: Any = type(value)
-        items = list(value)  # type: ignore[call-overload]
+        items = list(value)  # type: ignore[call-overload]  # its exact type was asked for
         yield f"{len(items) + 1} items {old}", kind([*items, *(items[-1:] or [1])])
         if items:
             yield f"{len(items) - 1} items {old}", kind(items[:-1])

@@ -59,10 +59,10 @@ class _Pending(Pending):
             self.allow_in_graph(called)
 
     def allow_in_graph(self, called: Any) -> Any:
-        return torch._dynamo.allow_in_graph(called)  # type: ignore[no-untyped-call]
+        return torch._dynamo.allow_in_graph(called)  # type: ignore[no-untyped-call]  # torch annotates it not
 
     def disable(self, function: Any) -> Any:
-        return torch.compiler.disable(function)  # type: ignore[no-untyped-call]
+        return torch.compiler.disable(function)  # type: ignore[no-untyped-call]  # torch annotates it not
 
 
 PENDING = _Pending()

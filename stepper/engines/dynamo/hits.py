@@ -126,7 +126,7 @@ class MonitoredHits(Hits):
 
     def __init__(self, heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> None:
         super().__init__(heard, unserved, wanted)
-        monitoring = self._monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+        monitoring = self._monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]  # as of Python 3.12
         self._event: int = monitoring.events.PY_START
         self._tool: int | None = next(
             (tool for tool in (3, 4) if monitoring.get_tool(tool) is None), None

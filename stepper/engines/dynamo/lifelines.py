@@ -50,7 +50,7 @@ def all_bonds() -> dict[int, list[Bond]]:
 
 def _finalizers(newest: bool = False) -> Iterator[tuple[Any, str, weakref.ref[Any]]]:
     """Dynamo's finalizers, the last one first."""
-    registry: dict[Any, Any] = weakref.finalize._registry  # type: ignore[attr-defined]
+    registry: dict[Any, Any] = weakref.finalize._registry  # type: ignore[attr-defined]  # no stub has it
     for info in reversed(list(registry.values())):
         call = info.func
         if type(call) is functools.partial and type(call.func) is types.MethodType:

@@ -102,7 +102,7 @@ def _size(value: object) -> int | None:
     kind = type(value)
     for base in (dict, list, tuple, set, frozenset):
         if kind is base or type.__subclasscheck__(base, kind):
-            return base.__len__(value)  # type: ignore[arg-type]
+            return base.__len__(value)  # type: ignore[arg-type]  # a container, whose base it is
     return None
 
 

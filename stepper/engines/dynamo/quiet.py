@@ -448,5 +448,5 @@ def _plain_throughout(value: object, depth: int = 3) -> bool:
     if is_plain(kind) or _is_subclass(type, kind) or kind is types.FunctionType:
         return True
     if kind in (tuple, list, frozenset, set) and depth:
-        return all(_plain_throughout(item, depth - 1) for item in value)  # type: ignore[attr-defined]
+        return all(_plain_throughout(item, depth - 1) for item in value)  # type: ignore[attr-defined]  # its exact type was asked for
     return False

@@ -72,7 +72,7 @@ _BINARY: dict[str, Callable[..., object]] = {
     "**=": operator.ipow, "@=": operator.imatmul, "&=": operator.iand, "|=": operator.ior,
     "^=": operator.ixor, "<<=": operator.ilshift, ">>=": operator.irshift,
 }  # fmt: skip
-BINARY_OPERATORS = [_BINARY[symbol] for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]
+BINARY_OPERATORS = [_BINARY[symbol] for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]  # no stub has it
 """By BINARY_OP's argument."""
 ADD = BINARY_OPERATORS.index(operator.add)
 

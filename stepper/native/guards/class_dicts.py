@@ -214,7 +214,7 @@ class _Identity:
     def __init__(self, reference: weakref.ref[object]) -> None:
         self._reference = reference
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # how a class says that it has none
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not _Identity:

@@ -84,4 +84,4 @@ def is_immortal(value: object) -> bool:
         types.BuiltinFunctionType,
         types.MethodDescriptorType,
         types.WrapperDescriptorType,
-    ) or (kind is type and not value.__flags__ & (1 << 9))  # type: ignore[attr-defined]
+    ) or (kind is type and not value.__flags__ & (1 << 9))  # type: ignore[attr-defined]  # its exact type was asked for

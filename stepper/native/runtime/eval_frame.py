@@ -50,7 +50,7 @@ class _TorchDynamoContext(_C.Capturing):
         ensure_hook()
         call = self.call
         if self.nopython and getattr(fn, "_captures", False):
-            fn = fn._torchdynamo_orig_callable  # type: ignore[attr-defined]
+            fn = fn._torchdynamo_orig_callable  # type: ignore[attr-defined]  # `_captures` goes with it
         demanded = _Demanded(fn) if self.nopython else None
 
         @functools.wraps(fn)

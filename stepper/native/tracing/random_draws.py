@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Codegen
 
 
-class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]
+class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]  # torch annotates it not
     """A fake mode that notes which operators draw.
 
     draws: how many have.

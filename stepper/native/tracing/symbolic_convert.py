@@ -127,7 +127,7 @@ class InstructionTranslatorBase(Instructions):
         taken = self.stack[-n:]
         del self.stack[-n:]
         newest = self.newest
-        return [newest.get(v.mutation_type, v) for v in taken] if newest else taken  # type: ignore[arg-type]
+        return [newest.get(v.mutation_type, v) for v in taken] if newest else taken  # type: ignore[arg-type]  # None is no key of it
 
     # --- values
 

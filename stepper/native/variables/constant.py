@@ -129,5 +129,5 @@ def is_constant(value: object) -> bool:
     """Whether a value is a constant, or made of nothing else."""
     kind = type(value)
     if kind in (tuple, frozenset, torch.Size):
-        return all(map(is_constant, value))  # type: ignore[call-overload]
+        return all(map(is_constant, value))  # type: ignore[call-overload]  # its exact type was asked for
     return kind in CONSTANT_TYPES

@@ -108,7 +108,7 @@ class ExceptionVariable(VariableTracker):
         return self.python_type().__qualname__
 
     def python_type(self) -> type:
-        kind: type = getattr(self.cls, "value")  # noqa: B009
+        kind: type = getattr(self.cls, "value")  # noqa: B009  # a field only of those that have a class
         return kind
 
     def truth(self, tx: Translator) -> bool:
@@ -238,7 +238,7 @@ _C.set_skip(make_instance.__code__, "recursive")
 def is_exception_class(tracker: VariableTracker) -> bool:
     """Whether a tracker stands for a class of exceptions."""
     value = getattr(tracker, "value", None)
-    return issubclass(type(value), type) and issubclass(value, BaseException)  # type: ignore[arg-type]
+    return issubclass(type(value), type) and issubclass(value, BaseException)  # type: ignore[arg-type]  # a class is asked
 
 
 class ObservedException(Unsupported):

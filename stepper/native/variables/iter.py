@@ -177,7 +177,7 @@ class ElementIteratorVariable(IteratorVariable):
     def reconstruct(self, codegen: Codegen) -> None:
         effects = codegen.tx.output.side_effects
         holder = self.base.base if isinstance(self.base, DictViewVariable) else self.base
-        before = effects.changed.get(holder.mutation_type)  # type: ignore[arg-type]
+        before = effects.changed.get(holder.mutation_type)  # type: ignore[arg-type]  # None is no key of it
         for each in (before, effects.latest(holder)):
             # What is pending is done when the iterator is there.
             if each is not None and layout_of(codegen.tx, each) is not self.layout:

@@ -11,7 +11,7 @@ only when there has been one.
 from __future__ import annotations
 
 import abc
-from _abc import _get_dump  # type: ignore[import-not-found]
+from _abc import _get_dump  # type: ignore[import-not-found]  # no stub has it
 from collections.abc import Iterable
 from typing import Any
 

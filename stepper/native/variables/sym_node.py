@@ -40,7 +40,7 @@ _IN_GRAPH: dict[object, object] = {
     operator.itruediv: operator.truediv, operator.ifloordiv: operator.floordiv,
     operator.imod: operator.mod, operator.ipow: operator.pow,
     max: torch.sym_max, min: torch.sym_min, float: torch.sym_float, int: torch.sym_int,
-    math.sqrt: torch._sym_sqrt,  # type: ignore[attr-defined]
+    math.sqrt: torch._sym_sqrt,  # type: ignore[attr-defined]  # no stub has it
 }  # fmt: skip
 """Functions of numbers, and what stands for them in the graph."""
 

@@ -87,7 +87,7 @@ class ConsolePane(Pane):
 
     @property
     def _session(self) -> Session:
-        session: Session = self.app.session  # type: ignore[attr-defined]
+        session: Session = self.app.session  # type: ignore[attr-defined]  # the App is a StepperApp
         return session
 
     def depends(self, snapshot: Snapshot) -> Hashable:

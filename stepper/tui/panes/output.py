@@ -92,7 +92,7 @@ class OutputPane(Pane):
 
     @property
     def _session(self) -> Session:
-        session: Session = self.app.session  # type: ignore[attr-defined]
+        session: Session = self.app.session  # type: ignore[attr-defined]  # the App is a StepperApp
         return session
 
     @property

@@ -73,7 +73,7 @@ class Auditor(Recorder):
             self.truths[self.moment] = self._look(frame)
 
     def _look(self, top: FrameMirror) -> Truth:
-        self._fresh.attributes = self.describer.attributes
+        vars(self._fresh)["attributes"] = self.describer.attributes
         numbers: dict[int, int] = {}
         waiting: list[tuple[int, Any]] = []
 

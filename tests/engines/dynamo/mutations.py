@@ -74,7 +74,7 @@ def iterators(x: torch.Tensor) -> Any:
     second = zip([1, 2], (3, 4), strict=True)
     third = itertools.count(5, 2)
     fourth = enumerate("ab")
-    fifth = map(lambda a: a + 1, [1, 2])  # noqa: C417
+    fifth = map(lambda a: a + 1, [1, 2])  # as programs are written
     held = [first, second, third, fourth, fifth]
     for iterator in held:
         x = x + (next(iterator) is not None)
@@ -197,7 +197,7 @@ def objects(x: torch.Tensor) -> Any:
     del point.left
     POINT.left = 5
     POINT.right = x
-    setattr(point, "extra", [1])  # noqa: B010
+    setattr(point, "extra", [1])  # as programs are written
     point.extra.append(2)
     point.__dict__["more"] = 4
     vars(point)["most"] = 5
@@ -254,7 +254,7 @@ def closures(x: torch.Tensor) -> Any:
 
     bump(1)
     x = x + bump(2)
-    late = lambda: count + len(seen)  # noqa: E731
+    late = lambda: count + len(seen)  # as programs are written
     bump(3)
     return x + late() + functools.partial(bump, 4)()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -276,7 +277,7 @@ def debug(tmp_path: Path) -> Iterator[Callable[..., Program]]:
     programs: list[Program] = []
 
     def start(source: str, **options: object) -> Program:
-        programs.append(Program(source, tmp_path, **options))  # type: ignore[arg-type]
+        programs.append(Program(source, tmp_path, **options))  # type: ignore[arg-type]  # any options of its own
         return programs[-1]
 
     yield start
@@ -403,13 +404,12 @@ def test_a_coroutine_is_run_and_stepped_by_hand(tmp_path: Path) -> None:
         for entry in code.entries:
             if code.name != "quick":
                 continue
-            id = entry.id
-            ran = program.ask(lambda seq, id=id: RunEntry(seq, id, "x", compare=True)).data
+            ran = program.ask(partial(RunEntry, entry=entry.id, arguments="x", compare=True)).data
             assert isinstance(ran, RunResult)
             assert ran.comparison is not None
             assert ran.comparison.same
             assert ran.text == "Tensor f32[3]"
-            assert program.ask(lambda seq, id=id: StepEntry(seq, id, "x")).ok
+            assert program.ask(partial(StepEntry, entry=entry.id, arguments="x")).ok
             count = 0
             while (stopped := program.stopped()).reason != "back":
                 count += 1

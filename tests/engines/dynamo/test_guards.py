@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -99,7 +100,7 @@ def test_a_guard_is_of_its_moment_whenever_it_is_told(tmp_path: Path) -> None:
         print("a graph break")
         return inner(y, "low") + torch.nn.Parameter(inner(x, "high"))
 
-    def guards(recording: Recording) -> list[tuple[object, ...]]:
+    def guards(recording: Recording) -> Sequence[tuple[object, ...]]:
         found = [
             (
                 g.attempt,

@@ -7,7 +7,7 @@ import gc
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ def test_another_shape_fails_at_the_tensor_guard_and_leads_to_the_recompilation(
 
 def test_a_hit_runs_all_guards_of_the_entry_and_says_which(tmp_path: Path) -> None:
     compiled = torch.compile(double, backend="eager", dynamic=False)
-    call = lambda: compiled(torch.ones(2))  # noqa: E731
+    call = lambda: compiled(torch.ones(2))  # as programs are written
     recording = record(tmp_path / "r.stepper", call, call)
     lookup = lookups(recording)[1]
     assert lookup.outcome is Outcome.HIT
@@ -120,7 +120,7 @@ def test_the_order_is_that_in_which_dynamo_tries_the_entries(tmp_path: Path) -> 
 
 
 def test_the_failing_guard_is_the_one_that_dynamo_finds(tmp_path: Path) -> None:
-    def choose(x: torch.Tensor, mode: str, pair: list[int]) -> torch.Tensor:
+    def choose(x: torch.Tensor, mode: str, pair: Sequence[int]) -> torch.Tensor:
         return x + len(mode) + pair[0] + len(pair)
 
     compiled = torch.compile(choose, backend="eager", dynamic=False)
@@ -206,7 +206,7 @@ def test_resume_functions_have_lookups_of_their_own(tmp_path: Path) -> None:
         return x * 2
 
     compiled = torch.compile(broken, backend="eager")
-    call = lambda: compiled(torch.ones(2))  # noqa: E731
+    call = lambda: compiled(torch.ones(2))  # as programs are written
     recording = record(tmp_path / "r.stepper", call, call)
     found = [(lookup.outcome, bool(lookup.resume_of)) for lookup in lookups(recording)]
     recording.close()
@@ -234,7 +234,7 @@ def test_telling_runs_no_code_of_the_program(tmp_path: Path) -> None:
             asked.append("eq")
             return True
 
-        __hash__ = None  # type: ignore[assignment]
+        __hash__ = None  # type: ignore[assignment]  # how a class says that it has none
 
         def __repr__(self) -> str:
             asked.append("repr")
@@ -289,7 +289,7 @@ def test_the_first_run_is_no_hit_beside_the_native_engine(
     tmp_path: Path, native_hook: None
 ) -> None:
     compiled = torch.compile(double, backend="eager")
-    call = lambda: compiled(torch.ones(2))  # noqa: E731
+    call = lambda: compiled(torch.ones(2))  # as programs are written
     recording = record(tmp_path / "r.stepper", call, call)
     outcomes = [lookup.outcome for lookup in lookups(recording)]
     recording.close()

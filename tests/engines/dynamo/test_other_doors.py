@@ -68,7 +68,7 @@ def test_compilation_ahead_of_time_is_recorded(tmp_path: Path) -> None:
     # torch 2.11 has to be asked for it.
     asked = {"enable_aot_compile": True} if torch.__version__.startswith("2.11.") else {}
     with stepper.record(path, lookups=True, execute=True), torch._dynamo.config.patch(asked):
-        compiled = torch.compile(double, fullgraph=True, backend="eager")
+        compiled: Any = torch.compile(double, fullgraph=True, backend="eager")
         made = compiled.aot_compile(((torch.ones(3),), {}))
         assert made(torch.ones(3)).tolist() == [4.0, 4.0, 4.0]
         assert torch.compile(double, backend="eager")(torch.ones(3)).tolist() == [4.0, 4.0, 4.0]

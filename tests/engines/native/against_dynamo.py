@@ -132,7 +132,7 @@ def _script(path: Path, compiler: Compiler) -> str:
     before = torch.compile
     torch.manual_seed(0)
     random.seed(0)
-    torch.compile = compiler  # type: ignore[assignment]
+    torch.compile = compiler
     try:
         with contextlib.redirect_stdout(printed):
             runpy.run_path(str(path), run_name="__main__")
@@ -204,11 +204,12 @@ def dynamo_account() -> Iterator[tuple[Compiler, Account]]:
             account.note_break(tx.lineno)
         return compile_subgraph(self, tx, reason, *args, **kwargs)
 
-    OutputGraph.compile_subgraph = noting
+    graph_class: Any = OutputGraph
+    graph_class.compile_subgraph = noting
     try:
         yield compiler, account
     finally:
-        OutputGraph.compile_subgraph = compile_subgraph
+        graph_class.compile_subgraph = compile_subgraph
         torch._dynamo.reset()
 
 

@@ -39,7 +39,7 @@ class Convolutions(nn.Module):
         )  # fmt: skip
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layers(x)  # type: ignore[no-any-return]
+        return self.layers(x)
 
 
 class Recurrent(nn.Module):

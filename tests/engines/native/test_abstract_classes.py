@@ -24,7 +24,7 @@ class Graphs(list[torch.fx.GraphModule]):
         return run_graph(gm, example_inputs)
 
 
-class Shape(ABC):  # noqa: B024
+class Shape(ABC):  # noqa: B024  # as programs have them
     pass
 
 
@@ -89,13 +89,13 @@ def test_a_tensor_of_the_graph() -> None:
 def test_no_hook_is_called_while_tracing(whose: str) -> None:
     asked: list[type] = []
 
-    class Hooked(ABC):  # noqa: B024
+    class Hooked(ABC):  # noqa: B024  # as programs have them
         @classmethod
         def __subclasshook__(cls, kind: type) -> Any:
             asked.append(kind)
             return NotImplemented
 
-    class Base(ABC):  # noqa: B024
+    class Base(ABC):  # noqa: B024  # as programs have them
         pass
 
     class Below(Hooked, Base):
@@ -119,14 +119,14 @@ def test_no_hook_is_called_while_tracing(whose: str) -> None:
 
 
 class Pretends:
-    @property
-    def __class__(self) -> Any:  # type: ignore[override]
+    @property  # type: ignore[misc]  # it cannot be set
+    def __class__(self) -> Any:
         return int
 
 
 class Refuses:
-    @property
-    def __class__(self) -> Any:  # type: ignore[override]
+    @property  # type: ignore[misc]  # it cannot be set
+    def __class__(self) -> Any:
         raise RuntimeError("not told")
 
 

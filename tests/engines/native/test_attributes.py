@@ -234,7 +234,7 @@ def test_hooks_and_calls_of_a_module_whose_forward_is_stored() -> None:
             self.inner = Inner()
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            self.inner.forward = torch.neg  # type: ignore[method-assign]
+            self.inner.forward = torch.neg  # type: ignore[method-assign,assignment]  # as programs do
             y: torch.Tensor = self.inner(x)
             return y
 

@@ -153,7 +153,8 @@ def test_slices_that_a_frame_makes(arguments: tuple[Any, ...]) -> None:
 
 
 def compared(x: torch.Tensor) -> Any:
-    part, same = slice(1, 2), slice(1, 2, None)
+    part: Any = slice(1, 2)
+    same = slice(1, 2, None)
     return x + 1, part == same, part == (1, 2, None), part != (1, 2, None), part < slice(1, 3)
 
 
@@ -180,6 +181,6 @@ def test_what_slices_do_not_do(use: Any) -> None:
 
 def test_slices_of_what_no_slice_takes() -> None:
     def f(x: torch.Tensor) -> Any:
-        return x[slice()], x  # type: ignore[call-overload]
+        return x[slice()], x  # type: ignore[call-overload]  # refused
 
     check(f, torch.arange(8.0))

@@ -57,7 +57,7 @@ def returns_a_tuple_twice(x: torch.Tensor) -> Any:
 
 
 def returns_a_function_twice(x: torch.Tensor) -> Any:
-    inner = lambda: x  # noqa: E731
+    inner = lambda: x  # as programs are written
     return inner, (inner, x + 1)
 
 
@@ -240,7 +240,8 @@ def test_no_garbage_is_collected_while_a_frame_is_looked_at() -> None:
 
 def test_callable() -> None:
     def f(x: torch.Tensor) -> Any:
-        return x + 1, [callable(each) for each in (None, 1, "a", len, Token, Token(), f, [])]
+        several: tuple[Any, ...] = (None, 1, "a", len, Token, Token(), f, [])
+        return x + 1, [callable(each) for each in several]
 
     assert check(f, torch.ones(1)).breaks == []
 
@@ -316,14 +317,14 @@ def test_a_capture_reads_no_files_into_linecache(dynamic: bool | None) -> None:
 
 
 def misspelt(given: int, other: int) -> Any:
-    blach = None  # noqa: F841
-    bluc = None  # noqa: F841
-    return bluch  # type: ignore[name-defined]  # noqa: F821
+    blach = None  # noqa: F841  # names that a message goes by
+    bluc = None  # noqa: F841  # names that a message goes by
+    return bluch  # type: ignore[name-defined]  # noqa: F821  # it is there when it runs
 
 
 def shows_variables(x: torch.Tensor, given: int, other: int) -> Any:
-    a = 1  # noqa: F841
-    b = 2  # noqa: F841
+    a = 1  # noqa: F841  # names that a message goes by
+    b = 2  # noqa: F841  # names that a message goes by
     return x + 1, variables_of_caller()
 
 

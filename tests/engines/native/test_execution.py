@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from tests.engines.native import watch
 pytestmark = pytest.mark.evaluator_out
 
 
-def capture(function: object) -> object:
+def capture(function: object) -> Any:
     return native.optimize("eager", dynamic=False)(function)
 
 
@@ -50,10 +51,10 @@ def test_each_instruction_the_graphs_nodes_and_the_resume_function_are_stepped(
     native.reset()
     captured = capture(twice)
     x = torch.ones(3)
-    results = []
+    results: list[Any] = []
 
     def run() -> None:
-        results.extend(captured(x, [x]) for _ in range(2))  # type: ignore[operator]
+        results.extend(captured(x, [x]) for _ in range(2))
 
     recording = watch.record(tmp_path / "a.stepper", run, Phase.LOOKUP, Phase.EXECUTE)
     assert capsys.readouterr().out == "between\n" * 2
@@ -93,7 +94,7 @@ def test_an_exception_ends_an_execution(tmp_path: Path) -> None:
 
     def run() -> None:
         with pytest.raises(ValueError, match="3"):
-            captured(torch.ones(3))  # type: ignore[operator]
+            captured(torch.ones(3))
 
     found = executions(watch.record(tmp_path / "a.stepper", run, Phase.EXECUTE))
     assert found
@@ -112,7 +113,7 @@ def test_recursion_and_threads_leave_no_tracing_behind(tmp_path: Path) -> None:
     tracing = []
 
     def call() -> None:
-        results.append(captured(torch.full((2,), 2.0), 3))  # type: ignore[operator]
+        results.append(captured(torch.full((2,), 2.0), 3))
         tracing.append(sys.gettrace())
 
     def run() -> None:
@@ -143,8 +144,8 @@ def test_values_die_when_they_would_die_without_us(tmp_path: Path) -> None:
     def run() -> None:
         tensor = torch.ones(3)
         watched = weakref.ref(tensor)
-        captured(tensor)  # type: ignore[operator]
-        captured(tensor)  # type: ignore[operator]
+        captured(tensor)
+        captured(tensor)
         del tensor
         gc.collect()
         assert watched() is None
@@ -155,7 +156,7 @@ def test_values_die_when_they_would_die_without_us(tmp_path: Path) -> None:
 def test_what_was_captured_before_is_followed_too(tmp_path: Path) -> None:
     native.reset()
     captured = capture(keeps_nothing)
-    captured(torch.ones(3))  # type: ignore[operator]
-    run = lambda: captured(torch.ones(3))  # type: ignore[operator] # noqa: E731
+    captured(torch.ones(3))
+    run = lambda: captured(torch.ones(3))
     assert len(executions(watch.record(tmp_path / "a.stepper", run, Phase.EXECUTE))) == 2
     assert not executions(watch.record(tmp_path / "b.stepper", run))

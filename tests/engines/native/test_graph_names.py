@@ -50,7 +50,8 @@ def test_every_function_is_called_itself() -> None:
     for function in functions:
         module = _module_of(function)
         line = next(line for line in module.code.splitlines() if " = " in line and "(x)" in line)
-        names = module.forward.__func__.__globals__
+        forward: Any = module.forward
+        names = forward.__func__.__globals__
         assert names["torch"] is not torch
         assert eval(line.partition(" = ")[2].partition("(x)")[0], names) == function
 
@@ -69,7 +70,8 @@ def test_a_graph_can_be_copied_and_stored() -> None:
     graph = Graph()
     x = graph.placeholder("x")
     graph.output(graph.call_function(torch.full, ((2,), 3.0), {"dtype": torch.float64}))
-    graph.call_function(operator.getitem, (x, (..., slice(1, 2))))
+    index: Any = (..., slice(1, 2))
+    graph.call_function(operator.getitem, (x, index))
     graph.set_codegen(CodeAsCaptured())
     module = GraphModule({}, graph)
     expected = torch.full((2,), 3.0, dtype=torch.float64)

@@ -115,16 +115,15 @@ def evaluated(conditions: list[str], f_locals: dict[str, Any], f_globals: dict[s
 
 @pytest.mark.parametrize("condition", CONDITIONS, ids=range(len(CONDITIONS)))
 def test_a_condition_means_what_it_says(condition: str) -> None:
-    f_globals = {"known": KNOWN}
+    f_globals: dict[str, object] = {"known": KNOWN}
     check = check_of([condition], scope())
     for name, value in VALUES.items():
-        assert check({"x": value}, f_globals) is evaluated([condition], {"x": value}, f_globals), (
-            name
-        )
+        expected = evaluated([condition], {"x": value}, f_globals)
+        assert check({"x": value}, f_globals) is expected, name
 
 
 def test_some_condition_holds_and_some_does_not_for_each_value() -> None:
-    f_globals = {"known": KNOWN}
+    f_globals: dict[str, object] = {"known": KNOWN}
     for value in VALUES.values():
         answers = {check_of([each], scope())({"x": value}, f_globals) for each in CONDITIONS}
         assert answers == {True, False}
@@ -139,20 +138,22 @@ def test_two_conditions_hold_together_where_both_do() -> None:
 
 
 def test_what_several_conditions_look_at_is_looked_up_once() -> None:
-    f_locals = {"x": Counting(a=Plain(b=1, c=2))}
+    counting = Counting(a=Plain(b=1, c=2))
+    f_locals: dict[str, object] = {"x": counting}
     assert check_of(["L['x']['a'].b == 1", "L['x']['a'].c == 2"], scope())(f_locals, {})
-    assert f_locals["x"].count == 1
+    assert counting.count == 1
 
 
 def test_nothing_is_read_behind_a_condition_that_fails() -> None:
-    f_locals = {"x": Counting(a=1)}
+    counting = Counting(a=1)
+    f_locals: dict[str, object] = {"x": counting}
     conditions = [f"___check_type_id(L['x'], {id(dict)})", "L['x']['a'] == 1"]
     assert not check_of(conditions, scope())(f_locals, {})
-    assert f_locals["x"].count == 0
+    assert counting.count == 0
 
 
 def test_it_is_looked_up_anew_at_each_check() -> None:
-    thing = Plain(number=3)
+    thing: Any = Plain(number=3)
     check = check_of(["L['x'].number == 3", "G['flag'] is ___flag"], {"___flag": KNOWN})
     assert check({"x": thing}, {"flag": KNOWN})
     assert not check({"x": thing}, {"flag": None})

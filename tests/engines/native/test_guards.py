@@ -205,7 +205,7 @@ def test_attributes_of_objects_and_classes_are_noticed(monkeypatch: pytest.Monke
     assert captured.call(one, thing).item() == 4
     thing.scale = 10  # hides the class's
     assert captured.call(one, thing).item() == 11
-    thing.apply = lambda x: x - 1  # type: ignore[method-assign]
+    thing.apply = lambda x: x - 1  # type: ignore[method-assign]  # replaced
     assert captured.call(one, thing).item() == 0
     monkeypatch.setattr(Thing, "apply", lambda self, x: x * 100)
     assert captured.call(one, other).item() == 100

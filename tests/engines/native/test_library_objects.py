@@ -150,7 +150,7 @@ class Output(ModelOutput):
 class Doubled(Output):
     def __post_init__(self) -> None:
         self.logits = self.logits * 2
-        super().__post_init__()  # type: ignore[no-untyped-call]
+        super().__post_init__()
 
 
 def test_outputs_of_models() -> None:

@@ -75,7 +75,7 @@ def test_another_shape_fails_at_the_tensor_guard_and_leads_to_the_recompilation(
 
 def test_a_hit_runs_all_guards_of_the_entry_and_says_which(tmp_path: Path) -> None:
     captured = capture(double)
-    call = lambda: captured(torch.ones(2))  # noqa: E731
+    call = lambda: captured(torch.ones(2))  # as programs are written
     recording = record(tmp_path, call, call)
     lookup = lookups(recording)[1]
     assert (lookup.outcome, lookup.compile_id) == (Outcome.HIT, "0/0")

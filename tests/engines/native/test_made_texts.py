@@ -28,7 +28,7 @@ def decoded(x: torch.Tensor) -> Any:
 
 def formatted(x: torch.Tensor) -> Any:
     y, part = x + 1, "name"
-    names = f"a_{part}", "a_" + part, "a_%s" % part, "_".join(("a", part))  # noqa: UP031
+    names = f"a_{part}", "a_" + part, "a_%s" % part, "_".join(("a", part))  # noqa: UP031  # each way to write it
     return same(*names), y
 
 

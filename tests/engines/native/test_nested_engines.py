@@ -108,7 +108,7 @@ def in_a_loop(way: Way, x: Any) -> Any:
 def in_a_closure(way: Way, x: Any) -> Any:
     by = 2
 
-    def adds(v):  # type: ignore[no-untyped-def]
+    def adds(v):
         return way(branches)(v) + by
 
     y = adds(x)

@@ -166,7 +166,7 @@ def test_a_frame_that_is_not_looked_at_is_an_error(name: str, before: bool) -> N
     if before:  # where it need not be one graph, it runs as it is
         plain = native.optimize(run_graph)(function)
         run(lambda: plain(x))
-    call = Call(function.__code__, function, {"x": x})  # type: ignore[attr-defined,arg-type]
+    call = Call(function.__code__, function, {"x": x})
     found = run(lambda: why_skip(call))
     assert found is not None
     words, reason = found
@@ -347,7 +347,7 @@ def test_calls_without_a_tensor_and_of_what_is_disabled_are_no_error() -> None:
 def test_torch_jit_traces_captured_code_as_it_is() -> None:
     class Adds(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return x * 2 if torch.jit.is_tracing() else x * 3
+            return x * 2 if torch.jit.is_tracing() else x * 3  # type: ignore[attr-defined]  # public
 
     module = Adds()
     captured = native.optimize(run_graph)(module)

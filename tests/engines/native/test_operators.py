@@ -155,6 +155,6 @@ def test_gradients_go_through_an_operator_of_the_program() -> None:
         x = X.clone().requires_grad_()
         call(x).sum().backward()
         found.append(x.grad)
-    assert torch.equal(found[0], found[1])  # type: ignore[arg-type]
+    assert torch.equal(found[0], found[1])  # type: ignore[arg-type]  # it has one
     assert found[0] is not None
     assert found[0].tolist() == [7.0] * 4

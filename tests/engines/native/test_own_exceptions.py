@@ -58,7 +58,7 @@ def reads_what_init_stored(x: Any) -> Any:
         raise Refused(3)
     except ValueError as error:
         found = error.args, str(error), type(error)
-        return (x + error.code, error.doubled(), error.seen, *found)  # type: ignore[attr-defined]
+        return (x + error.code, error.doubled(), error.seen, *found)  # type: ignore[attr-defined]  # set as programs set it
 
 
 def calls_init_of_the_base(x: Any) -> Any:
@@ -66,7 +66,7 @@ def calls_init_of_the_base(x: Any) -> Any:
         raise RefusedTwice(4, "no", extra=7)
     except Refused as error:
         error.seen.append(1)
-        return x + error.extra, error.args, str(error), error.seen  # type: ignore[attr-defined]
+        return x + error.extra, error.args, str(error), error.seen  # type: ignore[attr-defined]  # set as programs set it
 
 
 def is_swallowed(x: Any) -> Any:
@@ -117,13 +117,13 @@ def leaves_the_frame(x: Any) -> Any:
 
 def is_kept(x: Any) -> Any:
     error = Refused(5)
-    error.note = "kept"  # type: ignore[attr-defined]
+    error.note = "kept"  # type: ignore[attr-defined]  # set as programs set it
     return x + 1, error.args, vars(error)
 
 
 def does_not_fit(x: Any) -> Any:
     y = x + 1
-    raise Refused(y, nothing=1)  # type: ignore[call-arg]
+    raise Refused(y, nothing=1)  # type: ignore[call-arg]  # refused
 
 
 def ends_twice(x: Any) -> Any:

@@ -85,7 +85,7 @@ def of_a_closure(world: World) -> Any:
         else:
             other_amount = value
 
-    f.turn = turn  # type: ignore[attr-defined]
+    f.turn = turn  # type: ignore[attr-defined]  # set as programs set it
     return f
 
 
@@ -196,6 +196,7 @@ def failing(world: World, function: Any) -> list[str]:
         f_locals[code.co_varnames[named]] = values[named:]
     cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
     f_locals.update((name, cell.cell_contents) for name, cell in cells)
+    entry: Any
     (entry,) = _C.code_cache(code).entries
     with torch.set_grad_enabled(world.grad), native.optimize(world.backend):
         return [str(part) for part, check in entry.manager.parts if not check(f_locals, globals())]

@@ -12,7 +12,8 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
-from bytecode import Bytecode, TryBegin
+from bytecode import Bytecode
+from bytecode.instr import TryBegin
 
 from stepper.native.bytecode.bytecode_transformation import write_code
 from tests.engines.native.sound_code import CHECKS_LOADS, promises_broken

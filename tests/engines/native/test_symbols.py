@@ -140,7 +140,7 @@ def run_case(case: Case, backend: str = "") -> tuple[list[Kept], list[object], l
     guards = [
         (part.kind, part.name, part.expected)
         for entry in _C.code_cache(case.function.__code__).entries
-        for part, _ in entry.manager.parts  # type: ignore[attr-defined]
+        for part, _ in entry.manager.parts  # type: ignore[attr-defined]  # an entry of the native compiler's
     ]
     return kept, list(map(str, guards)), results
 
@@ -376,6 +376,6 @@ def test_a_breakpoint_stops_the_program(
 def test_nothing_is_watched_any_more_afterwards(tmp_path: Path) -> None:
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    before = ShapeEnv.create_symbol.__wrapped__.__code__  # type: ignore[attr-defined]
+    before = ShapeEnv.create_symbol.__wrapped__.__code__  # type: ignore[attr-defined]  # it is wrapped
     watched(tmp_path, CASES["branch"])
-    assert ShapeEnv.create_symbol.__wrapped__.__code__ is before  # type: ignore[attr-defined]
+    assert ShapeEnv.create_symbol.__wrapped__.__code__ is before  # type: ignore[attr-defined]  # it is wrapped

@@ -53,7 +53,7 @@ def begin(value: Any = True) -> Any:
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename == __file__:
         frame.f_trace = trace
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
     sys.settrace(trace)
     return value
 
@@ -149,7 +149,7 @@ def in_a_loop(x: torch.Tensor) -> Any:
 def in_a_closure(x: torch.Tensor) -> Any:
     y = x + 1
 
-    def inner():  # type: ignore[no-untyped-def]  # annotations cannot be made again
+    def inner():
         return y * x
 
     begin()
@@ -159,10 +159,11 @@ def in_a_closure(x: torch.Tensor) -> Any:
 
 def in_a_handler(x: torch.Tensor) -> Any:
     y = x + 1
+    nothing: dict[str, int] = {}
     try:
         begin()
         y = y * 2
-        {}["missing"]
+        nothing["missing"]
     except KeyError:
         y = y * 3
     return y

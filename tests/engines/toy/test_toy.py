@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,10 @@ def recording(path: Path) -> Iterator[Recording]:
     opened = Recording.open(str(path))
     yield opened
     opened.close()
+
+
+def _stands_at(app: StepperApp, number: int) -> bool:
+    return f"moment {number}/" in plain(app)[0]
 
 
 def test_it_is_a_small_engine() -> None:
@@ -175,7 +180,7 @@ async def test_the_screen_steps_its_program_both_ways(
             await until(pilot, lambda: "moment 1/" in plain(app)[0])
             for number in (2, 3):
                 await pilot.press("s")
-                await until(pilot, lambda number=number: f"moment {number}/" in plain(app)[0])
+                await until(pilot, partial(_stands_at, app, number))
             assert any("1 × LOAD_FAST" in line for line in plain(app))
             await pilot.press("S")
             await until(pilot, lambda: "moment 2/" in plain(app)[0])

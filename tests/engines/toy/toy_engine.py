@@ -26,7 +26,7 @@ class CountDescriber(Describer):
 
 class ToyEngine(Engine):
     def __init__(self) -> None:
-        self.compiler = sys.modules["toy_compiler"]
+        self.compiler: Any = sys.modules["toy_compiler"]
         self.codes: dict[object, Code] = {}
 
     def make_describer(self) -> CountDescriber:
@@ -67,6 +67,7 @@ class ToyEngine(Engine):
 
     def ends(self, count: int) -> None:
         steps, number = self.recorder.steps, next(self.recorder.node_ids)
+        assert steps.top is not None
         made = Node(number, self.attempt.id, steps.moment, "", 1.0, "count", "call_function", "len")
         self.recorder.node(self.attempt, made, known=False)
         self.recorder.flush_pending()

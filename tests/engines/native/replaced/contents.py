@@ -160,7 +160,7 @@ for _name, _make in {
     "a range": lambda: range(_Number(2), 3), "a slice": lambda: slice(_Number(0), _Number(2)),
 }.items():  # fmt: skip
     contents(
-        f"numbers of the program's in {_name}", lambda make=_make: [make()],  # type: ignore[misc]
+        f"numbers of the program's in {_name}", lambda make=_make: [make()],
         [lambda h: _set_number(6), lambda h: _set_number(5)],
         lambda h, x: (x + 1, (h[0].start if isinstance(h[0], range | slice) else h[0][0]) + 1),
     )  # fmt: skip

@@ -85,26 +85,26 @@ def function_code_of_the_program() -> Iterator[Any]:
 
 @case
 def function_default_that_is_mutable() -> Iterator[Any]:
-    def function(x: Any, seen: Any = [1]) -> Any:  # noqa: B006
+    def function(x: Any, seen: Any = [1]) -> Any:  # as programs are written
         return x + len(seen) + seen[0]
 
     yield lambda x: function(x)
-    function.__defaults__[0].append(2)  # type: ignore[index]
+    function.__defaults__[0].append(2)
     yield
-    function.__defaults__[0][0] = 7  # type: ignore[index]
+    function.__defaults__[0][0] = 7
     yield
 
 
 @case
 def function_attribute() -> Iterator[Any]:
     def function(x: Any) -> Any:
-        return x + function.by + len(function.__dict__)  # type: ignore[attr-defined]
+        return x + function.by + len(function.__dict__)
 
-    function.by = 2  # type: ignore[attr-defined]
+    function.by = 2
     yield lambda x: function(x)
-    function.by = 3  # type: ignore[attr-defined]
+    function.by = 3
     yield
-    function.more = 3  # type: ignore[attr-defined]
+    function.more = 3
     yield
 
 
@@ -128,10 +128,10 @@ def function_wrapped() -> Iterator[Any]:
 
     @functools.wraps(inner)
     def outer(x: Any) -> Any:
-        return outer.__wrapped__(x) * 2  # type: ignore[attr-defined]
+        return outer.__wrapped__(x) * 2
 
     yield lambda x: outer(x)
-    outer.__wrapped__ = lambda x: x - 1  # type: ignore[attr-defined]
+    outer.__wrapped__ = lambda x: x - 1
     yield
 
 
@@ -152,7 +152,7 @@ def function_closure_cell() -> Iterator[Any]:
         return x * by
 
     yield lambda x: function(x)
-    for by in (3, 2.0, torch.ones(3), None, True):  # noqa: B007
+    for by in (3, 2.0, torch.ones(3), None, True):  # as programs are written
         yield
 
 
@@ -163,7 +163,7 @@ def function_closure_cell_that_is_emptied() -> Iterator[Any]:
     def function(x: Any) -> Any:
         return x * by
 
-    cell = function.__closure__[0]  # type: ignore[index]
+    cell = function.__closure__[0]
     yield lambda x: function(x)
     del cell.cell_contents
     yield
@@ -266,10 +266,10 @@ def named_tuple_made_otherwise() -> Iterator[Any]:
         new.__code__ = (lambda cls, first, second: [first, second]).__code__
         yield
         new.__code__ = code
-        _Pair.__new__ = lambda cls, first, second=7: tuple.__new__(cls, (second, first))  # type: ignore[method-assign,assignment]
+        _Pair.__new__ = lambda cls, first, second=7: tuple.__new__(cls, (second, first))
         yield
     finally:
-        _Pair.__new__ = whole  # type: ignore[method-assign]
+        _Pair.__new__ = whole
         new.__code__, new.__defaults__ = code, defaults
         _Pair._field_defaults["second"] = 3
     yield

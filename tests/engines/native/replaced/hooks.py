@@ -54,7 +54,7 @@ for _name in (
         def program(x: torch.Tensor) -> Any:
             module.zero_grad()
             result = module(x)
-            module.other = x * 3  # type: ignore[assignment]
+            module.other = x * 3
             result.sum().backward()
             return result.detach()
 
@@ -115,7 +115,7 @@ for _name in (
 def forward_hook_that_answers() -> Iterator[Any]:
     module = _module_of_a_case()
     yield lambda x: module(x) + 1
-    handle = module.inner.register_forward_hook(lambda mod, args, result: result * 5)  # type: ignore[union-attr,operator]
+    handle = module.inner.register_forward_hook(lambda mod, args, result: result * 5)
     yield
     handle.remove()
     yield
@@ -129,11 +129,11 @@ def forward_hook_that_answers() -> Iterator[Any]:
 def forward_of_one_module() -> Iterator[Any]:
     module = _module_of_a_case()
     yield lambda x: module(x) + 1
-    module.forward = lambda x: x * 8  # type: ignore[method-assign]
+    module.forward = lambda x: x * 8
     yield
     del module.forward
     yield
-    module.inner.forward = lambda x: x * 9  # type: ignore[union-attr,method-assign]
+    module.inner.forward = lambda x: x * 9
     yield
 
 
@@ -141,10 +141,10 @@ def forward_of_one_module() -> Iterator[Any]:
 def call_of_one_module() -> Iterator[Any]:
     module = _module_of_a_case()
     yield lambda x: module(x) + 1
-    module._call_impl = lambda x: x * 8  # type: ignore[method-assign,assignment]
+    module._call_impl = lambda x: x * 8
     yield
     del module._call_impl
-    module._compiled_call_impl = lambda x: x * 9  # type: ignore[assignment]
+    module._compiled_call_impl = lambda x: x * 9
     yield
     module._compiled_call_impl = None
     yield
@@ -206,7 +206,7 @@ def training_mode() -> Iterator[Any]:
 @case
 def contents_of_a_module() -> Iterator[Any]:
     module = torch.nn.Sequential(torch.nn.ReLU())
-    module.by = 2  # type: ignore[assignment]
+    module.by = 2
     module.register_buffer("buffer", torch.ones(3))
     yield lambda x: module(x) * module.by + module.buffer
     module.append(torch.nn.Tanh())
@@ -215,7 +215,7 @@ def contents_of_a_module() -> Iterator[Any]:
     yield
     del module[1]
     yield
-    module.by = 5  # type: ignore[assignment]
+    module.by = 5
     yield
     module.buffer = torch.zeros(3)
     yield
@@ -234,11 +234,11 @@ def contents_of_a_module() -> Iterator[Any]:
 def parameter_that_shadows_a_buffer() -> Iterator[Any]:
     module = _module_of_a_case()
     yield lambda x: module(x) + 1
-    module.inner.__dict__["weight"] = torch.eye(3)  # type: ignore[union-attr]
+    module.inner.__dict__["weight"] = torch.eye(3)
     yield
-    module.inner.__dict__.pop("weight")  # type: ignore[union-attr]
+    module.inner.__dict__.pop("weight")
     yield
-    type(module).inner = torch.nn.Tanh()  # type: ignore[misc,assignment]
+    type(module).inner = torch.nn.Tanh()
     yield
 
 
@@ -246,7 +246,7 @@ def parameter_that_shadows_a_buffer() -> Iterator[Any]:
 def class_of_a_module_object() -> Iterator[Any]:
     module = _module_of_a_case()
 
-    class Other(type(module)):  # type: ignore[misc]
+    class Other(type(module)):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x * 4
 

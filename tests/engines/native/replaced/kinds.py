@@ -94,7 +94,7 @@ def with_metaclass() -> Made:
 
 @kind
 def abstract() -> Made:
-    class Thing(abc.ABC):  # noqa: B024
+    class Thing(abc.ABC):  # as programs have them
         pass
 
     return _with_attribute(Thing())
@@ -223,7 +223,7 @@ def named_tuple() -> Made:
 
 @kind
 def named_tuple_subclass() -> Made:
-    class Thing(collections.namedtuple("Thing", ["a", "b"])):  # type: ignore[misc]
+    class Thing(collections.namedtuple("Thing", ["a", "b"])):
         pass
 
     return _with_attribute(Thing(1, 2))
@@ -313,7 +313,7 @@ def class_() -> Made:
     class Thing:
         pass
 
-    Thing.stored = 2  # type: ignore[attr-defined]
+    Thing.stored = 2
     return Made(Thing, Thing)
 
 
@@ -325,5 +325,5 @@ def base_of_the_class() -> Made:
     class Thing(Base):
         pass
 
-    Thing.stored = 2  # type: ignore[attr-defined]
+    Thing.stored = 2
     return Made(Thing, Base)

@@ -197,7 +197,7 @@ def hooks_of_torch_function_modes_in_the_program() -> Iterator[Any]:
             return x + 1
 
     yield program
-    mode[0] = _FunctionMode()  # type: ignore[list-item]
+    mode[0] = _FunctionMode()
     yield
-    mode[0] = torch.no_grad()  # type: ignore[list-item]
+    mode[0] = torch.no_grad()
     yield

@@ -53,9 +53,9 @@ def property_whose_functions_change() -> Iterator[Any]:
     yield lambda x: x + thing.found
     Thing.by = 3
     yield
-    Thing.found.fget.__code__ = (lambda self: 6).__code__  # type: ignore[attr-defined]
+    Thing.found.fget.__code__ = (lambda self: 6).__code__
     yield
-    Thing.found = Thing.found.getter(lambda self: 7)  # type: ignore[attr-defined]
+    Thing.found = Thing.found.getter(lambda self: 7)
     yield
 
 
@@ -70,11 +70,11 @@ def descriptor_whose_class_changes() -> Iterator[Any]:
     thing = Thing()
     thing.__dict__["found"] = 4
     yield lambda x: (x + 1, thing.found, Thing.found)
-    Descriptor.__get__ = lambda self, thing, cls: 5  # type: ignore[attr-defined]
+    Descriptor.__get__ = lambda self, thing, cls: 5
     yield
-    Descriptor.__set__ = lambda self, thing, value: None  # type: ignore[attr-defined]
+    Descriptor.__set__ = lambda self, thing, value: None
     yield
-    del Descriptor.__get__  # type: ignore[attr-defined]
+    del Descriptor.__get__
     yield
 
 
@@ -88,9 +88,9 @@ def class_attribute_whose_class_gets_a_getter() -> Iterator[Any]:
 
     thing = Thing()
     yield lambda x: x + thing.found.by
-    Plain.__get__ = lambda self, thing, cls: types.SimpleNamespace(by=8)  # type: ignore[attr-defined]
+    Plain.__get__ = lambda self, thing, cls: types.SimpleNamespace(by=8)
     yield
-    del Plain.__get__  # type: ignore[attr-defined]
+    del Plain.__get__
     yield
 
 
@@ -170,7 +170,7 @@ def fields_of_a_data_class() -> Iterator[Any]:
     yield
     thing.a = 5
     yield
-    Thing.__dataclass_fields__ = {}  # type: ignore[misc]
+    Thing.__dataclass_fields__ = {}
     yield
 
 
@@ -202,9 +202,9 @@ def context_manager_of_the_program() -> Iterator[Any]:
             return x * by
 
     yield program
-    Manager.__enter__ = lambda self: 3  # type: ignore[method-assign]
+    Manager.__enter__ = lambda self: 3
     yield
-    Manager.__exit__ = lambda self, *args: LOG.append("gone")  # type: ignore[method-assign]
+    Manager.__exit__ = lambda self, *args: LOG.append("gone")
     yield
     del Manager.__exit__
     yield
@@ -231,9 +231,9 @@ def iterator_of_the_program() -> Iterator[Any]:
         return x
 
     yield program
-    Counts.__next__ = lambda self: next(iter(()))  # type: ignore[method-assign]
+    Counts.__next__ = lambda self: next(iter(()))
     yield
-    Counts.__iter__ = lambda self: iter((4, 5))  # type: ignore[method-assign]
+    Counts.__iter__ = lambda self: iter((4, 5))
     yield
 
 
@@ -268,11 +268,11 @@ def exception_classes() -> Iterator[Any]:
             return x + 1, str(error), error.args, getattr(error, "more", None)
 
     yield program
-    First.more = 3  # type: ignore[attr-defined]
+    First.more = 3
     yield
-    Second.__str__ = lambda self: "other"  # type: ignore[method-assign]
+    Second.__str__ = lambda self: "other"
     yield
-    Second.__init__ = lambda self, text: Exception.__init__(self, 5)  # type: ignore[misc]
+    Second.__init__ = lambda self, text: Exception.__init__(self, 5)
     yield
     Second.__bases__ = (Base,)
     yield

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tests.engines.native.replaced import special_methods  # noqa: F401
+from tests.engines.native.replaced import special_methods  # noqa: F401  # it takes itself up
 from tests.engines.native.replaced.features import FEATURES, Feature
 from tests.engines.native.replaced.kinds import KINDS, Made
 from tests.engines.native.replaced.running import LOG, Case, fresh

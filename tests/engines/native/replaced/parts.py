@@ -72,7 +72,7 @@ way("partial")(lambda function: lambda x: functools.partial(function)(x, 4))
 @way("global")
 def _global(function: Any) -> Any:
     def program(x: Any) -> Any:
-        return calls(function_of_the_module, x)  # type: ignore[name-defined]  # noqa: F821
+        return calls(function_of_the_module, x)  # noqa: F821  # it is there when it runs
 
     names = {"function_of_the_module": function, "calls": calls}
     return types.FunctionType(program.__code__.replace(), names)
@@ -122,7 +122,7 @@ def _attribute(function: Any) -> Any:
 @way("module of Python")
 def _module(function: Any) -> Any:
     module = types.ModuleType("made")
-    module.function = function  # type: ignore[attr-defined]
+    module.function = function
     return lambda x: calls(module.function, x)
 
 
@@ -152,7 +152,7 @@ def _bound(function: Any) -> Any:
 
 @way("method of a base", method=True)
 def _of_base(function: Any) -> Any:
-    class Thing(type("Base", (), {"call": function})):  # type: ignore[misc]
+    class Thing(type("Base", (), {"call": function})):
         def call(self, *args: Any, **kwargs: Any) -> Any:
             return super().call(*args, **kwargs)
 
@@ -252,7 +252,7 @@ def _changes(function: Any) -> dict[str, Iterator[None]]:
     def variable() -> Iterator[None]:
         global SHIFT
         try:
-            for SHIFT in (6, 5.0, True):  # noqa: B007
+            for SHIFT in (6, 5.0, True):  # as programs are written
                 yield
         finally:
             SHIFT = 5

@@ -18,7 +18,7 @@ from tests.engines.native.replaced.running import (
 
 @case
 def registration_with_an_abstract_class() -> Iterator[Any]:
-    class Shape(abc.ABC):  # noqa: B024
+    class Shape(abc.ABC):  # as programs have them
         pass
 
     class Square:
@@ -52,13 +52,13 @@ def abstract_class_of_python_gets_its_method() -> Iterator[Any]:
     square = Square()
     kinds = (collections.abc.Sized, collections.abc.Iterable, collections.abc.Callable)
     yield lambda x: (x + 1, [isinstance(square, each) for each in kinds])
-    Square.__len__ = lambda self: 1  # type: ignore[attr-defined]
+    Square.__len__ = lambda self: 1
     yield
-    Square.__iter__ = lambda self: iter(())  # type: ignore[attr-defined]
+    Square.__iter__ = lambda self: iter(())
     yield
-    del Square.__len__  # type: ignore[attr-defined]
+    del Square.__len__
     yield
-    Square.__call__ = lambda self: 1  # type: ignore[attr-defined]
+    Square.__call__ = lambda self: 1
     yield
 
 
@@ -141,7 +141,7 @@ def copy_registry() -> Iterator[Any]:
 
     thing = Thing()
     yield lambda x: (x + 1, copy.copy(thing))
-    copyreg.pickle(Thing, lambda value: (int, (3,)))  # type: ignore[arg-type]
+    copyreg.pickle(Thing, lambda value: (int, (3,)))
     try:
         yield
     finally:

@@ -45,7 +45,7 @@ swaps("global that hides a builtin", _HERE, "len", [lambda x: 7], lambda x: x + 
 def global_deleted() -> Iterator[Any]:
     global _passing
     _passing = 2
-    yield fresh(lambda x: x + _passing)  # noqa: F821
+    yield fresh(lambda x: x + _passing)  # noqa: F821  # it is there when it runs
     del _passing
     yield
     _passing = 4
@@ -77,9 +77,9 @@ def _imported(module: types.ModuleType) -> Iterator[types.ModuleType]:
 def global_of_another_module() -> Iterator[Any]:
     with _imported(_module()) as module:
         yield lambda x: module.function(x) + module.number
-        module.number = 3  # type: ignore[attr-defined]
+        module.number = 3
         yield
-        module.function = torch.sin  # type: ignore[attr-defined]
+        module.function = torch.sin
         yield
         del module.number
         yield
@@ -91,7 +91,7 @@ def global_of_another_module_that_was_missing() -> Iterator[Any]:
         yield lambda x: module.missing(x)
         del module.lacking
         yield
-        module.lacking = 5  # type: ignore[attr-defined]
+        module.lacking = 5
         yield
 
 
@@ -99,11 +99,11 @@ def global_of_another_module_that_was_missing() -> Iterator[Any]:
 def attribute_that_a_module_lacks() -> Iterator[Any]:
     with _imported(_module()) as module:
         yield lambda x: x + getattr(module, "lacking", 3) + hasattr(module, "lacking")
-        module.lacking = 5  # type: ignore[attr-defined]
+        module.lacking = 5
         yield
         del module.lacking
         yield
-        module.__getattr__ = lambda name: 6  # type: ignore[method-assign]
+        module.__getattr__ = lambda name: 6
         yield
 
 
@@ -123,7 +123,7 @@ def class_of_a_module() -> Iterator[Any]:
 @case
 def module_of_sys_modules() -> Iterator[Any]:
     def program(x: Any) -> Any:
-        import module_of_a_case  # type: ignore[import-not-found]
+        import module_of_a_case
 
         return x + module_of_a_case.number
 
