@@ -162,8 +162,6 @@ class CachedCode(msgspec.Struct, frozen=True, omit_defaults=True):
     """So many entries are made at most in one region before the compiler gives the code up."""
     nearest: int = 0
     """How many entries the fullest region has."""
-    accumulated_limit: int = 0
-    """The same for all regions together."""
     strategy: str = ""
     """How the compiler runs the code when that is out of the ordinary: `skip` or `run only`, with
     the reason; as far as it was seen in this session."""

@@ -27,7 +27,7 @@ class _Entries:
 
     def listing(self, function: str = "") -> CacheListing:
         entry = self.facts(self.number)
-        code = CachedCode(1, "count", "count", "counter.py", 1, (entry,), 8, 1, 8)
+        code = CachedCode(1, "count", "count", "counter.py", 1, (entry,), 8, 1)
         return CacheListing((code,))
 
     def facts(self, number: int) -> CacheEntry:

@@ -11,6 +11,7 @@ import torch
 
 import stepper.cache
 import stepper.native
+from stepper.engines.common.choices import Choices
 from stepper.engines.native.cache import BOOK as NATIVE
 from stepper.engines.native.cache_check import find_witness
 from stepper.engines.native.cache_face import NativeCache
@@ -123,7 +124,7 @@ def test_a_copy_dies_with_what_it_still_knows_by_identity() -> None:
 
 def test_the_session_makes_and_registers_copies_too(entry: stepper.cache.Entry) -> None:
     cache = NativeCache(
-        lambda code: None, lambda code, original, name, run: run(), lambda *lookup: None
+        Choices(), lambda code: None, lambda code, original, name, run: run(), lambda *lookup: None
     )
     view = cache.clone(entry.id, (), ("True",))
     number = view.entry.id

@@ -322,7 +322,7 @@ def same_random_numbers() -> Iterator[None]:
     """The generators of random numbers are afterwards as they were before."""
     state = random.getstate()
     try:
-        devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]  # torch annotates it not
+        devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         with torch.random.fork_rng(devices=devices):
             yield
     finally:

@@ -15,7 +15,7 @@ from stepper.support.words import plain_text
 
 def torch_state() -> dict[str, str]:
     """What it is now, by name: Dynamo's, where it has one."""
-    modes = [plain_text(type(mode)) for mode in _get_current_function_mode_stack()]  # type: ignore[no-untyped-call]  # torch annotates it not
+    modes = [plain_text(type(mode)) for mode in _get_current_function_mode_stack()]  # type: ignore[no-untyped-call]  # torch leaves it untyped
     return {
         "grad_mode": str(torch.is_grad_enabled()),
         "inference_mode": str(torch.is_inference_mode_enabled()),

@@ -53,7 +53,7 @@ def find_witness(entry: Tried, number: int, f_locals: dict[str, Any]) -> Witness
     """
     if not 0 <= number < len(entry.rows):
         raise CacheError(f"{entry.label} has no guard {number}")
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]  # torch annotates it not
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]  # torch leaves it untyped
         raise CacheError("CUDA is in use: no input can be tried in a copy of this process")
     row = entry.rows[number]
     trials: list[WitnessTrial] = []

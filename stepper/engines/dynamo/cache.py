@@ -21,7 +21,7 @@ import gc
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
@@ -75,15 +75,33 @@ class KnownEntry(common.KnownEntry):
 KnownCode = common.KnownCode[KnownEntry]
 
 
+class CacheListener:
+    """Who hears what happens to entries, as long as its session lasts; this one hears nothing."""
+
+    def hits(self, transformed: CodeType) -> int | None:
+        """How many calls an entry has served, asked with its transformed code."""
+        return None
+
+    def evicted(self, entry: KnownEntry) -> None:
+        """An entry is gone."""
+
+    def died(self, entry: KnownEntry, source: str) -> None:
+        """An object has died that a made entry knows as `source`."""
+
+    def registered(self, code: CodeType, original: CodeType, compile_id: str) -> None:
+        """A made entry is put into the cache: its code, the code that it was made of."""
+
+
+NOBODY = CacheListener()
+
+
 class CacheBook(common.Numbered[KnownEntry]):
     """All codes and entries that are known in this process."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.hits: Callable[[CodeType], int | None] = lambda transformed: None
-        """How many calls an entry has served, asked with its transformed code."""
-        self.told_evicted: Callable[[KnownEntry], None] = lambda entry: None
-        """Told each entry that is gone."""
+        self.listener = NOBODY
+        """The session's, while there is one: all that a session leaves in the book."""
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -208,7 +226,7 @@ class CacheBook(common.Numbered[KnownEntry]):
                 return
         entry.change(state=EntryState.EVICTED, reason=reason, position=None)
         entry.bonds = []
-        self.told_evicted(entry)
+        self.listener.evicted(entry)
         self.forget_oldest(
             [each for each in entry.code.entries if each.facts.state is EntryState.EVICTED]
         )
@@ -343,7 +361,6 @@ class CacheBook(common.Numbered[KnownEntry]):
             entries,
             limit=config.recompile_limit,
             nearest=max(regions.values(), default=0),
-            accumulated_limit=config.accumulated_recompile_limit,
         )
 
     def _entry_facts(self, entry: KnownEntry) -> CacheEntry:
@@ -352,7 +369,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         hits = facts.hits
         if facts.state is EntryState.VALID:
             _, transformed = self.parts(entry)
-            hits = self.hits(transformed) if transformed is not None else hits
+            hits = self.listener.hits(transformed) if transformed is not None else hits
             entry.change(hits=hits)
         return msgspec.structs.replace(
             facts,

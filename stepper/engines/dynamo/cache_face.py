@@ -7,11 +7,12 @@ from types import CodeType
 
 from stepper.engines.common.arguments import copies, same_random_numbers
 from stepper.engines.common.cache_face import CacheFace, Standing
+from stepper.engines.common.choices import Choices
 from stepper.engines.common.words import object_text
 from stepper.engines.dynamo import bytecode, cache_check
 from stepper.engines.dynamo.cache import BOOK, KnownEntry
 from stepper.engines.dynamo.calling import call, uncompiled
-from stepper.engines.dynamo.choices import CHOICES, Choice
+from stepper.engines.dynamo.choices import Choice
 from stepper.engines.dynamo.entries import ENTRIES
 from stepper.engines.dynamo.resumed import ResumedCalls, TellLookup
 
@@ -21,16 +22,23 @@ Following = Callable[[CodeType, CodeType, str, Callable[[], str], ResumedCalls],
 class DynamoCache(CacheFace[KnownEntry, Choice]):
     """Answers for the cache of the `torch._dynamo` that is installed."""
 
-    def __init__(self, standing: Standing, following: Following, tell_lookup: TellLookup) -> None:
+    def __init__(
+        self,
+        choices: Choices[Choice],
+        standing: Standing,
+        following: Following,
+        tell_lookup: TellLookup,
+    ) -> None:
         """
         Args:
+            choices: what becomes of calls that no entry serves.
             standing: the locals of the call of a code, if the program stands at one.
             following: calls something that runs a code and has that recorded; asked with the code,
                 the code that it was made of, the compile id, what to call, and who answers for
                 resume functions.
             tell_lookup: records a lookup that is made by hand.
         """
-        super().__init__(ENTRIES, CHOICES, standing, bytecode.is_program)
+        super().__init__(ENTRIES, choices, standing, bytecode.is_program)
         self._following = following
         self._tell_lookup = tell_lookup
 

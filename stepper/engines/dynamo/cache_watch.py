@@ -19,8 +19,7 @@ from stepper.engines.common.cache_news import CacheNews, place
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
-from stepper.engines.dynamo.cache_check import TOOLKIT
+from stepper.engines.dynamo.cache import BOOK, NOBODY, CacheListener, KnownEntry, locked
 from stepper.model.cache import CacheError, EntryState
 from stepper.model.trace import EventKind, Phase
 from stepper.uncompiled import keep_out
@@ -31,12 +30,24 @@ _NAMED = 5
 _STRATEGIES = {"SKIP": "skip", "RUN_ONLY": "run only"}
 
 
-class CacheWatcher:
+class CacheWatcher(CacheListener):
     """Tells the recorder what happens to entries."""
 
-    def __init__(self, compiling: Callable[[], bool]) -> None:
-        """`compiling`: whether any translation is under way."""
+    def __init__(
+        self,
+        compiling: Callable[[], bool],
+        hits: Callable[[CodeType], int | None],
+        registered: Callable[[CodeType, CodeType, str], None],
+    ) -> None:
+        """
+        Args:
+            compiling: whether any translation is under way.
+            hits: see `CacheListener.hits`.
+            registered: see `CacheListener.registered`.
+        """
         self._compiling = compiling
+        self._hits = hits
+        self._registered = registered
         self._probes: list[Probe] = []
         self._recorder: Recorder | None = None
         self._news: CacheNews | None = None
@@ -51,8 +62,7 @@ class CacheWatcher:
         for meaning, point in versions.cache_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
             self._probes.append(Probe(resolve(point), point.parameters, hook))
-        BOOK.told_evicted = self._evicted
-        TOOLKIT.died = self._made_entry_died
+        BOOK.listener = self
         try:
             with locked():
                 BOOK.refresh()  # while the objects live that old entries depend on
@@ -66,9 +76,8 @@ class CacheWatcher:
         self.tell()
         for probe in self._probes:
             probe.remove()
-        BOOK.told_evicted = lambda entry: None
+        BOOK.listener = NOBODY
         BOOK.forget_strategies()
-        TOOLKIT.died = lambda entry, source, text: None
         self._recorder = self._news = None
         self._probes.clear()
 
@@ -122,7 +131,16 @@ class CacheWatcher:
             return  # older than the session, and nobody has looked yet; or told of already
         self._ended(entry, obj_str)
 
-    def _made_entry_died(self, entry: KnownEntry, source: str, text: str) -> None:
+    def hits(self, transformed: CodeType) -> int | None:
+        """See `CacheListener.hits`."""
+        return self._hits(transformed)
+
+    def registered(self, code: CodeType, original: CodeType, compile_id: str) -> None:
+        """See `CacheListener.registered`."""
+        self._registered(code, original, compile_id)
+
+    def died(self, entry: KnownEntry, source: str) -> None:
+        """See `CacheListener.died`."""
         self._ended(entry, source)
 
     def _ended(self, entry: KnownEntry, source: str) -> None:
@@ -141,7 +159,8 @@ class CacheWatcher:
         self._note(EventKind.INVALIDATE, entry, text)
         self._tell_if_safe()
 
-    def _evicted(self, entry: KnownEntry) -> None:
+    def evicted(self, entry: KnownEntry) -> None:
+        """See `CacheListener.evicted`."""
         self._note(EventKind.EVICT, entry, f"{entry.label}: {entry.facts.reason}")
         if not self._evicting:
             self._tell_if_safe()

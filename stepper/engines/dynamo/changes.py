@@ -27,7 +27,9 @@ _CONFIGS = {
 _ALIAS = re.compile(r"G\['(__builtins_dict___\d+|__import_\w+)'\]")
 
 
-class _Pending(Pending):
+class PendingChanges(Pending):
+    """Those of a session."""
+
     def before_compiling(
         self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any]
     ) -> str:
@@ -59,11 +61,7 @@ class _Pending(Pending):
             self.allow_in_graph(called)
 
     def allow_in_graph(self, called: Any) -> Any:
-        return torch._dynamo.allow_in_graph(called)  # type: ignore[no-untyped-call]  # torch annotates it not
+        return torch._dynamo.allow_in_graph(called)  # type: ignore[no-untyped-call]  # torch leaves it untyped
 
     def disable(self, function: Any) -> Any:
-        return torch.compiler.disable(function)  # type: ignore[no-untyped-call]  # torch annotates it not
-
-
-PENDING = _Pending()
-"""That of this process, as its settings are."""
+        return torch.compiler.disable(function)  # type: ignore[no-untyped-call]  # torch leaves it untyped

@@ -132,13 +132,9 @@ class Choice(CallChoice):
         return found[0]
 
 
-CHOICES: Choices[Choice] = Choices()
-"""Those of this process, as its cache is."""
-
-
-def chosen() -> ConvertFrameReturn | None:
+def chosen(choices: Choices[Choice]) -> ConvertFrameReturn | None:
     """What was chosen in the lookup that this thread has just told; None: to go on."""
-    choice = CHOICES.take()
+    choice = choices.take()
     return None if choice is None else choice.verdict()
 
 

@@ -33,6 +33,7 @@ from stepper.debuggee.mirror import (
     names_at,
     newest_moment_of,
 )
+from stepper.engines.common.choices import Choices
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
 from stepper.engines.common.python_stack import program_stack
@@ -40,11 +41,10 @@ from stepper.engines.common.shape_env import source_name
 from stepper.engines.common.shapes import ShapeWatcher, hearer
 from stepper.engines.common.torch_state import torch_state
 from stepper.engines.dynamo import bytecode, failures, versions
-from stepper.engines.dynamo.cache import BOOK
-from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.cache_face import DynamoCache
 from stepper.engines.dynamo.cache_watch import CacheWatcher
-from stepper.engines.dynamo.changes import PENDING
+from stepper.engines.dynamo.changes import PendingChanges
+from stepper.engines.dynamo.choices import Choice
 from stepper.engines.dynamo.describe import DynamoDescriber, node_of
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
@@ -106,18 +106,22 @@ class DynamoEngine(Engine):
         """Why Dynamo does not begin with the frame that it is about to skip."""
         self._breaks = BreakTracker()
         self._codes = bytecode.CodeBook()
-        self._lookups = LookupWatcher(self._codes, _program_stack)
+        self._changes = PendingChanges()
+        choices: Choices[Choice] = Choices()
+        self._lookups = LookupWatcher(self._codes, _program_stack, self._changes, choices)
         self._executions = ExecutionWatcher(_program_stack, self.break_down)
-        self._entries = CacheWatcher(lambda: bool(self._contexts))
+        self._entries = CacheWatcher(
+            lambda: bool(self._contexts), self._lookups.count_of, self._on_registered
+        )
         self.cache = DynamoCache(
-            self._entries.call_of, self._executions.by_hand, self._lookups.by_hand
+            choices, self._entries.call_of, self._executions.by_hand, self._lookups.by_hand
         )
 
     # --- the face
 
     def change(self, changes: tuple[Change, ...]) -> None:
         """See `Engine.change`."""
-        PENDING.make(changes)
+        self._changes.make(changes)
 
     def install(self, recorder: Recorder) -> None:
         """See `Engine.install`."""
@@ -138,8 +142,6 @@ class DynamoEngine(Engine):
             self._place(points.keys() - at_wish)
             self._listen()
             self._lookups.install(recorder, self.safely)
-            BOOK.hits = self._lookups.count_of
-            TOOLKIT.registered = self._on_registered
             self._entries.install(recorder, self.safely)
             with contextlib.suppress(CacheError):  # somebody compiles: what is old stays unheard
                 self._lookups.listen_to_old()
@@ -194,8 +196,6 @@ class DynamoEngine(Engine):
         """See `Engine.uninstall`."""
         if not self._probes:
             return
-        TOOLKIT.registered = lambda code, original, compile_id: None
-        BOOK.hits = lambda transformed: None
         with contextlib.suppress(Exception):  # that may be what broke down
             self._tell_guards()
         self._entries.uninstall()

@@ -23,6 +23,7 @@ import _thread
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -33,14 +34,15 @@ from torch._dynamo.eval_frame import innermost_backend
 from stepper import _C
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
+from stepper.engines.common.choices import Choices
 from stepper.engines.common.lookup_walk import EntryTrial, tell_lookup
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
 from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, entries_of, is_alive, locked
-from stepper.engines.dynamo.changes import PENDING
-from stepper.engines.dynamo.choices import CHOICES, Choice, chosen
+from stepper.engines.dynamo.changes import PendingChanges
+from stepper.engines.dynamo.choices import Choice, chosen
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
 from stepper.engines.dynamo.lookup_tries import reason, region_notes, tried_notes, try_entry
@@ -105,7 +107,15 @@ def _reference(value: object) -> weakref.ref[Any] | None:
 class LookupWatcher:
     """Tells lookups to the recorder."""
 
-    def __init__(self, codes: bytecode.CodeBook, program_stack: Stack) -> None:
+    def __init__(
+        self,
+        codes: bytecode.CodeBook,
+        program_stack: Stack,
+        changes: PendingChanges,
+        choices: Choices[Choice],
+    ) -> None:
+        self._changes = changes
+        self._choices = choices
         self._programs = Programs(codes)
         self._program_stack = program_stack
         self._probes: list[Probe] = []
@@ -120,7 +130,7 @@ class LookupWatcher:
         self._recorder = recorder
         for meaning, point in versions.lookup_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
-            in_place = chosen if meaning == "missed" else None
+            in_place = partial(chosen, self._choices) if meaning == "missed" else None
             self._probes.append(Probe(resolve(point), point.parameters, hook, in_place))
         self._hits = listen(safely(self._on_hit), safely(self._on_unserved), self._wanted)
 
@@ -167,7 +177,7 @@ class LookupWatcher:
         globals: dict[str, Any],
         compiler_fn: Any,
     ) -> None:
-        if trouble := PENDING.before_compiling(code, locals, globals):
+        if trouble := self._changes.before_compiling(code, locals, globals):
             self._recorder.note(trouble)
         if self._misses_wanted(code):
             self._missed[_thread.get_ident()] = _Missed(code, locals)
@@ -177,7 +187,7 @@ class LookupWatcher:
             backend = innermost_backend(compiler_fn)
             compile_id = compiling.f_locals.get("compile_id") if compiling is not None else None
             choice = Choice(code, locals, globals, compile_id)
-            with CHOICES.open(choice):
+            with self._choices.open(choice):
                 self._tell(_Call(code, locals, globals, backend, None, stack, choice))
 
     def _on_refused(self, frame: Any) -> None:

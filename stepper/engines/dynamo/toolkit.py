@@ -55,13 +55,6 @@ from stepper.model.cache import (
 )
 from stepper.uncompiled import keep_out
 
-Died = Callable[[KnownEntry, str, str], None]
-"""Told the entry, how the guards reached the object, and what the object was."""
-
-
-Registered = Callable[[CodeType, CodeType, str], None]
-"""Told the code of the entry, the code that it was made of, and the compile id."""
-
 
 class Draft:
     """What is kept of an entry that was made: all that is needed to run it and to register it."""
@@ -171,10 +164,6 @@ class Toolkit:
 
     def __init__(self, book: CacheBook) -> None:
         self._book = book
-        self.died: Died = lambda entry, source, text: None
-        """Told each made entry that an object's death has ended."""
-        self.registered: Registered = lambda code, original, compile_id: None
-        """Told the code of each made entry that is put into the cache."""
 
     def clone(
         self, number: int, drop: tuple[int, ...] = (), add: tuple[str, ...] = ()
@@ -232,7 +221,7 @@ class Toolkit:
             native._load_precompile_entry(code, draft.wrapper, draft.code)
             convert_frame.input_codes.add(code)  # what a reset goes by
             draft.registered, draft.ordinary = True, False
-            self.registered(draft.code, code, entry.facts.compile_id)
+            self._book.listener.registered(draft.code, code, entry.facts.compile_id)
             self._book.look_at(code)
             return entry
 
@@ -361,7 +350,7 @@ class Toolkit:
         entry.draft.alive = False
         entry.doomed = True
         entry.change(state=EntryState.INVALID, reason=f"{text} died, which it knows as {source}")
-        self.died(entry, source, text)
+        self._book.listener.died(entry, source)
 
     def _draft(self, number: int) -> KnownEntry:
         entry = self._book.entry(number)

@@ -210,7 +210,6 @@ class CacheBook(common.Numbered[KnownEntry]):
             entries,
             limit=config.cache_size_limit,
             nearest=sum(entry.position is not None for entry in entries),
-            accumulated_limit=config.cache_size_limit,
         )
 
     def _entry_facts(self, entry: KnownEntry) -> CacheEntry:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from stepper.engines.common.arguments import call, copies, same_random_numbers
 from stepper.engines.common.cache_face import CacheFace, Standing
+from stepper.engines.common.choices import Choices
 from stepper.engines.common.words import object_text
 from stepper.engines.native.cache import BOOK, KnownEntry, globals_of
 from stepper.engines.native.cache_check import uncaptured
-from stepper.engines.native.choices import CHOICES, Choice
+from stepper.engines.native.choices import Choice
 from stepper.engines.native.entries import ENTRIES
 from stepper.engines.native.resumed import Following, ResumedCalls, TellLookup, resume_calls_left
 from stepper.native.library import is_library
@@ -18,14 +19,21 @@ from stepper.native.library import is_library
 class NativeCache(CacheFace[KnownEntry, Choice]):
     """Answers for the caches of `stepper._C`."""
 
-    def __init__(self, standing: Standing, following: Following, tell_lookup: TellLookup) -> None:
+    def __init__(
+        self,
+        choices: Choices[Choice],
+        standing: Standing,
+        following: Following,
+        tell_lookup: TellLookup,
+    ) -> None:
         """
         Args:
+            choices: what becomes of calls that no entry serves.
             standing: the locals of the call of a code, if the program stands at one.
             following: calls something that runs a code once, and has that followed.
             tell_lookup: records a lookup that is made by hand.
         """
-        super().__init__(ENTRIES, CHOICES, standing, lambda filename: not is_library(filename))
+        super().__init__(ENTRIES, choices, standing, lambda filename: not is_library(filename))
         self._following = following
         self._tell_lookup = tell_lookup
 

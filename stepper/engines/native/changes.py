@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from stepper.native.watching import CapturedFrame
 
 
-class _Pending(Pending):
+class PendingChanges(Pending):
+    """Those of a session."""
+
     def before_translating(self, translation: CapturedFrame) -> str:
         """Change what is to be changed for a call; says what could not be."""
         if self.dynamic:
@@ -32,7 +34,3 @@ class _Pending(Pending):
 
     def disable(self, function: object) -> object:
         return disable(function)
-
-
-PENDING = _Pending()
-"""That of this process."""

@@ -146,11 +146,7 @@ class Choice(CallChoice):
         raise not_tried(number)
 
 
-CHOICES: Choices[Choice] = Choices()
-"""Those of this process, as its cache is."""
-
-
-def decided(code: CodeType) -> Decision | None:
+def decided(choices: Choices[Choice], code: CodeType) -> Decision | None:
     """What was chosen for the call of a code whose miss this thread has just told."""
-    choice = CHOICES.take()
+    choice = choices.take()
     return None if choice is None or choice.code is not code else choice.decision()

@@ -13,6 +13,7 @@ from stepper import _C
 from stepper.debuggee.engine import Engine, Recorder
 from stepper.debuggee.mirror import names_at
 from stepper.engines.common import shape_env
+from stepper.engines.common.choices import Choices
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
 from stepper.engines.common.python_stack import program_stack
@@ -21,8 +22,8 @@ from stepper.engines.common.torch_state import torch_state
 from stepper.engines.native.cache import BOOK
 from stepper.engines.native.cache_face import NativeCache
 from stepper.engines.native.cache_watch import CacheWatcher
-from stepper.engines.native.changes import PENDING
-from stepper.engines.native.choices import decided
+from stepper.engines.native.changes import PendingChanges
+from stepper.engines.native.choices import Choice, decided
 from stepper.engines.native.code_book import CodeBook
 from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.execution import ExecutionWatcher
@@ -59,9 +60,13 @@ class NativeEngine(Engine, Watcher):
         self._observers: list[RecordingObserver] = []
         self._captured: dict[RecordingObserver, CapturedFrame] = {}
         self._watcher = CacheWatcher(self._newest_translation)
-        self._lookups = LookupWatcher(_program_stack)
+        self._changes = PendingChanges()
+        self._choices: Choices[Choice] = Choices()
+        self._lookups = LookupWatcher(_program_stack, self._choices)
         self._executions = ExecutionWatcher(_program_stack, self.break_down)
-        self.cache = NativeCache(self._call_of, self._executions.by_hand, self._lookups.by_hand)
+        self.cache = NativeCache(
+            self._choices, self._call_of, self._executions.by_hand, self._lookups.by_hand
+        )
         self._numbers: PerCode[int] = PerCode()
         self._count = itertools.count()
         self._translated: PerCode[int] = PerCode()
@@ -71,7 +76,7 @@ class NativeEngine(Engine, Watcher):
 
     def change(self, changes: tuple[Change, ...]) -> None:
         """See `Engine.change`."""
-        PENDING.make(changes)
+        self._changes.make(changes)
 
     def install(self, recorder: Recorder) -> None:
         """See `Engine.install`."""
@@ -191,7 +196,7 @@ class NativeEngine(Engine, Watcher):
         if not entries:
             namespace = translation.function.__globals__
             self._lookups.nothing_there(code, translation.f_locals, namespace, translation.backend)
-        if trouble := PENDING.before_translating(translation):
+        if trouble := self._changes.before_translating(translation):
             self.recorder.note(trouble)
         live = self.recorder.walks.turn.during(
             self._begin, translation, f"{number}/{again}", entries, _program_stack(sys._getframe(1))
@@ -273,7 +278,7 @@ class NativeEngine(Engine, Watcher):
 
     def decided(self, code: CodeType) -> Decision | None:
         """What the user has decided at the miss that was told last."""
-        return decided(code)
+        return decided(self._choices, code)
 
     def cache_limit(self, code: CodeType, text: str) -> None:
         """A code is given up."""

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from stepper import _C
 from stepper.debuggee.engine import Recorder
+from stepper.engines.common.choices import Choices
 from stepper.engines.common.lookup_walk import (
     ENDS,
     ENTRY,
@@ -37,7 +38,7 @@ from stepper.engines.common.lookup_words import (
 from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.native.cache import BOOK
 from stepper.engines.native.cache_watch import DIED
-from stepper.engines.native.choices import CHOICES, Choice, Refused
+from stepper.engines.native.choices import Choice, Refused
 from stepper.engines.native.code_book import CodeBook
 from stepper.engines.native.entry_guards import ask, guard_rows, looked_at, source_of
 from stepper.engines.native.guard_words import Said, checked, checked_guard
@@ -75,9 +76,12 @@ class LookupWatcher:
     """Tells lookups to the recorder."""
 
     def __init__(
-        self, program_stack: Callable[[FrameType | None], tuple[PythonFrame, ...]]
+        self,
+        program_stack: Callable[[FrameType | None], tuple[PythonFrame, ...]],
+        choices: Choices[Choice],
     ) -> None:
         self._program_stack = program_stack
+        self._choices = choices
         self._recorder: Recorder
         self._codes: CodeBook
         self._listener: Callable[..., object]
@@ -109,7 +113,7 @@ class LookupWatcher:
         still."""
         if self.wanted:
             choice = Choice(code, f_locals, f_globals, first=True)
-            with CHOICES.open(choice):
+            with self._choices.open(choice):
                 self._tell(_Call(code, f_locals, f_globals, backend, None, choice), ())
 
     @property
@@ -138,7 +142,7 @@ class LookupWatcher:
             self._tell(_Call(code, f_locals, f_globals, backend, found, None), entries, unserved)
             return
         choice = Choice(code, f_locals, f_globals, first=False)
-        with CHOICES.open(choice):
+        with self._choices.open(choice):
             self._tell(_Call(code, f_locals, f_globals, backend, None, choice), entries)
 
     def by_hand(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Codegen
 
 
-class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]  # torch annotates it not
+class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]  # torch leaves it untyped
     """A fake mode that notes which operators draw.
 
     draws: how many have.
