@@ -63,7 +63,8 @@ test: check
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 # Those that start no program with torch in it.
-QUICK := tests/model tests/recording tests/docs/test_contributing.py tests/docs/test_generated.py tests/test_architecture.py
+QUICK := tests/model tests/recording tests/docs/test_contributing.py tests/docs/test_generated.py tests/test_architecture.py \
+	tests/test_unused.py
 
 quick: check
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(QUICK)

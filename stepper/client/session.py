@@ -29,7 +29,6 @@ from stepper.model.control import (
     DebuggeeMessage,
     Detach,
     Evaluate,
-    Exiting,
     Hello,
     Moved,
     Notice,
@@ -89,7 +88,6 @@ class Session:
         self._lock = threading.RLock()
         self._subscribers: list[Callable[[SessionEvent], None]] = []
         self._early: list[SessionEvent] = []
-        self._orderly = False
         self._refusal = ""
         self._detached = False
         self._deaf = False
@@ -327,8 +325,6 @@ class Session:
                 self.stopped = None
             case BreakpointChanged(id=number, removed=True):
                 self.breakpoints = [b for b in self.breakpoints if b.id != number]
-            case Exiting():
-                self._orderly = True
             case _:
                 pass
         self.announce(message)

@@ -146,10 +146,6 @@ class Window(NamedTuple):
         share = (around - self.first) / max(self.span, 1)
         return Window(round(around - share * span), span, self.width).within(newest)
 
-    def shifted(self, moments: int, newest: MomentId) -> Window:
-        """A window moved by so many moments."""
-        return self._replace(first=self.first + moments).within(newest)
-
     def within(self, newest: MomentId) -> Window:
         """This window, moved so that it lies inside the session."""
         span = max(min(self.span, newest), 1)

@@ -249,7 +249,7 @@ class Tracing:
         self._done: set[int] = set()
         """Threads in which nothing is awaited any more, as another thread has found."""
         hide(Tracing._none_left.__code__)
-        self._trace, self._local = self._functions(hide)
+        self._trace = self._functions(hide)
 
     def watch(self, code: CodeType, *, lines: bool = False) -> None:
         """See `Events.watch`."""
@@ -319,7 +319,7 @@ class Tracing:
         elif thread not in self._follower.running and sys.gettrace() is self._trace:
             sys.settrace(None)
 
-    def _functions(self, hide: Hide) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def _functions(self, hide: Hide) -> Callable[..., Any]:
         follower, running, watched = self._follower, self._follower.running, self._watched
         coroutines, done = self._coroutines, self._done
         break_down = follower.break_down
@@ -365,7 +365,7 @@ class Tracing:
         hide(trace.__code__)
         hide(local.__code__)
         own_tracer(trace.__code__)
-        return trace, local
+        return trace
 
 
 def _suspends(frame: FrameType) -> bool:

@@ -165,10 +165,6 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         self._strips.clear()
         self._base = None
 
-    def row_at(self, index: int) -> Row:
-        """The row as its maker gives it."""
-        return self._draw(index)
-
     def text_at(self, index: int) -> str:
         """The row as plain text: what is searched and copied."""
         return self._draw(index).text

@@ -363,11 +363,6 @@ class Snapshot:
         return self.recording.nodes(moment, attempt=attempt)
 
     @cached_property
-    def nodes_by_name(self) -> dict[str, Node]:
-        """The nodes of the graph by name."""
-        return {node.name: node for node in self.nodes}
-
-    @cached_property
     def side_effects(self) -> list[SideEffect]:
         """The mutations that are buffered so far."""
         return self.recording.side_effects(self.moment) if self.recording and self.moment else []

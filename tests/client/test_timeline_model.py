@@ -80,8 +80,6 @@ def test_zooming_keeps_the_moment_in_place_and_stays_inside_the_session() -> Non
     assert abs(closer.column(600) - window.column(600)) <= 1
     assert closer.zoomed(100, 600, 1000) == window
     assert window.zoomed(1e-9, 600, 1000).span == 25
-    assert closer.shifted(-9999, 1000).first == 1
-    assert closer.shifted(9999, 1000).first == 501
 
 
 def test_a_window_follows_the_moment_that_leaves_it() -> None:

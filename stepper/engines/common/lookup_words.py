@@ -85,11 +85,6 @@ def _differs(check: Check) -> Described:
     return Described(("differs", text), Value(cls="", text=shown, length=len(children)), children)
 
 
-def _difference_note(difference: Difference) -> tuple[str, Described]:
-    text = f"{text_of(difference.expected)} ≠ {text_of(difference.actual)}"
-    return f".{difference.aspect}", note(str(difference.aspect), text)
-
-
 def backend_check(expected: str, actual: str, verdict: Verdict) -> Check:
     """The check of an entry's backend against the call's."""
     if verdict is not Verdict.FAIL:

@@ -124,7 +124,6 @@ class Listing:
 
     instructions: tuple[Instruction, ...]
     exception_table: tuple[ExceptionTableEntry, ...]
-    index_of_offset: dict[int, int]
 
 
 _listings: PerCode[Listing] = PerCode()
@@ -164,7 +163,7 @@ def _read(code: CodeType) -> Listing:
         table.append(entry)
         for index in covered:
             instructions[index].handler = entry.target
-    return Listing(tuple(instructions), tuple(table), index_of)
+    return Listing(tuple(instructions), tuple(table))
 
 
 def _exception_table(table: bytes) -> list[tuple[int, int, int, int, bool]]:

@@ -24,7 +24,7 @@ class FlowInstructions(OperatorInstructions):
         assert inst.target is not None
         self.instruction_pointer = inst.target
 
-    JUMP_FORWARD = JUMP_BACKWARD = JUMP_BACKWARD_NO_INTERRUPT = JUMP_ABSOLUTE = _jump
+    JUMP_FORWARD = JUMP_BACKWARD = JUMP_BACKWARD_NO_INTERRUPT = _jump
 
     def _truth(self, value: VariableTracker) -> bool:
         truth = value.truth(self)

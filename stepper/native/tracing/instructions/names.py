@@ -79,8 +79,6 @@ class NameInstructions(Translator):
     def STORE_FAST(self, inst: Instruction) -> None:
         self._store_fast(inst.argval)
 
-    STORE_FAST_MAYBE_NULL = STORE_FAST
-
     def _store_fast(self, name: str) -> None:
         value = self.pop()
         if isinstance(value, NullVariable):

@@ -1,0 +1,81 @@
+"""What is defined is used: by us, by the C part, by a test, or by those who call it by its name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+CALLED_BY_NAME = re.compile(
+    r"__\w+__|(_?on|action|watch|visit|pytest)_\w+"  # Python, Textual, ast, pytest
+    r"|_(on|do)_\w+"  # ours, where the rest of the name is that of what is meant
+    r"|compose|key_\w+"
+    r"|_*[A-Z0-9_]+"  # opcodes, and what Textual reads of a class
+)
+OVERRIDES = {
+    "_name_template": "torch._guards.Source",
+    "_print_message": "argparse.ArgumentParser",
+    "_should_skip_dynamo": "torch.utils._python_dispatch.TorchDispatchMode",
+    "check_action": "textual.dom.DOMNode",
+    "cursor_position": "textual.widgets.Input",
+    "diff_guard_root": "torch._dynamo.guards.GuardManagerWrapper",
+    "get_default_screen": "textual.app.App",
+}
+"""What others define, and read."""
+FORMATS = {"stepper/report/contents.py"}
+"""Whose fields are those of a documented format."""
+
+
+def test_whatever_is_defined_is_mentioned_elsewhere() -> None:
+    trees = {path: ast.parse(path.read_text()) for path in _python()}
+    used = {name for tree in trees.values() for name in _used(tree)}
+    for path in (ROOT / "csrc").rglob("*.[ch]"):
+        used.update(re.findall(r"\w+", path.read_text()))
+    unused = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path, tree in trees.items()
+        if path.is_relative_to(ROOT / "stepper")
+        and path.relative_to(ROOT).as_posix() not in FORMATS
+        for name, line in _defined(tree)
+        if name not in used and name not in OVERRIDES and not CALLED_BY_NAME.fullmatch(name)
+    ]
+    assert not unused
+
+
+def _python() -> list[Path]:
+    found = [path for room in ("stepper", "tests", "demos") for path in (ROOT / room).rglob("*.py")]
+    return [path for path in found if path != Path(__file__)]
+
+
+def _defined(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Functions, classes, attributes and fields. Who decorates a function may have kept it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            plain = {"property", "cached_property", "staticmethod", "classmethod", "dataclass"}
+            if all(_name(each) in plain for each in node.decorator_list):
+                yield node.name, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, node.lineno
+
+
+def _used(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Name(id=name, ctx=ast.Load()):
+                yield name
+            case ast.alias(name=name):
+                yield name
+            case ast.MatchClass(kwd_attrs=names):
+                yield from names
+            case ast.Constant(value=str(text)):  # also the names of what is asked for by name
+                yield from re.findall(r"\w+", text) if len(text) < 100 else ()
+
+
+def _name(node: ast.expr) -> str:
+    node = node.func if isinstance(node, ast.Call) else node
+    return ast.unparse(node).rpartition(".")[2]
