@@ -13,7 +13,8 @@ from stepper.model.cache import CachedCode, CacheEntry, EntryState
 
 
 def listed(name: str) -> CachedCode:
-    (code,) = [each for each in BOOK.listing(name).codes if each.qualname.endswith(name)]
+    codes = [each for each in BOOK.listing(name).codes if each.filename == __file__]
+    (code,) = [each for each in codes if each.qualname.endswith(name)]
     return code
 
 
