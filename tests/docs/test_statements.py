@@ -30,8 +30,8 @@ from stepper.cli.config import Config
 from stepper.client import paths, replay
 from stepper.debuggee import cache_requests, evaluator
 from stepper.debuggee.occurrence import BREAKPOINT_OF_EVENT
-from stepper.engines.common import rebuildable, values
-from stepper.engines.dynamo import lookups, versions
+from stepper.engines.common import lookup_walk, rebuildable, values
+from stepper.engines.dynamo import versions
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
 from stepper.recording import secrets
@@ -223,7 +223,7 @@ def test_breakpoints_that_have_their_phase_recorded() -> None:
     kinds = re.findall(r"^\| `([a-z-]+)", text, re.MULTILINE)
     start = kinds.index("lookup")
     phased = {BreakpointKind(kind) for kind in kinds[start : start + 1 + int(number(count))]}
-    recorded = {*lookups._EVENTS, EventKind.MISS, EventKind.EXECUTE}
+    recorded = {*lookup_walk.LOOKUP_EVENTS, EventKind.MISS, EventKind.EXECUTE}
     assert phased == {BREAKPOINT_OF_EVENT[event] for event in recorded}
 
 

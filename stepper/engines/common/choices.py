@@ -23,6 +23,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 
+from stepper.engines.common.known import E
 from stepper.engines.common.words import object_text
 from stepper.model.cache import CacheError
 from stepper.model.lookup import Difference
@@ -63,7 +64,7 @@ def not_tried(number: int | None) -> CacheError:
     return CacheError(f"entry {number} has not been tried in this lookup, as far as it has come")
 
 
-class CallChoice:
+class CallChoice(Generic[E]):
     """What becomes of one call. Holds its values; to be dropped with the lookup."""
 
     skip_text = ""
@@ -71,6 +72,8 @@ class CallChoice:
 
     def __init__(self, f_locals: dict[str, Any]) -> None:
         self._locals = f_locals
+        self._served: E | None = None
+        """The copy of an entry that serves the call, if one was chosen."""
         self.skipped = False
         self.told = ""
         """What was chosen, in words; empty: to go on."""
@@ -97,8 +100,9 @@ class CallChoice:
         """
         raise NotImplementedError
 
-    def set_aside(self) -> None:
-        """What was chosen before holds no more."""
+    def throw_away(self, draft: E) -> None:
+        """A copy serves nothing."""
+        raise NotImplementedError
 
     # --- choices
 
@@ -155,9 +159,20 @@ class CallChoice:
         self.skipped = True
         return self.skip_text
 
+    def serve(self, entry: E, draft: E, how: str = "") -> str:
+        """A copy of an entry, without some of its guards, serves the call. Returns what is done."""
+        copy = f"a copy of entry {entry.id} {', '.join(draft.facts.edits)}"
+        text = f"entry {draft.id}, {copy}, serves this call{how}"
+        self.choose(text)
+        self._served = draft
+        beware = "; ".join(draft.facts.warnings)
+        return f"{text} and later ones that it fits. Beware: {beware}"
+
     def choose(self, text: str) -> None:
         """The newest choice holds; a mark stays where it is."""
-        self.set_aside()
+        if self._served is not None:
+            self.throw_away(self._served)
+            self._served = None
         self.skipped, self.told = False, text
 
     def _differing(self, wanted: str) -> tuple[str, tuple[int, ...]]:
@@ -190,7 +205,7 @@ class CallChoice:
         return f"{scope}[{first[0]!r}]{name[first.end() :]}"
 
 
-AnyChoice = TypeVar("AnyChoice", bound=CallChoice)
+AnyChoice = TypeVar("AnyChoice", bound=CallChoice[Any])
 
 
 class Choices(Generic[AnyChoice]):

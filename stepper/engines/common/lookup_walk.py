@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from stepper._C import shortened
+from stepper.debuggee.engine import Recorder
 from stepper.debuggee.in_view import Described
 from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.walks import Walk, WalkFrame
@@ -23,7 +24,7 @@ from stepper.engines.common.lookup_words import notes as notes_of
 from stepper.model.cache import Verdict
 from stepper.model.lookup import Check, CheckedGuard, TriedEntry
 from stepper.model.program import Code, Instruction
-from stepper.model.trace import EventKind, Outcome
+from stepper.model.trace import EventKind, Outcome, Phase
 
 HIT = "HIT"
 MISS = "MISS"
@@ -37,6 +38,17 @@ ENDS: tuple[Row, ...] = (
     (HIT, "run the code of the entry that matches", None),
 )
 """The last rows of a lookup: how it can end."""
+
+
+LOOKUP_EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
+"""Occurrences for which lookups are to be told, when a breakpoint waits for one."""
+
+
+def wants_lookups(recorder: Recorder) -> bool:
+    """Whether lookups are to be told, those that hit too."""
+    return Phase.LOOKUP in recorder.walks.asked or any(
+        map(recorder.controller.wanted.__contains__, LOOKUP_EVENTS)
+    )
 
 
 def died(object: str) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from stepper.model.value import TensorMeta
+from stepper.model.value import TensorMeta, Value
 
 _NAMES: dict[object, str] = {}
 _NUMBER = {int}
@@ -72,6 +73,28 @@ def replaced(expression: Any, replacements: Mapping[Any, Any]) -> Any:
 
 
 _SYMBOL = re.compile(r"[a-z]+\d+")
+
+
+class ShownWith:
+    """The trackers in whose description a symbol is: they are to be described anew when it becomes
+    another thing."""
+
+    def __init__(self) -> None:
+        self._with: dict[str, dict[int, weakref.ref[object]]] = {}
+
+    def note(self, value: Value, tracker: object) -> None:
+        """A tracker was described so."""
+        for symbol in symbols_in(value.text, value.tensor):
+            self._with.setdefault(symbol, {})[id(tracker)] = weakref.ref(tracker)
+
+    def take(self, symbols: Iterable[str]) -> list[object]:
+        """Those that live of whom one of these symbols was said, once."""
+        found = [ref() for symbol in symbols for ref in self._with.pop(symbol, {}).values()]
+        return [tracker for tracker in found if tracker is not None]
+
+    def clear(self) -> None:
+        """No tracker is spoken of any more."""
+        self._with.clear()
 
 
 def symbols_in(text: str, meta: TensorMeta | None) -> list[str]:

@@ -16,6 +16,7 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.engines.common.arguments import parameters
 from stepper.engines.common.cache_news import CacheNews, place
+from stepper.engines.common.entry_news import Death, EntryNews
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
 from stepper.engines.dynamo import bytecode, versions
@@ -25,12 +26,10 @@ from stepper.model.trace import EventKind, Phase
 from stepper.uncompiled import keep_out
 
 _GUARDS = "torch._dynamo.guards"
-_NAMED = 5
-"""So many of the objects that an entry dies with are named in its event."""
 _STRATEGIES = {"SKIP": "skip", "RUN_ONLY": "run only"}
 
 
-class CacheWatcher(CacheListener):
+class CacheWatcher(EntryNews, CacheListener):
     """Tells the recorder what happens to entries."""
 
     def __init__(
@@ -50,7 +49,6 @@ class CacheWatcher(CacheListener):
         self._registered = registered
         self._probes: list[Probe] = []
         self._recorder: Recorder | None = None
-        self._news: CacheNews | None = None
         self._evicting = False
         self._stance = ""
         """What was told of the stance last."""
@@ -92,12 +90,7 @@ class CacheWatcher(CacheListener):
         if not isinstance(original, CodeType):
             return
         entry = BOOK.announce(original, transformed, wrapper, compile_id, translation)
-        text = entry.label
-        mortal = [f"{line.object} ({line.source})" for line in entry.facts.lifelines]
-        if mortal:
-            more = f" and {len(mortal) - _NAMED} more" if len(mortal) > _NAMED else ""
-            text += f": it dies with {', '.join(mortal[:_NAMED])}{more}"
-        self._note(EventKind.ENTRY, entry, text)
+        self._note_made(entry)
         self.tell()
 
     def call_of(self, code: CodeType) -> dict[str, Any] | None:
@@ -145,23 +138,15 @@ class CacheWatcher(CacheListener):
 
     def _ended(self, entry: KnownEntry, source: str) -> None:
         BOOK.measure(entry)  # while its guards can be read
-        line = next((each for each in entry.facts.lifelines if each.source == source), None)
-        bond = next((each for each in entry.bonds if each.source == source), None)
-        what = bond.text if bond is not None else source
-        here = place(bytecode.is_program)
-        text = f"{entry.label}: {what} died, which its guards know as {source}"
-        if line is not None and line.user_line:
-            text += f" (because of {line.user_line})"
-        text += f"; {here}"
-        reason = f"{what} died, {here}"
+        death = Death(entry, source, place(bytecode.is_program))
         entry.doomed = True
-        entry.change(state=EntryState.INVALID, reason=reason)
-        self._note(EventKind.INVALIDATE, entry, text)
+        entry.change(state=EntryState.INVALID, reason=death.reason)
+        self._note(EventKind.INVALIDATE, entry, death.text)
         self._tell_if_safe()
 
     def evicted(self, entry: KnownEntry) -> None:
         """See `CacheListener.evicted`."""
-        self._note(EventKind.EVICT, entry, f"{entry.label}: {entry.facts.reason}")
+        self._note_evicted(entry)
         if not self._evicting:
             self._tell_if_safe()
 
@@ -203,21 +188,6 @@ class CacheWatcher(CacheListener):
         if text != self._stance:  # torch sets it twice, and a loop again and again
             self._stance = text
             self._recorder.occurred(EventKind.SKIP, text, None, Subject())
-
-    # -- telling -----------------------------------------------------------------------------
-
-    def _note(self, kind: EventKind, entry: KnownEntry, text: str) -> None:
-        if self._news is not None:
-            self._news.note(kind, text, entry.id, entry.code.qualname)
-
-    def tell(self) -> None:
-        """Tell what was noted. Blocks while the program stands still."""
-        if self._news is not None:
-            self._news.tell()
-
-    def _tell_if_safe(self) -> None:
-        if self._news is not None:
-            self._news.tell_if_safe()
 
     def _interprets(self, frame: FrameType | None) -> bool:
         return self._compiling() and not _between_instructions(frame)

@@ -34,7 +34,7 @@ from stepper.engines.dynamo.quiet import Loud, Missing, Quiet
 from stepper.model.cache import CacheError, GuardRow, Verdict
 
 
-class Choice(CallChoice):
+class Choice(CallChoice[KnownEntry]):
     """What becomes of one call that Dynamo would compile."""
 
     skip_text = "this call runs uncompiled, with all that it calls; nothing is compiled for it"
@@ -47,7 +47,6 @@ class Choice(CallChoice):
         self._globals = f_globals
         self._compile_id = compile_id
         self._tried: list[Tried] = []
-        self._served: KnownEntry | None = None
 
     def refused(self, tried: Tried) -> None:
         """An entry does not match."""
@@ -77,12 +76,7 @@ class Choice(CallChoice):
                 indices = {*drop, *_indices(rows, failing)}
                 raise would_not_match(entry.label, entry.id, others, indices)
             TOOLKIT.warn(draft, ())
-        copy = f"a copy of entry {entry.id} {', '.join(draft.facts.edits)}"
-        text = f"entry {draft.id}, {copy}, serves this call as {self._compile_id}"
-        self.choose(text)
-        self._served = draft
-        beware = "; ".join(draft.facts.warnings)
-        return f"{text} and later ones that it fits. Beware: {beware}"
+        return self.serve(entry, draft, f" as {self._compile_id}")
 
     def verdict(self) -> ConvertFrameReturn | None:
         """What Dynamo is to take in place of a compilation; None: it is to compile."""
@@ -110,11 +104,9 @@ class Choice(CallChoice):
         except (Missing, Loud, SyntaxError) as error:
             raise CacheError(f"{source} cannot be reached: {error}") from None
 
-    def set_aside(self) -> None:
-        """See `CallChoice.set_aside`."""
-        if self._served is not None:
-            TOOLKIT.remove(self._served.id)
-            self._served = None
+    def throw_away(self, draft: KnownEntry) -> None:
+        """See `CallChoice.throw_away`."""
+        TOOLKIT.remove(draft.id)
 
     def _entry(self, number: int | None) -> tuple[KnownEntry, Tried]:
         for tried in reversed(self._tried):

@@ -48,7 +48,7 @@ from stepper._C import (
 from stepper._C import fields as fields_of
 from stepper.debuggee.engine import Describer, Flavour, Recipe
 from stepper.engines.common.shape_env import source_name
-from stepper.engines.common.tensors import fake_tensor_meta, symbol_text, symbols_in, tensor_meta
+from stepper.engines.common.tensors import ShownWith, fake_tensor_meta, symbol_text, tensor_meta
 from stepper.engines.common.words import MUTABILITY
 from stepper.model.trace import Block
 from stepper.model.value import Item, TensorMeta, Value, ValueId
@@ -86,8 +86,7 @@ class DynamoDescriber(Describer):
         self.pending: Callable[[object], dict[str, object] | None] = lambda tracker: None
         """Pending attribute mutations of a tracker, from the side effects of the current
         translation."""
-        self._with: dict[str, dict[int, weakref.ref[object]]] = {}
-        """The trackers in whose description a symbol is, by their ids."""
+        self.shown_with = ShownWith()
         self.facts = Facts(self, VariableTracker)
 
     # --- what `facts` asks
@@ -119,8 +118,7 @@ class DynamoDescriber(Describer):
         if value is None:
             return None
         if describe in _OF_SIZES:
-            for symbol in symbols_in(value.text, value.tensor):
-                self._with.setdefault(symbol, {})[id(tracker)] = weakref.ref(tracker)
+            self.shown_with.note(value, tracker)
         mutation = fields.get("mutation_type")
         if (
             mutation is not None
@@ -215,14 +213,9 @@ class DynamoDescriber(Describer):
         """What was realized was realized by an instruction before."""
         self.realized.clear()
 
-    def take_with(self, symbols: Iterable[str]) -> list[object]:
-        """The trackers of whom a symbol was said that is one of these, to be described anew."""
-        found = [ref() for symbol in symbols for ref in self._with.pop(symbol, {}).values()]
-        return [tracker for tracker in found if tracker is not None]
-
     def forget(self) -> None:
         """See `stepper.debuggee.engine.Describer`."""
-        self._with.clear()
+        self.shown_with.clear()
         self.realized.clear()
         self._shown_before.clear()
 

@@ -751,7 +751,7 @@ class DynamoEngine(Engine):
         now.graph.resized(replaced)
         if not self.recorder.everything:
             return
-        for tracker in self._describer.take_with(replaced):
+        for tracker in self._describer.shown_with.take(replaced):
             self.recorder.about_to_mutate(tracker)
 
     # --- hooks: graph breaks

@@ -35,7 +35,7 @@ from stepper import _C
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.engines.common.choices import Choices
-from stepper.engines.common.lookup_walk import EntryTrial, tell_lookup
+from stepper.engines.common.lookup_walk import EntryTrial, tell_lookup, wants_lookups
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
 from stepper.engines.common.rebuildable import describe_whole
@@ -53,7 +53,6 @@ from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
-_EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
 _BY_HAND_ALONE = "stepped by hand, so nothing is compiled and it runs as it is"
 _REFUSED = "torch.compiler's stance is {!r}: that no entry serves the call is an error"
 _GUARDED_BY_IDENTITY = frozenset({"ID_MATCH"})
@@ -151,10 +150,7 @@ class LookupWatcher:
         return self._hits.count_of(transformed) if self._hits is not None else None
 
     def _wanted(self) -> bool:
-        recorder = self._recorder
-        return Phase.LOOKUP in recorder.walks.asked or any(
-            map(recorder.controller.wanted.__contains__, _EVENTS)
-        )
+        return wants_lookups(self._recorder)
 
     def _misses_wanted(self, code: CodeType) -> bool:
         """Whether a lookup of a code that finds no entry is to be told."""

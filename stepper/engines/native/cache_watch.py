@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from stepper import _C
 from stepper.engines.common.cache_news import CacheNews, place
+from stepper.engines.common.entry_news import Death, EntryNews
 from stepper.engines.native.cache import BOOK, KnownEntry
 from stepper.model.cache import EntryState
 from stepper.model.trace import EventKind
@@ -23,18 +24,15 @@ if TYPE_CHECKING:
     from stepper.debuggee.engine import Recorder
     from stepper.debuggee.mirror import LiveTranslation
 
-_NAMED = 5
-"""So many of the objects that an entry dies with are named in its event."""
 DIED = " died"
 
 
-class CacheWatcher:
+class CacheWatcher(EntryNews):
     """Tells the recorder what happens to entries."""
 
     def __init__(self, newest: Callable[[], LiveTranslation | None]) -> None:
         """`newest`: the innermost translation that is under way."""
         self._newest = newest
-        self._news: CacheNews | None = None
 
     def install(self, recorder: Recorder) -> None:
         """Begin to listen."""
@@ -47,11 +45,6 @@ class CacheWatcher:
         _C.set_cache_listener(None)
         self.tell()
         self._news = None
-
-    def tell(self) -> None:
-        """Tell what was noted. Blocks while the program stands still."""
-        if self._news is not None:
-            self._news.tell()
 
     def _interprets(self, frame: FrameType | None) -> bool:
         return self._newest() is not None
@@ -79,35 +72,20 @@ class CacheWatcher:
         translation = self._newest()
         if translation is not None:
             entry.change(compile_id=translation.compile_id, translation=translation.id)
-        text = entry.label
-        mortal = [f"{line.object} ({line.source})" for line in entry.facts.lifelines]
-        if mortal:
-            more = f" and {len(mortal) - _NAMED} more" if len(mortal) > _NAMED else ""
-            text += f": it dies with {', '.join(mortal[:_NAMED])}{more}"
-        self._note(EventKind.ENTRY, entry, text)
+        self._note_made(entry)
 
     def _died(self, entry: KnownEntry, source: str) -> None:
-        bond = next((each for each in entry.bonds if each.source == source), None)
-        what, here = bond.text if bond is not None else source, _place()
+        death = Death(entry, source, _place())
         entry.dead = source
-        BOOK.ended(entry, EntryState.INVALID, f"{what} died, {here}")
-        text = f"{entry.label}: {what} died, which its guards know as {source}; {here}"
-        self._note(EventKind.INVALIDATE, entry, text)
+        BOOK.ended(entry, EntryState.INVALID, death.reason)
+        self._note(EventKind.INVALIDATE, entry, death.text)
         self._tell_if_safe()
 
     def _evicted(self, entry: KnownEntry, reason: str) -> None:
         if entry.facts.state is EntryState.VALID:  # else it is known why
             BOOK.ended(entry, EntryState.EVICTED, reason)
-        self._note(EventKind.EVICT, entry, f"{entry.label}: {entry.facts.reason}")
+        self._note_evicted(entry)
         self._tell_if_safe()
-
-    def _note(self, kind: EventKind, entry: KnownEntry, text: str) -> None:
-        if self._news is not None:
-            self._news.note(kind, text, entry.id, entry.code.qualname)
-
-    def _tell_if_safe(self) -> None:
-        if self._news is not None:
-            self._news.tell_if_safe()
 
 
 def _place() -> str:

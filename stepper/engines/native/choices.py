@@ -43,7 +43,7 @@ class Refused(NamedTuple):
     text: str
 
 
-class Choice(CallChoice):
+class Choice(CallChoice[KnownEntry]):
     """What becomes of one call that would be captured."""
 
     skip_text = "this call runs uncaptured; what it calls is looked up and captured as ever"
@@ -62,7 +62,6 @@ class Choice(CallChoice):
         self._globals = f_globals
         self._first = first
         self._refused: list[Refused] = []
-        self._served: KnownEntry | None = None
 
     def refused(self, refused: Refused) -> None:
         """An entry does not match."""
@@ -114,18 +113,11 @@ class Choice(CallChoice):
             toolkit.remove(draft.id)
             others = [f"{rows[at].kind} {rows[at].source}".strip() for at in failing]
             raise would_not_match(entry.label, entry.id, others, {*drop, *failing})
-        copy = f"a copy of entry {entry.id} {', '.join(draft.facts.edits)}"
-        text = f"entry {draft.id}, {copy}, serves this call"
-        self.choose(text)
-        self._served = draft
-        beware = "; ".join(draft.facts.warnings)
-        return f"{text} and later ones that it fits. Beware: {beware}"
+        return self.serve(entry, draft)
 
-    def set_aside(self) -> None:
-        """See `CallChoice.set_aside`."""
-        if self._served is not None:
-            toolkit.remove(self._served.id)
-            self._served = None
+    def throw_away(self, draft: KnownEntry) -> None:
+        """See `CallChoice.throw_away`."""
+        toolkit.remove(draft.id)
 
     def decision(self) -> Decision | None:
         """What is to be done instead of a translation; None: it is to be translated."""

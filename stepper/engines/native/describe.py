@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from stepper._C import CONSTANT, MAX_ITEMS, NOTHING, ORDINARY, Facts
 from stepper.debuggee.engine import Describer, Flavour
-from stepper.engines.common.tensors import fake_tensor_meta, hint_text, symbol_text, symbols_in
+from stepper.engines.common.tensors import ShownWith, fake_tensor_meta, hint_text, symbol_text
 from stepper.engines.common.words import MUTABILITY
 from stepper.model.ranges import Ranges
 from stepper.model.trace import Block
@@ -46,8 +46,7 @@ class NativeDescriber(Describer):
         self.pending: Callable[[VariableTracker], dict[str, VariableTracker]] = lambda _: {}
         self.ranges: Callable[[Guards], Ranges] = lambda _: ()
         """The recorded numbers of guards."""
-        self._with: dict[str, dict[int, weakref.ref[object]]] = {}
-        """The trackers in whose description a symbol is, by their ids."""
+        self.shown_with = ShownWith()
         self.facts = Facts(self, VariableTracker)
 
     def shown(self, tracker: VariableTracker) -> list[VariableTracker]:
@@ -65,18 +64,12 @@ class NativeDescriber(Describer):
             fields = tracker.__dict__
         value = self._value(tracker, fields, number)
         if value.tensor is not None or type(tracker) is SymNodeVariable:
-            for symbol in symbols_in(value.text, value.tensor):
-                self._with.setdefault(symbol, {})[id(described)] = weakref.ref(described)
+            self.shown_with.note(value, described)
         return self.facts.id_of(pack(value), tuple([item.value for item in value.items]))
-
-    def take_with(self, symbols: Iterable[str]) -> list[object]:
-        """The trackers of whom a symbol was said that is one of these, to be described anew."""
-        found = [ref() for symbol in symbols for ref in self._with.pop(symbol, {}).values()]
-        return [tracker for tracker in found if tracker is not None]
 
     def forget(self) -> None:
         """See `stepper.debuggee.engine.Describer`."""
-        self._with.clear()
+        self.shown_with.clear()
 
     def _value(self, tracker: Any, fields: dict[str, Any], number: object) -> Value:
         kind = type(tracker)

@@ -159,7 +159,7 @@ class NativeEngine(Engine, Watcher):
 
     def take_with(self, symbols: Iterable[str]) -> list[object]:
         """The trackers that were shown with one of these symbols."""
-        return self._describer.take_with(symbols)
+        return self._describer.shown_with.take(symbols)
 
     def guard_code(self, guard: Any) -> Sequence[str]:
         """See `Engine.guard_code`."""

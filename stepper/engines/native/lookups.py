@@ -29,6 +29,7 @@ from stepper.engines.common.lookup_walk import (
     died,
     rows,
     tell_lookup,
+    wants_lookups,
 )
 from stepper.engines.common.lookup_words import (
     backend_check,
@@ -53,8 +54,6 @@ from stepper.native.guards.guard import GuardPart
 from stepper.native.runtime.backends import backend_name
 from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.native.trace_rules import why_given_up
-
-_EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
 
 
 class _Call(NamedTuple):
@@ -119,10 +118,7 @@ class LookupWatcher:
     @property
     def wanted(self) -> bool:
         """Whether lookups are to be told, those that hit too."""
-        recorder = self._recorder
-        return Phase.LOOKUP in recorder.walks.asked or any(
-            map(recorder.controller.wanted.__contains__, _EVENTS)
-        )
+        return wants_lookups(self._recorder)
 
     def _heard(
         self,

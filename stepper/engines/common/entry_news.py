@@ -1,0 +1,57 @@
+"""What happens to an entry, in words, for the watcher of each engine's cache.
+
+When it is told: see `stepper.engines.common.cache_news`.
+"""
+
+from __future__ import annotations
+
+from stepper.engines.common.cache_news import CacheNews
+from stepper.engines.common.known import KnownEntry
+from stepper.model.trace import EventKind
+
+_NAMED = 5
+"""So many of the objects that an entry dies with are named in its event."""
+
+
+class EntryNews:
+    """Notes what happens to entries, from `install` of a watcher to its `uninstall`."""
+
+    _news: CacheNews | None = None
+
+    def tell(self) -> None:
+        """Tell what was noted. Blocks while the program stands still."""
+        if self._news is not None:
+            self._news.tell()
+
+    def _tell_if_safe(self) -> None:
+        if self._news is not None:
+            self._news.tell_if_safe()
+
+    def _note(self, kind: EventKind, entry: KnownEntry, text: str) -> None:
+        if self._news is not None:
+            self._news.note(kind, text, entry.id, entry.code.qualname)
+
+    def _note_made(self, entry: KnownEntry) -> None:
+        text = entry.label
+        mortal = [f"{line.object} ({line.source})" for line in entry.facts.lifelines]
+        if mortal:
+            more = f" and {len(mortal) - _NAMED} more" if len(mortal) > _NAMED else ""
+            text += f": it dies with {', '.join(mortal[:_NAMED])}{more}"
+        self._note(EventKind.ENTRY, entry, text)
+
+    def _note_evicted(self, entry: KnownEntry) -> None:
+        self._note(EventKind.EVICT, entry, f"{entry.label}: {entry.facts.reason}")
+
+
+class Death:
+    """That of an object which an entry's guards know as `source`."""
+
+    def __init__(self, entry: KnownEntry, source: str, place: str) -> None:
+        bond = next((each for each in entry.bonds if each.source == source), None)
+        what = bond.text if bond is not None else source
+        line = next((each for each in entry.facts.lifelines if each.source == source), None)
+        self.reason = f"{what} died, {place}"
+        """Why the entry is no more."""
+        because = f" (because of {line.user_line})" if line is not None and line.user_line else ""
+        known = f"which its guards know as {source}{because}"
+        self.text = f"{entry.label}: {what} died, {known}; {place}"
