@@ -12,6 +12,8 @@ import weakref
 from typing import Any, NamedTuple
 
 from stepper.engines.common.words import object_text
+from stepper.model.cache import Lifeline
+from stepper.model.program import PythonFrame
 from stepper.support.words import plain_text
 
 _HEAP_TYPE = 1 << 9
@@ -28,6 +30,22 @@ class Bond(NamedTuple):
     id: int
     text: str
     """The object in words, from when it was alive."""
+
+    def lifeline(
+        self, guards: tuple[int, ...], user_line: PythonFrame | None = None, *, detail: bool = False
+    ) -> Lifeline:
+        """As it is now: with the rows of the guards that know the object, the line of the program
+        behind them, and (`detail`) who holds the object."""
+        value = self.object()
+        return Lifeline(
+            self.source,
+            self.text,
+            alive=value is not None,
+            user_line=user_line,
+            guards=guards,
+            references=_references(value) if detail else None,
+            holders=_holders(value) if detail else (),
+        )
 
 
 def bond_to(source: str, reference: weakref.ref[Any]) -> Bond | None:
@@ -57,13 +75,13 @@ def _lasting(value: object) -> bool:
     return False
 
 
-def references(value: object) -> int | None:
+def _references(value: object) -> int | None:
     """How many references there are to it, besides the caller's own and this call's; None when
     that would say nothing: a class refers to itself in several ways."""
     return None if value is None or isinstance(value, type) else sys.getrefcount(value) - 3
 
 
-def holders(value: object) -> tuple[str, ...]:
+def _holders(value: object) -> tuple[str, ...]:
     """Who holds the object, in words. The garbage collector knows containers, not running frames,
     so of local variables it tells nothing."""
     found: list[str] = []

@@ -33,7 +33,7 @@ from torch._dynamo.guards import DeletedGuardManagerWrapper
 from stepper.engines.common import graphs
 from stepper.engines.common import known as common
 from stepper.engines.common.assembling import editable_text
-from stepper.engines.common.lifelines import Bond, holders, references
+from stepper.engines.common.lifelines import Bond
 from stepper.engines.dynamo import bytecode
 from stepper.engines.dynamo.graphs import graph_of
 from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
@@ -441,20 +441,9 @@ def _lifelines(
     for bond in entry.bonds:
         old = told.get(bond.source)
         guards = tuple(checks.get(bond.id, ()))
-        value = bond.object()
-        alive = value is not None
-        found.append(
-            Lifeline(
-                bond.source,
-                bond.text,
-                alive=alive,
-                user_line=_caused_by([rows[index] for index in guards[:1]], old),
-                guards=guards or (old.guards if old else ()),
-                references=references(value) if detail else None,
-                holders=holders(value) if detail else (),
-            )
-        )
-        del value
+        because = _caused_by([rows[index] for index in guards[:1]], old)
+        known_by = guards or (old.guards if old else ())
+        found.append(bond.lifeline(known_by, because, detail=detail))
     return tuple(found)
 
 

@@ -26,7 +26,7 @@ from stepper.engines.common import known as common
 from stepper.engines.common.arguments import functions_of
 from stepper.engines.common.assembler import to_text
 from stepper.engines.common.graphs import code_bytes, graph_behind, graph_bytes
-from stepper.engines.common.lifelines import bond_to, holders, references
+from stepper.engines.common.lifelines import bond_to
 from stepper.engines.native.code_book import described
 from stepper.engines.native.entry_guards import guard_rows
 from stepper.model.cache import (
@@ -267,20 +267,7 @@ def _lifelines(
 ) -> tuple[Lifeline, ...]:
     found = []
     for bond in entry.bonds:
-        value = bond.object()
-        found.append(
-            Lifeline(
-                bond.source,
-                bond.text,
-                alive=value is not None,
-                guards=tuple(
-                    row.index
-                    for row in rows
-                    if any(f"_id({bond.source}, {bond.id})" in code for code in row.code)
-                ),
-                references=references(value) if detail else None,
-                holders=holders(value) if detail else (),
-            )
-        )
-        del value
+        check = f"_id({bond.source}, {bond.id})"
+        guards = tuple(row.index for row in rows if any(check in code for code in row.code))
+        found.append(bond.lifeline(guards, detail=detail))
     return tuple(found)
