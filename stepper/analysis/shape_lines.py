@@ -128,11 +128,14 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
             "title",
         )
         if guard.moment >= recording.attempt(guard.attempt).first_moment:
-            way = way_to(recording, guard.moment)
-            for at, site in enumerate(way):
-                by = f"guarded by {instruction_text(site.instruction)} at" if at == 0 else ""
-                line = line_text(site.line, recording.facts.cwd)
-                yield Line(f"  {by or '  called from'} {line}", site.moment, "dim" if at else "")
+            cwd = recording.facts.cwd
+            for at, site in enumerate(way_to(recording, guard.moment)):
+                line = line_text(site.line, cwd)
+                if at == 0:
+                    by = instruction_text(site.instruction)
+                    yield Line(f"  guarded by {by} at {line}", site.moment)
+                else:
+                    yield Line(f"    called from {line}", site.moment, "dim")
 
 
 def size_lines(recording: Recording, size: Size) -> Iterator[Line]:

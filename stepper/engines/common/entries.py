@@ -117,9 +117,12 @@ class EngineEntries(Generic[E]):
         """Try inputs that a guard of an entry refuses."""
         raise NotImplementedError
 
-    def code_and_graph(self, entry: E) -> tuple[CodeType | None, GraphModule | None]:
-        """The code that an entry runs, and the graph that this calls; None for what is gone, or
-        was not kept."""
+    def code_of(self, entry: E) -> CodeType | None:
+        """The code that an entry runs; None when it is gone."""
+        raise NotImplementedError
+
+    def graph_of(self, entry: E) -> GraphModule | None:
+        """The graph that its code calls; None when it is gone, or was not kept."""
         raise NotImplementedError
 
     def after_removal(self, entry: E) -> str:
@@ -153,11 +156,11 @@ class EngineEntries(Generic[E]):
 
     def transformed(self, number: int) -> CodeType | None:
         """See `Entries.transformed`."""
-        return self.code_and_graph(self.book.entry(number))[0]
+        return self.code_of(self.book.entry(number))
 
     def graph(self, number: int) -> GraphModule | None:
         """See `Entries.graph`."""
-        return self.code_and_graph(self.book.entry(number))[1]
+        return self.graph_of(self.book.entry(number))
 
     def original(self, number: int) -> CodeType:
         """See `Entries.original`."""
@@ -174,7 +177,7 @@ class EngineEntries(Generic[E]):
         return self.runners(self.book.entry(number)).execute(f_locals, compare=compare)
 
     def run(self, number: int, f_locals: Locals, *, compare: bool) -> RunResult:
-        """The same in words, for a front end."""
+        """Run an entry by hand: what came of it, in words for a front end."""
         result, error, comparison = self.execute(number, f_locals, compare=compare)
         text = object_text(result) if error is None else describe_exception(error)
         return RunResult(number, text, raised=error is not None, comparison=comparison)

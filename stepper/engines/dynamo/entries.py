@@ -33,11 +33,16 @@ class DynamoEntries(EngineEntries[KnownEntry]):
         """See `EngineEntries.witness`."""
         return find_witness(entry, guard, f_locals)
 
-    def code_and_graph(self, entry: KnownEntry) -> tuple[CodeType | None, GraphModule | None]:
-        """See `EngineEntries.code_and_graph`."""
+    def code_of(self, entry: KnownEntry) -> CodeType | None:
+        """See `EngineEntries.code_of`."""
+        with locked():
+            return BOOK.parts(entry)[1]
+
+    def graph_of(self, entry: KnownEntry) -> GraphModule | None:
+        """See `EngineEntries.graph_of`."""
         with locked():
             wrapper, code = BOOK.parts(entry)
-            return code, None if code is None else graph_of(code, wrapper)
+            return None if code is None else graph_of(code, wrapper)
 
     def after_removal(self, entry: KnownEntry) -> str:
         """See `EngineEntries.after_removal`."""

@@ -34,10 +34,15 @@ class NativeEntries(EngineEntries[KnownEntry]):
         """See `EngineEntries.witness`."""
         return cache_check.find_witness(entry, guard, f_locals)
 
-    def code_and_graph(self, entry: KnownEntry) -> tuple[CodeType | None, GraphModule | None]:
-        """See `EngineEntries.code_and_graph`."""
+    def code_of(self, entry: KnownEntry) -> CodeType | None:
+        """See `EngineEntries.code_of`."""
         found = entry.ref()
-        return (None, None) if found is None else (found.code, graph_of(found))
+        return None if found is None else found.code
+
+    def graph_of(self, entry: KnownEntry) -> GraphModule | None:
+        """See `EngineEntries.graph_of`."""
+        found = entry.ref()
+        return None if found is None else graph_of(found)
 
     def after_removal(self, entry: KnownEntry) -> str:
         """See `EngineEntries.after_removal`."""
