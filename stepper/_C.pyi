@@ -81,24 +81,24 @@ class AtInstruction(Generic[_P, _R]):
     def __new__(cls, callback: Callable[_P, _R]) -> AtInstruction[_P, _R]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
-# --- hooks (csrc/support/hook.c, csrc/support/turn.c) ---
+# --- hooks (csrc/support/hook.c, csrc/support/lock.c) ---
 
 @final
-class Turn:
-    """The turn to write: a lock that its owner can take again, as `threading.RLock` is.
+class ReentrantLock:
+    """The lock of whoever writes: a lock that its owner can take again, as `threading.RLock` is.
 
     `release` by a thread that does not have it is a RuntimeError.
     """
 
-    def __new__(cls) -> Turn: ...
+    def __new__(cls) -> ReentrantLock: ...
     def acquire(self, blocking: bool = True) -> bool: ...
     def release(self) -> None: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
     def during(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Call `function` and have the turn as long as that takes, whatever ends it.
+        """Call `function` and have the lock as long as that takes, whatever ends it.
 
-        A `with` is left by instructions, before which a trace function can raise: the turn would
+        A `with` is left by instructions, before which a trace function can raise: the lock would
         be had for good, and every other thread that wants it would wait for ever.
         """
 
@@ -110,17 +110,17 @@ class Turn:
         from being given back since is given back."""
 
     @property
-    def teller(self) -> int:
-        """The thread that has the turn to tell a moment of a walk; 0: none has."""
+    def writer(self) -> int:
+        """The thread that has the lock to write a moment of a walk; 0: none has."""
 
 @final
-class Telling:
-    """To be entered for telling a moment of a walk: the turn is taken, and says so.
+class Writing:
+    """To be entered for writing a moment of a walk: the lock is taken, and says so.
 
-    Without `tells`, for what is to be told though this thread tells something already.
+    Without `writes`, for what is to be recorded though this thread writes something already.
     """
 
-    def __new__(cls, turn: Turn, tells: bool) -> Telling: ...
+    def __new__(cls, lock: ReentrantLock, writes: bool) -> Writing: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
 
@@ -144,7 +144,7 @@ class _Watcher(Protocol):
 
 @final
 class Hook:
-    """A hook with a net under it: called like `function`, which has the `turn`, if there is one,
+    """A hook with a net under it: called like `function`, which has the `lock`, if there is one,
     meanwhile.
 
     An exception of it goes to `watcher.break_down`; a RecursionError or MemoryError is the
@@ -152,11 +152,11 @@ class Hook:
     """
 
     def __new__(
-        cls, function: Callable[..., object], turn: Turn | None, watcher: _Watcher
+        cls, function: Callable[..., object], lock: ReentrantLock | None, watcher: _Watcher
     ) -> Hook: ...
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
     def release(self) -> None:
-        """Let go of the function, the turn and the watcher: calls do nothing from now on."""
+        """Let go of the function, the lock and the watcher: calls do nothing from now on."""
 
 # --- instructions (csrc/describe/instructions.c) ---
 
@@ -697,15 +697,15 @@ class NodeRows(NodeMarks):
         stride, device, requires_grad, layout and an empty str: unless there are `modes` of torch
         functions. Its device is in the field `fake_device`."""
 
-    def tell_inserted(self, recorder: Any, attempt: Any, aloud: bool, /) -> None:
+    def record_inserted(self, recorder: Any, attempt: Any, aloud: bool, /) -> None:
         """Report the nodes in `inserted` that are not known and in a graph of ours, one by one, and
         let go of each; `aloud`: by `recorder.node`, which may stop there."""
 
-    def tell_removed(self, recorder: Any, /) -> None:
+    def record_removed(self, recorder: Any, /) -> None:
         """Report those in `removed` that are not in `inserted`, as they were and where they were,
         as erased, and let go of each, in `inserted`, too."""
 
-    def tell_renamed(self, recorder: Any, node: Any, /) -> None:
+    def record_renamed(self, recorder: Any, node: Any, /) -> None:
         """Report a node and its users, as far as they are known, under other names or with other
         arguments than their records have, as erased and as new."""
 
@@ -781,7 +781,7 @@ MOMENTS_PER_COMMIT: Final[int]
 
 @final
 class Steps(Generic[_M]):
-    """Notes steps and tells moments."""
+    """Notes steps and makes moments of them."""
 
     top: _M | None
     """The innermost frame that is being interpreted; steps of other translators are ignored."""
@@ -796,10 +796,10 @@ class Steps(Generic[_M]):
     """The graphs of the translation at work."""
     last_frame: int
     """The newest number of a frame."""
-    tells_frames: bool
+    records_frames: bool
     """Somebody wants to hear of frames; else they are only followed."""
     writes_frames: bool
-    """Inlined calls are put down as rows and events instead of being told."""
+    """Inlined calls are put down as rows and events instead of being handed on."""
     guards_of: Any
     """The attempt whose guards are marked, or None."""
     guards_lost: bool
@@ -836,18 +836,18 @@ class Steps(Generic[_M]):
         `current_speculation` of it. Raises only what is no Exception.
         """
 
-    def glance(self, tx: object, /) -> None:
-        """The same, but only its stack is looked at, and no moment is made."""
+    def note_position(self, tx: object, /) -> None:
+        """Note where `tx` is, by its stack alone; no moment is made."""
 
-    def tell(self) -> None:
+    def flush(self) -> None:
         """Turn all that was noted into moments."""
 
-    def tell_whole(self, frame: _M, /) -> None:
-        """Tell the whole state of a frame and its callers, of which nothing was told before, as the
-        next moment; `moment` is left to be counted by the caller."""
+    def record_whole(self, frame: _M, /) -> None:
+        """Record the whole state of a frame and its callers, of which nothing was recorded before,
+        as the next moment; `moment` is left to be counted by the caller."""
 
     def touched(self, tracker: object, /) -> None:
-        """The tracker is about to change: tell what it was now, what it became with the next
+        """The tracker is about to change: record what it was now, what it became with the next
         step."""
 
     def number(self, tracker: object, /) -> int:
@@ -857,10 +857,11 @@ class Steps(Generic[_M]):
         """The next moment begins an attempt: it gets a keyframe."""
 
     def clear(self) -> None:
-        """Let go of every tracker; what was noted and not told becomes moments without a change."""
+        """Let go of every tracker; what was noted and not recorded becomes moments without a
+        change."""
 
     def add(self, frame: int, ip: int, delta: bytes | None, /) -> int:
-        """A moment that is no step: told at once, after all that was noted; its number."""
+        """A moment that is no step: recorded at once, after all that was noted; its number."""
 
     def take(self) -> tuple[int, int, bytes] | None:
         """The moments since the last call: the first's number, how many, and encoded Moments; None

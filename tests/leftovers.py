@@ -53,8 +53,8 @@ def _kept_locks() -> list[str]:
     convert_frame = sys.modules.get("torch._dynamo.convert_frame")
     native = sys.modules.get("stepper.native.runtime.convert_frame")
     kept = []
-    if files is not None and files.turn.depth():
-        kept.append("stepper.recording.files.turn")
+    if files is not None and files.lock.depth():
+        kept.append("stepper.recording.files.lock")
     if convert_frame is not None and convert_frame.compile_lock._is_owned():
         kept.append("Dynamo's compile_lock")
     if native is not None and native.compile_lock.depth():

@@ -219,13 +219,13 @@ def _sources() -> list[Path]:
     return [path for path in found if path.parent.name != "answers"]
 
 
-LOCKS = {"Lock", "RLock", "allocate_lock", "Turn"}
+LOCKS = {"Lock", "RLock", "allocate_lock", "ReentrantLock"}
 
 
 def test_no_exception_from_outside_leaves_a_lock_locked() -> None:
     """A `with` is left by instructions of its own, before which a trace function of the program can
     raise: whoever wants the lock then waits for ever. So in the program's process locks are had by
-    calls of C functions, `Turn.during` and `at_once`, and by no `with`."""
+    calls of C functions, `ReentrantLock.during` and `at_once`, and by no `with`."""
     rooms = [ROOT / "stepper" / room for room in ("debuggee", "engines", "recording", "native")]
     trees = {path: ast.parse(path.read_text()) for room in rooms for path in room.rglob("*.py")}
     locks = {
@@ -237,7 +237,7 @@ def test_no_exception_from_outside_leaves_a_lock_locked() -> None:
         for target in node.targets
         if (name := _last_name(target))
     }
-    assert locks >= {"turn", "_sending", "compile_lock", "_mode"}
+    assert locks >= {"lock", "_sending", "compile_lock", "_mode"}
     found = [
         f"{path}:{node.lineno}"
         for path, tree in trees.items()

@@ -97,7 +97,7 @@ IN_ANALYSIS = {
     },
     "recompile_lines.py": {"": "a path", "callers_of": "a path"},
     "row_lines.py": {"csv_lines": "what the csv module has just written"},
-    "runs.py": {
+    "compare_recordings.py": {
         "": "torch's: names that it makes up",
         "_plain": "torch's: names that it makes up",
         "_facts": "the compiler's, cut to its first line",

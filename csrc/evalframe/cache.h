@@ -67,13 +67,13 @@ CacheEntry *code_cache_lookup(CodeCache *cache, PyObject *locals, PyObject *glob
 PyObject *lookup_report_cache(CodeCache *cache, PyObject *args, PyObject *kwargs);
 PyObject *lookup_report_entry(CacheEntry *entry, PyObject *args, PyObject *kwargs);
 
-/* The entries in the order in which a lookup is going to try them, for lookup_report_tell(). NULL: nobody
+/* The entries in the order in which a lookup is going to try them, for lookup_report_emit(). NULL: nobody
    listens, or an exception is set. */
 PyObject *lookup_report_begins(CodeCache *cache);
 
 /* Tells the lookup listener how a lookup has ended: with this entry, or with none (NULL), and then
    whether something may be captured. -1: it raised, and the exception is set. */
-int lookup_report_tell(PyObject *tried, PyCodeObject *code, PyObject *locals, PyObject *globals,
+int lookup_report_emit(PyObject *tried, PyCodeObject *code, PyObject *locals, PyObject *globals,
                        PyObject *backend, CacheEntry *found, int may_capture);
 
 /* Tells the listener, if there is one. */

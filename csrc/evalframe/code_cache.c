@@ -40,7 +40,7 @@ code_cache_notify(const char *event, CacheEntry *entry, PyObject *detail)
 
 /* The exception that is set, of a check: told, and cleared. */
 static void
-tell_error(CacheEntry *entry)
+report_error(CacheEntry *entry)
 {
     entry->errors++;
     if (listener == NULL) {
@@ -85,7 +85,7 @@ try_entry(CacheEntry *entry, PyObject *locals, PyObject *globals, PyObject *back
         if (!PyErr_ExceptionMatches(PyExc_Exception)) {
             return -1;
         }
-        tell_error(entry);
+        report_error(entry);
         passed = 0;
     }
     if (!passed) {

@@ -69,7 +69,7 @@ frame_hook_run(PyThreadState *tstate, Frame *frame, int throwflag)
 
 /* Calls the observer; what it raises is reported and does no harm to the program. */
 static void
-moments_tell(PyObject *callback, PyCodeObject *code, PyObject *watched, PyObject *third)
+call_back(PyObject *callback, PyCodeObject *code, PyObject *watched, PyObject *third)
 {
     SavedError error = error_save();
     PyObject *args[] = {(PyObject *)code, watched, third};
@@ -155,7 +155,7 @@ look_up(ThreadState *thread, CodeCache *cache, Frame *frame, PyObject *locals, i
     PyObject *backend = Py_XNewRef(thread->backend);
     CacheEntry *entry = code_cache_lookup(cache, locals, frame->f_globals, backend);
     if ((entry != NULL || !PyErr_Occurred())
-        && lookup_report_tell(tried, frame_code(frame), locals, frame->f_globals, backend, entry,
+        && lookup_report_emit(tried, frame_code(frame), locals, frame->f_globals, backend, entry,
                               may_ask)
                < 0) {
         Py_CLEAR(entry);
@@ -248,14 +248,14 @@ run_watched(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState 
     if (enter != NULL) {
         told->calls++;
         entering = frame;
-        moments_tell(enter, runs, watched, NULL);
+        call_back(enter, runs, watched, NULL);
         entering = NULL;
         Py_DECREF(enter);
     }
     PyObject *result = run_chosen(tstate, thread, frame, state, entry);
     PyObject *leave = Py_XNewRef(on_leave);
     if (leave != NULL) {
-        moments_tell(leave, runs, watched, result == NULL ? Py_True : Py_False);
+        call_back(leave, runs, watched, result == NULL ? Py_True : Py_False);
         Py_DECREF(leave);
     }
     Py_DECREF(watched);

@@ -228,7 +228,7 @@ lookup_report_begins(CodeCache *cache)
 }
 
 int
-lookup_report_tell(PyObject *tried, PyCodeObject *code, PyObject *locals, PyObject *globals,
+lookup_report_emit(PyObject *tried, PyCodeObject *code, PyObject *locals, PyObject *globals,
                    PyObject *backend, CacheEntry *found, int may_capture)
 {
     if (listener == NULL) {

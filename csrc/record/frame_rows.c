@@ -100,8 +100,8 @@ known_code(FrameRows *self, Mirror *frame)
 }
 
 static int
-tell_event(FrameRows *self, long long moment, PyObject *kind, PyObject *text, long long frame,
-           long long within)
+record_event(FrameRows *self, long long moment, PyObject *kind, PyObject *text, long long frame,
+             long long within)
 {
     PyObject *answer = NULL;
     PyObject *args[] = {PyLong_FromLongLong(moment), kind, text, PyLong_FromLongLong(frame),
@@ -154,8 +154,8 @@ frame_rows_begin(Steps *steps, Mirror *frame)
                                                 [LAST] = NONE,
                                                 [CALL] = call}};
         Mirror *current = steps->current == Py_None ? NULL : (Mirror *)steps->current;
-        done = tell_event(self, steps->moment, self->begun, PyTuple_GET_ITEM(facts, 2), frame->id,
-                          current == NULL ? NONE : current->id);
+        done = record_event(self, steps->moment, self->begun, PyTuple_GET_ITEM(facts, 2), frame->id,
+                            current == NULL ? NONE : current->id);
     }
     Py_DECREF(known);
     return done;
@@ -198,7 +198,7 @@ frame_rows_end(Steps *steps, Mirror *frame)
         return -1;
     }
     PyObject *label = PyTuple_GET_ITEM(PyTuple_GET_ITEM(known, FACTS), 2);
-    int done = tell_event(self, steps->moment, self->ended, label, frame->id, frame->parent->id);
+    int done = record_event(self, steps->moment, self->ended, label, frame->id, frame->parent->id);
     Py_DECREF(known);
     return done;
 }

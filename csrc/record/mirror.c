@@ -18,13 +18,13 @@ mirror_clear_state(Mirror *self)
         PyObject *name = self->told_locals[--self->told_locals_size].name;
         Py_DECREF(name);
     }
-    self->told_stack_size = 0;
+    self->recorded_stack_size = 0;
     self->blocks_size = 0;
     Py_CLEAR(self->live_locals);
     Py_CLEAR(self->blocks_last);
     Py_CLEAR(self->speculation);
-    Py_CLEAR(self->told_blocks);
-    Py_CLEAR(self->told_speculation);
+    Py_CLEAR(self->recorded_blocks);
+    Py_CLEAR(self->recorded_speculation);
 }
 
 Mirror *

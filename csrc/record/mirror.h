@@ -33,7 +33,7 @@ typedef struct Mirror {
     PyObject *attempt, *call_moment, *make_code, *code;
     PyObject *stores; /* bytes; NULL until the frame has been written */
     char written;
-    Py_ssize_t ip, told_ip;
+    Py_ssize_t ip, recorded_ip;
 
     PyObject **stack;
     Py_ssize_t stack_size, stack_room;
@@ -44,11 +44,11 @@ typedef struct Mirror {
     PyObject *blocks_last, *speculation;
 
     uint32_t *told_stack;
-    Py_ssize_t told_stack_size, told_stack_room;
+    Py_ssize_t recorded_stack_size, told_stack_room;
     ToldLocal *told_locals;
     Py_ssize_t told_locals_size, told_locals_room;
-    PyObject *told_blocks;      /* packed; NULL: none */
-    PyObject *told_speculation; /* text; NULL: none */
+    PyObject *recorded_blocks;      /* packed; NULL: none */
+    PyObject *recorded_speculation; /* text; NULL: none */
 } Mirror;
 
 extern PyTypeObject Mirror_Type;

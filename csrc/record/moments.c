@@ -54,7 +54,7 @@ resolve(Steps *self, const Note *note, PyObject **blocks, PyObject **speculation
 }
 
 static int
-tell_local(Mirror *frame, PyObject *name, uint32_t number)
+record_local(Mirror *frame, PyObject *name, uint32_t number)
 {
     Py_ssize_t at = 0;
     while (at < frame->told_locals_size && frame->told_locals[at].name != name
@@ -102,7 +102,7 @@ pack_fresh(Steps *self, Buffer *out)
 
 /* Apply a note to what is told of its frame, and pack the difference into `scratch`. */
 static int
-tell_note(Steps *self, const Note *note, PyObject *blocks, PyObject *speculation)
+record_note(Steps *self, const Note *note, PyObject *blocks, PyObject *speculation)
 {
     Mirror *frame = note->frame;
     Buffer *out = &self->scratch;
@@ -115,19 +115,19 @@ tell_note(Steps *self, const Note *note, PyObject *blocks, PyObject *speculation
         memcpy(frame->told_stack + note->keep, self->numbers + note->locals,
                (size_t)note->pushed * sizeof(uint32_t));
     }
-    frame->told_stack_size = size;
+    frame->recorded_stack_size = size;
     for (Py_ssize_t i = 0; i < note->locals; i++) {
-        if (tell_local(frame, self->refs[note->locals_at + 2 * i], self->numbers[i]) < 0) {
+        if (record_local(frame, self->refs[note->locals_at + 2 * i], self->numbers[i]) < 0) {
             return -1;
         }
     }
     if (blocks != NULL) {
-        Py_XSETREF(frame->told_blocks, Py_NewRef(blocks));
+        Py_XSETREF(frame->recorded_blocks, Py_NewRef(blocks));
     }
     if (speculation != NULL) {
-        Py_XSETREF(frame->told_speculation, Py_NewRef(speculation));
+        Py_XSETREF(frame->recorded_speculation, Py_NewRef(speculation));
     }
-    frame->told_ip = note->ip;
+    frame->recorded_ip = note->ip;
 
     size_t parts = blocks != NULL || speculation != NULL  ? 6
                    : self->trackers.fresh_size > 0        ? 4
@@ -190,9 +190,9 @@ pack_mirror(Steps *self, const Mirror *frame, Buffer *out)
 {
     int done = pack_array(out, 6);
     done = done < 0 ? done : pack_uint(out, (uint64_t)frame->id);
-    done = done < 0 ? done : pack_uint(out, (uint64_t)frame->told_ip);
-    done = done < 0 ? done : pack_array(out, (size_t)frame->told_stack_size);
-    for (Py_ssize_t i = 0; done == 0 && i < frame->told_stack_size; i++) {
+    done = done < 0 ? done : pack_uint(out, (uint64_t)frame->recorded_ip);
+    done = done < 0 ? done : pack_array(out, (size_t)frame->recorded_stack_size);
+    for (Py_ssize_t i = 0; done == 0 && i < frame->recorded_stack_size; i++) {
         done = pack_uint(out, frame->told_stack[i]);
         done = done < 0 ? done : trackers_await(&self->trackers, frame->told_stack[i]);
     }
@@ -203,13 +203,14 @@ pack_mirror(Steps *self, const Mirror *frame, Buffer *out)
         done = done < 0 ? done : trackers_await(&self->trackers, frame->told_locals[i].number);
     }
     if (done == 0) {
-        done = frame->told_blocks == NULL ? pack_array(out, 0)
-                                          : pack_raw(out, PyBytes_AS_STRING(frame->told_blocks),
-                                                     (size_t)PyBytes_GET_SIZE(frame->told_blocks));
+        done = frame->recorded_blocks == NULL
+                   ? pack_array(out, 0)
+                   : pack_raw(out, PyBytes_AS_STRING(frame->recorded_blocks),
+                              (size_t)PyBytes_GET_SIZE(frame->recorded_blocks));
     }
     if (done == 0) {
-        done = frame->told_speculation == NULL ? pack_raw(out, "\xa0", 1)
-                                               : pack_text(out, frame->told_speculation);
+        done = frame->recorded_speculation == NULL ? pack_raw(out, "\xa0", 1)
+                                                   : pack_text(out, frame->recorded_speculation);
     }
     return done;
 }
@@ -224,7 +225,7 @@ pack_chain(Steps *self, const Mirror *frame, Buffer *out)
 }
 
 static int
-tell_keyframe(Steps *self, Mirror *frame)
+record_keyframe(Steps *self, Mirror *frame)
 {
     Buffer *out = &self->scratch;
     out->size = 0;
@@ -244,22 +245,22 @@ tell_keyframe(Steps *self, Mirror *frame)
 }
 
 static int
-tell_notes(Steps *self)
+flush_notes(Steps *self)
 {
     unsigned generation = self->trackers.generation;
-    while (self->notes_told < self->notes_size) {
-        Note note = self->notes[self->notes_told];
+    while (self->notes_recorded < self->notes_size) {
+        Note note = self->notes[self->notes_recorded];
         Py_INCREF(note.frame);
         PyObject *blocks = NULL, *speculation = NULL;
         int done = resolve(self, &note, &blocks, &speculation);
         int gone = generation != self->trackers.generation;
         if (done == 0 && !gone) {
-            done = tell_note(self, &note, blocks, speculation);
+            done = record_note(self, &note, blocks, speculation);
             if (done == 0
                 && (done = moments_add(self, note.frame->id, note.ip, &self->scratch)) == 0) {
-                self->notes_told++;
+                self->notes_recorded++;
                 if (self->told >= self->keyframe_due) {
-                    done = tell_keyframe(self, note.frame);
+                    done = record_keyframe(self, note.frame);
                 }
             }
         }
@@ -280,21 +281,21 @@ tell_notes(Steps *self)
 /* Tell all notes. Another thread that is at it is waited for; this one, when it is at it already
    (see the essay), does it in its own time. */
 int
-moments_tell(Steps *self)
+moments_flush(Steps *self)
 {
     unsigned long me = PyThread_get_thread_ident();
-    while (self->telling && self->teller != me) {
+    while (self->writing && self->writer != me) {
         Py_BEGIN_ALLOW_THREADS
         nanosleep(&(struct timespec){.tv_nsec = 100 * 1000}, NULL);
         Py_END_ALLOW_THREADS
     }
-    if (self->telling || self->notes_size == 0) {
+    if (self->writing || self->notes_size == 0) {
         return 0;
     }
-    self->telling = 1;
-    self->teller = me;
-    int done = tell_notes(self);
-    self->telling = 0;
+    self->writing = 1;
+    self->writer = me;
+    int done = flush_notes(self);
+    self->writing = 0;
     if (done == 0 && self->run_size >= MOMENTS_PER_COMMIT) {
         PyObject *answer = PyObject_CallNoArgs(self->flush);
         Py_XDECREF(answer);
@@ -305,20 +306,20 @@ moments_tell(Steps *self)
 
 /* Tell all of a frame's state: its stack as it was noted, the rest as its translator has it. */
 static int
-tell_frame_whole(Steps *self, Mirror *frame)
+record_frame_whole(Steps *self, Mirror *frame)
 {
     Look look = {0};
     PyObject *blocks = NULL, *name, *tracker;
     int done = notes_look_rest(frame->key, &look);
-    frame->told_ip = frame->ip;
-    frame->told_stack_size = 0;
+    frame->recorded_ip = frame->ip;
+    frame->recorded_stack_size = 0;
     for (Py_ssize_t i = 0; done == 0 && i < frame->stack_size; i++) {
         uint32_t number = number_shown(self, frame->stack[i]);
         done = number == 0 ? -1
                            : grow_array(&frame->told_stack, &frame->told_stack_room, i + 1,
                                         sizeof(uint32_t));
         if (done == 0) {
-            frame->told_stack[frame->told_stack_size++] = number;
+            frame->told_stack[frame->recorded_stack_size++] = number;
         }
     }
     PyObject *copy = done == 0 ? PyDict_Copy(look.locals) : NULL;
@@ -330,7 +331,7 @@ tell_frame_whole(Steps *self, Mirror *frame)
     Py_ssize_t position = 0;
     while (done == 0 && PyDict_Next(copy, &position, &name, &tracker)) {
         uint32_t number = number_shown(self, tracker);
-        done = number == 0 ? -1 : tell_local(frame, name, number);
+        done = number == 0 ? -1 : record_local(frame, name, number);
     }
     Py_XDECREF(copy);
     if (done == 0 && (done = notes_changed_blocks(frame, look.blocks, &blocks)) == 0
@@ -341,13 +342,13 @@ tell_frame_whole(Steps *self, Mirror *frame)
         Py_XSETREF(frame->blocks_last,
                    size > 0 ? Py_NewRef(PyList_GET_ITEM(blocks, size - 1)) : NULL);
         frame->blocks_size = size;
-        Py_XSETREF(frame->told_blocks, packed);
+        Py_XSETREF(frame->recorded_blocks, packed);
         done = packed == NULL ? -1 : 0;
     }
     if (done == 0 && look.speculation != Py_None) {
         PyObject *text = PyObject_CallOneArg(self->speculation_text, look.speculation);
         Py_XSETREF(frame->speculation, Py_NewRef(look.speculation));
-        Py_XSETREF(frame->told_speculation, text);
+        Py_XSETREF(frame->recorded_speculation, text);
         done = text == NULL ? -1 : 0;
     }
     Py_XDECREF(blocks);
@@ -356,27 +357,27 @@ tell_frame_whole(Steps *self, Mirror *frame)
 }
 
 static int
-tell_chain_whole(Steps *self, Mirror *frame)
+record_chain_whole(Steps *self, Mirror *frame)
 {
-    return frame->parent != NULL && tell_chain_whole(self, frame->parent) < 0
+    return frame->parent != NULL && record_chain_whole(self, frame->parent) < 0
                ? -1
-               : tell_frame_whole(self, frame);
+               : record_frame_whole(self, frame);
 }
 
 int
-moments_tell_whole(Steps *self, Mirror *frame)
+moments_record_whole(Steps *self, Mirror *frame)
 {
-    if (tell_chain_whole(self, frame) < 0 || trackers_describe_new(&self->trackers) < 0) {
+    if (record_chain_whole(self, frame) < 0 || trackers_describe_new(&self->trackers) < 0) {
         return -1;
     }
     notes_release_refs(self);
     Buffer *out = &self->scratch;
     out->size = 0;
     int done = pack_array(out, 4) < 0 || pack_uint(out, 0) < 0
-                       || pack_array(out, (size_t)frame->told_stack_size) < 0
+                       || pack_array(out, (size_t)frame->recorded_stack_size) < 0
                    ? -1
                    : 0;
-    for (Py_ssize_t i = 0; done == 0 && i < frame->told_stack_size; i++) {
+    for (Py_ssize_t i = 0; done == 0 && i < frame->recorded_stack_size; i++) {
         done = pack_uint(out, frame->told_stack[i]);
     }
     done = done < 0 ? done : pack_map(out, (size_t)frame->told_locals_size);
@@ -387,7 +388,7 @@ moments_tell_whole(Steps *self, Mirror *frame)
     done = done < 0 ? done : pack_fresh(self, out);
     self->trackers.fresh_size = 0;
     return done < 0 || moments_add(self, frame->id, frame->ip, out) < 0
-                   || tell_keyframe(self, frame) < 0
+                   || record_keyframe(self, frame) < 0
                ? -1
                : 0;
 }

@@ -26,46 +26,46 @@ node_rows_init(void)
 /* What of a recorder is needed, new references. */
 typedef struct {
     PyObject *recorder, *steps, *ids, *write, *erase, *event;
-} Ledger;
+} RecorderParts;
 
 static void
-ledger_close(Ledger *ledger)
+parts_close(RecorderParts *parts)
 {
-    Py_XDECREF(ledger->steps);
-    Py_XDECREF(ledger->ids);
-    Py_XDECREF(ledger->write);
-    Py_XDECREF(ledger->erase);
-    Py_XDECREF(ledger->event);
+    Py_XDECREF(parts->steps);
+    Py_XDECREF(parts->ids);
+    Py_XDECREF(parts->write);
+    Py_XDECREF(parts->erase);
+    Py_XDECREF(parts->event);
 }
 
 static int
-ledger_open(NodeRows *self, PyObject *recorder, Ledger *ledger)
+parts_open(NodeRows *self, PyObject *recorder, RecorderParts *parts)
 {
     if (self->metas == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "__init__ of NodeRows was not called");
         return -1;
     }
-    *ledger = (Ledger){.recorder = recorder};
-    if ((ledger->steps = PyObject_GetAttr(recorder, ID(steps))) == NULL
-        || (ledger->ids = PyObject_GetAttr(recorder, ID(node_ids))) == NULL
-        || (ledger->write = PyObject_GetAttr(recorder, ID(write_node))) == NULL
-        || (ledger->erase = PyObject_GetAttr(recorder, ID(write_node_erased))) == NULL
-        || (ledger->event = PyObject_GetAttr(recorder, ID(event_at))) == NULL) {
-        ledger_close(ledger);
+    *parts = (RecorderParts){.recorder = recorder};
+    if ((parts->steps = PyObject_GetAttr(recorder, ID(steps))) == NULL
+        || (parts->ids = PyObject_GetAttr(recorder, ID(node_ids))) == NULL
+        || (parts->write = PyObject_GetAttr(recorder, ID(write_node))) == NULL
+        || (parts->erase = PyObject_GetAttr(recorder, ID(write_node_erased))) == NULL
+        || (parts->event = PyObject_GetAttr(recorder, ID(event_at))) == NULL) {
+        parts_close(parts);
         return -1;
     }
-    if (!PyObject_TypeCheck(ledger->steps, &Steps_Type)) {
+    if (!PyObject_TypeCheck(parts->steps, &Steps_Type)) {
         PyErr_SetString(PyExc_TypeError, "a recorder's steps are no Steps");
-        ledger_close(ledger);
+        parts_close(parts);
         return -1;
     }
     return 0;
 }
 
 static PyObject *
-moment_of(const Ledger *ledger)
+moment_of(const RecorderParts *parts)
 {
-    return PyLong_FromLongLong(((Steps *)ledger->steps)->moment);
+    return PyLong_FromLongLong(((Steps *)parts->steps)->moment);
 }
 
 static int
@@ -77,12 +77,12 @@ drop(PyObject *answer)
 
 /* A node is gone, or is another record from now on. */
 static int
-erase(const Ledger *ledger, PyObject *record)
+erase(const RecorderParts *parts, PyObject *record)
 {
     PyObject *id = PyObject_GetAttr(record, ID(id));
-    PyObject *moment = id == NULL ? NULL : moment_of(ledger);
+    PyObject *moment = id == NULL ? NULL : moment_of(parts);
     int done = moment == NULL ? -1
-                              : drop(PyObject_CallFunctionObjArgs(ledger->erase, id, moment, NULL));
+                              : drop(PyObject_CallFunctionObjArgs(parts->erase, id, moment, NULL));
     Py_XDECREF(id);
     Py_XDECREF(moment);
     return done;
@@ -108,15 +108,15 @@ count_node(PyObject *attempt)
 }
 
 static int
-tell_event(NodeRows *self, const Ledger *ledger, PyObject *record)
+record_event(NodeRows *self, const RecorderParts *parts, PyObject *record)
 {
     PyObject *name = PyObject_GetAttr(record, ID(name));
     PyObject *op = name == NULL ? NULL : PyObject_GetAttr(record, ID(op));
     PyObject *target = op == NULL ? NULL : PyObject_GetAttr(record, ID(target));
     PyObject *id = target == NULL ? NULL : PyObject_GetAttr(record, ID(id));
     PyObject *text = id == NULL ? NULL : PyUnicode_FromFormat("%S = %S %S", name, op, target);
-    PyObject *arguments[] = {ledger->steps, self->given[KIND], text, id};
-    int done = text == NULL ? -1 : drop(PyObject_Vectorcall(ledger->event, arguments, 4, NULL));
+    PyObject *arguments[] = {parts->steps, self->given[KIND], text, id};
+    int done = text == NULL ? -1 : drop(PyObject_Vectorcall(parts->event, arguments, 4, NULL));
     Py_XDECREF(name);
     Py_XDECREF(op);
     Py_XDECREF(target);
@@ -127,28 +127,29 @@ tell_event(NodeRows *self, const Ledger *ledger, PyObject *record)
 
 /* What Recorder.node does with a new node; when somebody listens (`aloud`), that is asked. */
 static int
-tell_node(NodeRows *self, const Ledger *ledger, PyObject *attempt, PyObject *record, int aloud)
+record_node(NodeRows *self, const RecorderParts *parts, PyObject *attempt, PyObject *record,
+            int aloud)
 {
     if (!aloud) {
-        return drop(PyObject_CallOneArg(ledger->write, record)) < 0 || count_node(attempt) < 0
-                       || tell_event(self, ledger, record) < 0
+        return drop(PyObject_CallOneArg(parts->write, record)) < 0 || count_node(attempt) < 0
+                       || record_event(self, parts, record) < 0
                    ? -1
                    : 0;
     }
-    PyObject *arguments[] = {ledger->recorder, attempt, record, Py_False};
+    PyObject *arguments[] = {parts->recorder, attempt, record, Py_False};
     return drop(PyObject_VectorcallMethod(ID(node), arguments, 3, new_node));
 }
 
 static int
-tell_new(NodeRows *self, const Ledger *ledger, PyObject *attempt, PyObject *node, int aloud)
+record_new(NodeRows *self, const RecorderParts *parts, PyObject *attempt, PyObject *node, int aloud)
 {
     PyObject *number = PyObject_GetAttr(attempt, ID(id));
     PyObject *record = number == NULL
                            ? NULL
-                           : node_record(self, (Steps *)ledger->steps, number, ledger->ids, node);
+                           : node_record(self, (Steps *)parts->steps, number, parts->ids, node);
     int done = record == NULL || PyDict_SetItem(self->marks.known, node, record) < 0
                    ? -1
-                   : tell_node(self, ledger, attempt, record, aloud);
+                   : record_node(self, parts, attempt, record, aloud);
     Py_XDECREF(number);
     Py_XDECREF(record);
     return done;
@@ -163,18 +164,18 @@ discard(PyObject *dict, PyObject *key)
 }
 
 static PyObject *
-rows_tell_inserted(NodeRows *self, PyObject *args)
+rows_record_inserted(NodeRows *self, PyObject *args)
 {
     PyObject *recorder, *attempt, *node;
     int aloud, done = 0;
-    Ledger ledger;
-    if (!PyArg_ParseTuple(args, "OOp:tell_inserted", &recorder, &attempt, &aloud)) {
+    RecorderParts parts;
+    if (!PyArg_ParseTuple(args, "OOp:record_inserted", &recorder, &attempt, &aloud)) {
         return NULL;
     }
     if (self->marks.inserted != NULL && PyDict_GET_SIZE(self->marks.inserted) == 0) {
         Py_RETURN_NONE;
     }
-    if (ledger_open(self, recorder, &ledger) < 0) {
+    if (parts_open(self, recorder, &parts) < 0) {
         return NULL;
     }
     /* One by one from the front: a stop at a node may tell the rest. */
@@ -184,13 +185,13 @@ rows_tell_inserted(NodeRows *self, PyObject *args)
         int known = PyDict_Contains(self->marks.known, node);
         int ours = known != 0 ? known : node_marks_is_ours(&self->marks, node);
         if (known < 0 || ours < 0
-            || (!known && ours && tell_new(self, &ledger, attempt, node, aloud) < 0)
+            || (!known && ours && record_new(self, &parts, attempt, node, aloud) < 0)
             || discard(self->marks.inserted, node) < 0) {
             done = -1;
         }
         Py_DECREF(node);
     }
-    ledger_close(&ledger);
+    parts_close(&parts);
     if (done < 0) {
         return NULL;
     }
@@ -252,7 +253,7 @@ is_unchanged(NodeRows *self, PyObject *node, PyObject *record)
 }
 
 static int
-tell_gone(NodeRows *self, const Ledger *ledger, PyObject *node)
+record_gone(NodeRows *self, const RecorderParts *parts, PyObject *node)
 {
     PyObject *record = Py_XNewRef(PyDict_GetItemWithError(self->marks.known, node));
     if (record == NULL) {
@@ -264,33 +265,33 @@ tell_gone(NodeRows *self, const Ledger *ledger, PyObject *node)
                : same   ? discard(self->marks.inserted, node)
                         : discard(self->marks.known, node);
     if (done == 0 && !same) {
-        done = erase(ledger, record);
+        done = erase(parts, record);
     }
     Py_DECREF(record);
     return done;
 }
 
 static PyObject *
-rows_tell_removed(NodeRows *self, PyObject *recorder)
+rows_record_removed(NodeRows *self, PyObject *recorder)
 {
-    Ledger ledger;
+    RecorderParts parts;
     PyObject *removed = self->marks.removed;
     if (removed != NULL && PyList_GET_SIZE(removed) == 0) {
         Py_RETURN_NONE;
     }
-    if (ledger_open(self, recorder, &ledger) < 0) {
+    if (parts_open(self, recorder, &parts) < 0) {
         return NULL;
     }
     int done = 0;
     while (done == 0 && PyList_GET_SIZE(removed) > 0) {
         PyObject *node = Py_NewRef(PyList_GET_ITEM(removed, 0));
-        done = tell_gone(self, &ledger, node);
+        done = record_gone(self, &parts, node);
         if (done == 0 && PyList_GET_SIZE(removed) > 0) {
             done = PyList_SetSlice(removed, 0, 1, NULL);
         }
         Py_DECREF(node);
     }
-    ledger_close(&ledger);
+    parts_close(&parts);
     if (done < 0) {
         return NULL;
     }
@@ -301,7 +302,7 @@ rows_tell_removed(NodeRows *self, PyObject *recorder)
 
 /* Another record of a known node whose name or arguments are others now. */
 static int
-tell_renamed(NodeRows *self, const Ledger *ledger, PyObject *node)
+record_renamed(NodeRows *self, const RecorderParts *recorder, PyObject *node)
 {
     PyObject *old = Py_XNewRef(PyDict_GetItemWithError(self->marks.known, node));
     if (old == NULL) {
@@ -319,13 +320,13 @@ tell_renamed(NodeRows *self, const Ledger *ledger, PyObject *node)
     if (same > 0) {
         done = 0;
     }
-    else if (same == 0 && erase(ledger, old) == 0
-             && (parts[ID] = node_record_number(ledger->ids)) != NULL
+    else if (same == 0 && erase(recorder, old) == 0
+             && (parts[ID] = node_record_number(recorder->ids)) != NULL
              && (parts[INPUTS] = node_record_inputs(node)) != NULL
-             && (parts[MOMENT] = moment_of(ledger)) != NULL) {
+             && (parts[MOMENT] = moment_of(recorder)) != NULL) {
         record = PyObject_Vectorcall(self->given[REPLACE], parts, 1, renaming);
         if (record != NULL && PyDict_SetItem(self->marks.known, node, record) == 0) {
-            done = drop(PyObject_CallOneArg(ledger->write, record));
+            done = drop(PyObject_CallOneArg(recorder->write, record));
         }
     }
     for (int i = 0; i < ALL; i++) {
@@ -336,23 +337,23 @@ tell_renamed(NodeRows *self, const Ledger *ledger, PyObject *node)
 }
 
 static PyObject *
-rows_tell_renamed(NodeRows *self, PyObject *args)
+rows_record_renamed(NodeRows *self, PyObject *args)
 {
     PyObject *node, *recorder;
-    Ledger ledger;
-    if (!PyArg_ParseTuple(args, "OO:tell_renamed", &recorder, &node)
-        || ledger_open(self, recorder, &ledger) < 0) {
+    RecorderParts parts;
+    if (!PyArg_ParseTuple(args, "OO:record_renamed", &recorder, &node)
+        || parts_open(self, recorder, &parts) < 0) {
         return NULL;
     }
     PyObject *users = PyObject_GetAttr(node, ID(users));
     PyObject *all = users == NULL ? NULL : PySequence_Tuple(users);
-    int done = all == NULL ? -1 : tell_renamed(self, &ledger, node);
+    int done = all == NULL ? -1 : record_renamed(self, &parts, node);
     for (Py_ssize_t i = 0; done == 0 && i < PyTuple_GET_SIZE(all); i++) {
-        done = tell_renamed(self, &ledger, PyTuple_GET_ITEM(all, i));
+        done = record_renamed(self, &parts, PyTuple_GET_ITEM(all, i));
     }
     Py_XDECREF(users);
     Py_XDECREF(all);
-    ledger_close(&ledger);
+    parts_close(&parts);
     if (done < 0) {
         return NULL;
     }
@@ -446,9 +447,9 @@ rows_dealloc(NodeRows *self)
 }
 
 static PyMethodDef methods[] = {
-    {"tell_inserted", (PyCFunction)rows_tell_inserted, METH_VARARGS, NULL},
-    {"tell_removed", (PyCFunction)rows_tell_removed, METH_O, NULL},
-    {"tell_renamed", (PyCFunction)rows_tell_renamed, METH_VARARGS, NULL},
+    {"record_inserted", (PyCFunction)rows_record_inserted, METH_VARARGS, NULL},
+    {"record_removed", (PyCFunction)rows_record_removed, METH_O, NULL},
+    {"record_renamed", (PyCFunction)rows_record_renamed, METH_VARARGS, NULL},
     {"rank", (PyCFunction)rows_rank, METH_O, NULL},
     {"forget", (PyCFunction)rows_forget, METH_NOARGS, NULL},
     {NULL},

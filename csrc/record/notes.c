@@ -209,7 +209,7 @@ notes_look_rest(PyObject *tx, Look *look)
 int
 notes_add(Steps *self, Mirror *frame, const Look *look, PyObject *blocks)
 {
-    if (self->notes_size - self->notes_told >= MOST_NOTES) {
+    if (self->notes_size - self->notes_recorded >= MOST_NOTES) {
         PyErr_SetString(PyExc_RuntimeError, "too many steps could not be told");
         return -1;
     }
@@ -291,7 +291,7 @@ notes_release(Steps *self)
     Note *notes = self->notes;
     Py_ssize_t size = self->notes_size, room = self->notes_room;
     self->notes = NULL;
-    self->notes_size = self->notes_room = self->notes_told = 0;
+    self->notes_size = self->notes_room = self->notes_recorded = 0;
     notes_release_refs(self);
     for (Py_ssize_t i = 0; i < size; i++) {
         Py_XDECREF(notes[i].blocks);

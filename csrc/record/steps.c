@@ -3,7 +3,7 @@
    The idea. A step runs in the midst of the compiler, with cold caches: what would take two
    microseconds in a loop takes ten there. So a step only notes what changed since the frame's
    previous one (`note`), which is a comparison of a few pointers, and some dozens of notes are
-   turned into moments at once (`tell`), in a loop that is warm.
+   turned into moments at once (`flush`), in a loop that is warm.
 
    Why that is no lie. A note holds the very trackers that were there; what could change is what a
    tracker *is*. Whoever is about to change one says so beforehand (`touched`), and all notes are
@@ -19,7 +19,7 @@
    it look through the compiler's heap once more. Here they are plain memory.
 
    Whatever calls Python can come back here: a collection can run a user's finalizer, and that a
-   translation. Then `tell` does nothing, since one is under way, and `clear` changes
+   translation. Then `flush` does nothing, since one is under way, and `clear` changes
    `trackers.generation`, by which it sees that its notes are gone. */
 
 #include "record/steps.h"
@@ -135,15 +135,15 @@ do_step(Steps *self, Mirror *frame, PyObject *tx, Py_ssize_t behind)
     if (done == 0) {
         set_current(self, frame);
         if (alert) {
-            done = moments_tell(self) < 0 ? -1 : call(self->on_alert, (PyObject *)frame);
+            done = moments_flush(self) < 0 ? -1 : call(self->on_alert, (PyObject *)frame);
         }
         else {
-            int now = self->notes_size - self->notes_told >= BATCH;
-            if (!now && (now = touched_must_tell_now(&self->trackers, top)) < 0) {
+            int now = self->notes_size - self->notes_recorded >= BATCH;
+            if (!now && (now = touched_must_flush_now(&self->trackers, top)) < 0) {
                 done = -1;
             }
             if (done == 0 && now) {
-                done = moments_tell(self);
+                done = moments_flush(self);
             }
         }
     }
@@ -199,7 +199,7 @@ do_glance(Steps *self, Mirror *frame, PyObject *tx)
 }
 
 static PyObject *
-steps_glance(Steps *self, PyObject *tx)
+steps_note_position(Steps *self, PyObject *tx)
 {
     Mirror *frame = (Mirror *)self->top;
     if (frame == NULL || (PyObject *)frame == Py_None || frame->key != tx) {
@@ -215,9 +215,9 @@ steps_glance(Steps *self, PyObject *tx)
 }
 
 static PyObject *
-steps_tell(Steps *self, PyObject *Py_UNUSED(ignored))
+steps_flush(Steps *self, PyObject *Py_UNUSED(ignored))
 {
-    if (moments_tell(self) < 0) {
+    if (moments_flush(self) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -228,7 +228,7 @@ steps_touched(Steps *self, PyObject *tracker)
 {
     Mirror *current = (Mirror *)self->current;
     long depth = (PyObject *)current == Py_None ? 0 : current->depth;
-    if (moments_tell(self) < 0 || touched_add(&self->trackers, tracker, depth) < 0) {
+    if (moments_flush(self) < 0 || touched_add(&self->trackers, tracker, depth) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -253,12 +253,12 @@ steps_clear(Steps *self, PyObject *Py_UNUSED(ignored))
 {
     /* The moments of notes that were never told are there all the same. */
     const Buffer nothing = {0};
-    for (Py_ssize_t i = self->notes_told; i < self->notes_size; i++) {
+    for (Py_ssize_t i = self->notes_recorded; i < self->notes_size; i++) {
         if (moments_add(self, self->notes[i].frame->id, self->notes[i].ip, &nothing) < 0) {
             return NULL;
         }
     }
-    self->notes_told = self->notes_size;
+    self->notes_recorded = self->notes_size;
     trackers_clear(&self->trackers);
     notes_release(self);
     frame_rows_forget_codes(&self->frame_rows);
@@ -277,10 +277,10 @@ steps_add(Steps *self, PyObject *args)
         return NULL;
     }
     delta.size = (size_t)size;
-    if (moments_tell(self) < 0) {
+    if (moments_flush(self) < 0) {
         return NULL;
     }
-    if (self->telling) {
+    if (self->writing) {
         PyErr_SetString(PyExc_RuntimeError, "a moment cannot be told while others are told");
         return NULL;
     }
@@ -315,13 +315,13 @@ steps_take(Steps *self, PyObject *Py_UNUSED(ignored))
 }
 
 static PyObject *
-steps_tell_whole(Steps *self, PyObject *frame)
+steps_record_whole(Steps *self, PyObject *frame)
 {
     if (!PyObject_TypeCheck(frame, &Mirror_Type)) {
-        PyErr_SetString(PyExc_TypeError, "tell_whole(frame: Mirror)");
+        PyErr_SetString(PyExc_TypeError, "record_whole(frame: Mirror)");
         return NULL;
     }
-    if (moments_tell_whole(self, (Mirror *)frame) < 0) {
+    if (moments_record_whole(self, (Mirror *)frame) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -469,7 +469,7 @@ static PyMemberDef members[] = {
     {"graph_changed", T_BOOL, offsetof(Steps, graph_changed), 0, NULL},
     {"nodes_changed", T_BOOL, offsetof(Steps, nodes_changed), 0, NULL},
     {"last_frame", T_LONGLONG, offsetof(Steps, frames_made.newest), 0, NULL},
-    {"tells_frames", T_BOOL, offsetof(Steps, frames_made.told), 0, NULL},
+    {"records_frames", T_BOOL, offsetof(Steps, frames_made.told), 0, NULL},
     {"writes_frames", T_BOOL, offsetof(Steps, frame_rows.on), 0, NULL},
     {"guards_of", T_OBJECT, offsetof(Steps, guards.attempt), READONLY, NULL},
     {"guards_lost", T_BOOL, offsetof(Steps, guards.lost), 0, NULL},
@@ -485,9 +485,9 @@ static PyGetSetDef getset[] = {
 
 static PyMethodDef methods[] = {
     {"step", (PyCFunction)(void (*)(void))steps_step, METH_FASTCALL, NULL},
-    {"glance", (PyCFunction)steps_glance, METH_O, NULL},
-    {"tell", (PyCFunction)steps_tell, METH_NOARGS, NULL},
-    {"tell_whole", (PyCFunction)steps_tell_whole, METH_O, NULL},
+    {"note_position", (PyCFunction)steps_note_position, METH_O, NULL},
+    {"flush", (PyCFunction)steps_flush, METH_NOARGS, NULL},
+    {"record_whole", (PyCFunction)steps_record_whole, METH_O, NULL},
     {"touched", (PyCFunction)steps_touched, METH_O, NULL},
     {"number", (PyCFunction)steps_number, METH_O, NULL},
     {"restart", (PyCFunction)steps_restart, METH_NOARGS, NULL},
@@ -514,7 +514,7 @@ PyTypeObject Steps_Type = {
     .tp_name = "stepper._C.Steps",
     .tp_basicsize = sizeof(Steps),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Notes steps and tells moments.",
+    .tp_doc = "Notes steps and makes moments of them.",
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)steps_init,
     .tp_dealloc = (destructor)steps_dealloc,

@@ -14,7 +14,7 @@ enum {
     BATCH = 64,                 /* steps that are noted before they are told */
     KEYFRAME_EVERY = 400,       /* moments: a state is rebuilt from at most so many deltas */
     MOMENTS_PER_COMMIT = 16384, /* that are told before they are written */
-    MOST_NOTES = 32768, /* when telling fails again and again, for want of memory or stack */
+    MOST_NOTES = 32768, /* when writing fails again and again, for want of memory or stack */
 };
 
 typedef struct {
@@ -34,12 +34,12 @@ typedef struct Steps {
     PyObject *on_graph, *on_alert, *on_adopt, *on_error; /* see __init__ in stepper/_C.pyi */
     PyObject *pack_blocks, *speculation_text, *write_keyframe, *flush;
     PyObject *top, *current;                    /* Mirror, None or NULL */
-    char graph_changed, nodes_changed, telling; /* the second: nothing but nodes, most often */
-    unsigned long teller;                       /* the thread that tells now */
+    char graph_changed, nodes_changed, writing; /* the second: nothing but nodes, most often */
+    unsigned long writer;                       /* the thread that tells now */
     long long moment, told, keyframe_due;
 
     Note *notes;
-    Py_ssize_t notes_size, notes_room, notes_told;
+    Py_ssize_t notes_size, notes_room, notes_recorded;
     PyObject **refs;
     Py_ssize_t refs_size, refs_room;
     uint32_t *numbers; /* of what a note brings, while it is told */
@@ -80,10 +80,10 @@ int notes_locals(Steps *self, Mirror *frame, PyObject *live, Note *note);
 void notes_release_refs(Steps *self);
 void notes_release(Steps *self);
 
-/* tell.c: turn all notes into moments. */
-int moments_tell(Steps *self);
+/* moments.c: make moments of all notes. */
+int moments_flush(Steps *self);
 /* The whole state of a frame and its callers as the next moment. */
-int moments_tell_whole(Steps *self, Mirror *frame);
+int moments_record_whole(Steps *self, Mirror *frame);
 /* Add a moment with its delta (none when empty) to the run. */
 int moments_add(Steps *self, long long frame, Py_ssize_t ip, const Buffer *delta);
 

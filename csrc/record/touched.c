@@ -51,7 +51,7 @@ touched_add(Trackers *self, PyObject *tracker, long depth)
 }
 
 int
-touched_must_tell_now(Trackers *self, PyObject *top)
+touched_must_flush_now(Trackers *self, PyObject *top)
 {
     Kind kind;
     int found = 0;

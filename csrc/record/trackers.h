@@ -97,7 +97,7 @@ int trackers_show(Trackers *self, uint32_t number);
 /* The tracker is about to change, by an instruction of a frame of `depth`. */
 int touched_add(Trackers *self, PyObject *tracker, long depth);
 /* Whether something may be changed before we hear of it: a suspect, or the top of the stack. */
-int touched_must_tell_now(Trackers *self, PyObject *top);
+int touched_must_flush_now(Trackers *self, PyObject *top);
 /* Pack a map of all that is reachable from the numbers in `waiting`; from now on that is shown. */
 int trackers_pack_reachable(Trackers *self, Buffer *out);
 /* Put a number into `waiting`. */

@@ -1,7 +1,7 @@
 /* A hook with a net under it: a defect of ours ends the watching and not the program.
 
    A compile calls some ten thousand hooks, most of which find that nothing is to be done. So the
-   net is here: it takes the turn, calls the hook, and gives the turn back. What the hook raises
+   net is here: it takes the lock, calls the hook, and gives the lock back. What the hook raises
    reaches nobody. At the program's own limits, of recursion or memory, nothing is called: there may
    be no room for it; the watcher's `lost` is set, and it tells when there is. Anything else is a
    defect, which the watcher gets as an exception. Only what is no Exception, like the
@@ -13,8 +13,8 @@
 #include "module.h"
 
 #include "support/api.h"
+#include "support/lock.h"
 #include "support/names.h"
-#include "support/turn.h"
 
 #include <stddef.h>
 
@@ -22,7 +22,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *function, *watcher;
-    Turn *turn; /* NULL: it takes none */
+    ReentrantLock *lock; /* NULL: it takes none */
 } Hook;
 
 static PyObject *
@@ -53,18 +53,18 @@ hook_call(PyObject *hook, PyObject *const *args, size_t flags, PyObject *names)
     }
     /* It can be removed and released while it is at work. */
     PyObject *function = Py_NewRef(self->function), *watcher = Py_NewRef(self->watcher);
-    Turn *turn = (Turn *)Py_XNewRef(self->turn);
+    ReentrantLock *lock = (ReentrantLock *)Py_XNewRef(self->lock);
     PyObject *answer = NULL;
-    Py_ssize_t depth = turn == NULL ? 0 : turn_depth(turn);
-    if (turn == NULL) {
+    Py_ssize_t depth = lock == NULL ? 0 : lock_depth(lock);
+    if (lock == NULL) {
         answer = PyObject_Vectorcall(function, args, flags, names);
     }
-    else if (turn_take(turn) == 0) {
+    else if (lock_take(lock) == 0) {
         answer = PyObject_Vectorcall(function, args, flags, names);
-        if (turn_depth(turn) > depth) {
-            turn_unwind(turn, depth); /* also what an interrupt has kept it from giving back */
+        if (lock_depth(lock) > depth) {
+            lock_unwind(lock, depth); /* also what an interrupt has kept it from giving back */
         }
-        else if (answer != NULL && turn_give(turn) < 0) {
+        else if (answer != NULL && lock_give(lock) < 0) {
             Py_CLEAR(answer);
         }
     }
@@ -73,7 +73,7 @@ hook_call(PyObject *hook, PyObject *const *args, size_t flags, PyObject *names)
     }
     Py_DECREF(function);
     Py_DECREF(watcher);
-    Py_XDECREF(turn);
+    Py_XDECREF(lock);
     Py_XDECREF(answer);
     return answer == NULL ? NULL : Py_NewRef(Py_None);
 }
@@ -81,21 +81,21 @@ hook_call(PyObject *hook, PyObject *const *args, size_t flags, PyObject *names)
 static int
 hook_init(Hook *self, PyObject *args, PyObject *kwargs)
 {
-    static char *parameters[] = {"function", "turn", "watcher", NULL};
-    PyObject *function, *turn, *watcher;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO:Hook", parameters, &function, &turn,
+    static char *parameters[] = {"function", "lock", "watcher", NULL};
+    PyObject *function, *lock, *watcher;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO:Hook", parameters, &function, &lock,
                                      &watcher)) {
         return -1;
     }
-    if (turn != Py_None && !Py_IS_TYPE(turn, &Turn_Type)) {
-        PyErr_SetString(PyExc_TypeError, "a Turn or None is wanted");
+    if (lock != Py_None && !Py_IS_TYPE(lock, &ReentrantLock_Type)) {
+        PyErr_SetString(PyExc_TypeError, "a ReentrantLock or None is wanted");
         return -1;
     }
     if (self->function != NULL) {
         PyErr_SetString(PyExc_TypeError, "a Hook is made once");
         return -1;
     }
-    self->turn = turn == Py_None ? NULL : (Turn *)Py_NewRef(turn);
+    self->lock = lock == Py_None ? NULL : (ReentrantLock *)Py_NewRef(lock);
     self->function = Py_NewRef(function);
     self->watcher = Py_NewRef(watcher);
     self->vectorcall = hook_call;
@@ -107,7 +107,7 @@ hook_traverse(Hook *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->function);
     Py_VISIT(self->watcher);
-    Py_VISIT(self->turn);
+    Py_VISIT(self->lock);
     return 0;
 }
 
@@ -116,7 +116,7 @@ hook_clear(Hook *self)
 {
     Py_CLEAR(self->function);
     Py_CLEAR(self->watcher);
-    Py_CLEAR(self->turn);
+    Py_CLEAR(self->lock);
     return 0;
 }
 
@@ -159,7 +159,8 @@ static PyTypeObject Hook_Type = {
 int
 hook_exec(PyObject *module)
 {
-    return PyModule_AddType(module, &Turn_Type) < 0 || PyModule_AddType(module, &Telling_Type) < 0
+    return PyModule_AddType(module, &ReentrantLock_Type) < 0
+                   || PyModule_AddType(module, &Writing_Type) < 0
                ? -1
                : PyModule_AddType(module, &Hook_Type);
 }

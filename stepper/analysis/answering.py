@@ -36,7 +36,7 @@ class DiedError(Exception):
     """The copy of the process ended in the midst of its work; the message says how."""
 
 
-def aside(
+def run_in_fork(
     work: Callable[[], Iterator[object]],
     *,
     seconds: float | None = None,

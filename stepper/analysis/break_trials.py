@@ -7,7 +7,7 @@ from stepper.analysis.break_remedies import ways_for
 from stepper.analysis.breaks import Cause
 from stepper.analysis.line import Line
 from stepper.analysis.replays import Replays, RunFacts
-from stepper.analysis.trial_lines import MOST, Left, Told, counted, told, try_all
+from stepper.analysis.trial_lines import MOST, Left, Told, counted, trial_lines, try_all
 
 CANNOT = "not tried: no function can be left out or taken whole here"
 
@@ -20,7 +20,7 @@ class BreakTrials(Replays):
         ways = ways_for(self.recording, self.files, cause)
         if not ways:
             yield Line(f"   {CANNOT}", role="dim")
-        return (yield from told(self, try_all(self, ways[:MOST], _left), "   "))
+        return (yield from trial_lines(self, try_all(self, ways[:MOST], _left), "   "))
 
 
 def _left(was: RunFacts, now: RunFacts) -> Left:

@@ -20,7 +20,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.places import Files
 from stepper.analysis.recompile_remedies import setting_ways
 from stepper.analysis.replays import Replays, RunFacts, Way
-from stepper.analysis.trial_lines import MOST, Left, Told, counted, told, try_all
+from stepper.analysis.trial_lines import MOST, Left, Told, counted, trial_lines, try_all
 from stepper.client.scratch import Edit
 from stepper.client.text import is_installed
 from stepper.model.change import Setting
@@ -43,7 +43,9 @@ class FailureTrials(Replays):
         ways = list(ways_for(self.recording, self.files, failed))
         if not ways:
             yield Line(f"   {CANNOT}", role="dim")
-        return (yield from told(self, try_all(self, ways[:MOST], _left, failing=True), "   "))
+        return (
+            yield from trial_lines(self, try_all(self, ways[:MOST], _left, failing=True), "   ")
+        )
 
 
 def _left(was: RunFacts, now: RunFacts) -> Left:

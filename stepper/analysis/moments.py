@@ -13,8 +13,8 @@ from itertools import zip_longest
 
 import msgspec
 
+from stepper.analysis.compare_recordings import Named, Row, node_lines, side_by_side
 from stepper.analysis.guard_uses import checked
-from stepper.analysis.runs import Named, Row, node_lines, side_by_side
 from stepper.client.text import (
     block_line,
     guard_line,

@@ -20,7 +20,7 @@ import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
-from stepper.analysis.answering import MEMORY, DiedError, GivenUpError, aside
+from stepper.analysis.answering import MEMORY, DiedError, GivenUpError, run_in_fork
 from stepper.analysis.views import COLUMNS, FILLERS, Row, tables
 from stepper.recording.database import damaged
 from stepper.recording.reader import Recording
@@ -69,7 +69,7 @@ class Query:
         self._connection = _empty_views()
         try:
             self._fill(recording, self._names_read(sql))
-            self._pieces = aside(lambda: self._answer(sql), seconds=seconds, stop=stop)
+            self._pieces = run_in_fork(lambda: self._answer(sql), seconds=seconds, stop=stop)
             self.columns: tuple[str, ...] = tuple(self._next())
         except BaseException:
             self.close()

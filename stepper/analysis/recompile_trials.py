@@ -15,7 +15,7 @@ from stepper.analysis.recompile_remedies import ways_for
 from stepper.analysis.recompile_series import History
 from stepper.analysis.regions import ways_for as regions_for
 from stepper.analysis.replays import AS_IT_IS, Function, Replays, RunFacts, Way, together
-from stepper.analysis.trial_lines import MOST, Left, Told, Tried, counted, told, try_all
+from stepper.analysis.trial_lines import MOST, Left, Told, Tried, counted, trial_lines, try_all
 from stepper.client.plan import ReplayError
 from stepper.client.text import plural
 
@@ -40,7 +40,7 @@ class RecompileTrials(Replays):
         if several := _all_at_once([each for each in tried if isinstance(each, Tried)], about):
             tried += try_all(self, [several], left)
         tried += try_all(self, regions, partial(_left_of_a_region, place))
-        proven = yield from told(self, tried, "  ")
+        proven = yield from trial_lines(self, tried, "  ")
         if len(ways) > MOST:
             yield Line(f"  {plural(len(ways) - MOST, 'more way')} not tried", role="dim")
         return proven

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from stepper.analysis.compare_recordings import (
+    FrameDiff,
+    Row,
+    RunDiff,
+    compare_attempts,
+    compare_frames,
+)
 from stepper.analysis.line import Line
 from stepper.analysis.moments import compare_moments
-from stepper.analysis.runs import FrameDiff, Row, RunDiff, compare_attempts, compare_frames
 from stepper.client.text import (
     clip,
     instruction_text,

@@ -78,7 +78,7 @@ def try_all(
         yield Tried(way, verdict, left(verdict.usual.found, verdict.trial.found))
 
 
-def told(replays: Replays, every: Iterable[Tried | Line], indent: str) -> Told:
+def trial_lines(replays: Replays, every: Iterable[Tried | Line], indent: str) -> Told:
     """All that was tried, the best first.
 
     Args:

@@ -44,8 +44,8 @@ def add_to(subparsers: Any) -> None:
 
 def diff(options: argparse.Namespace) -> int:
     """Print what differs. Returns 1 when two recordings do, as `diff` does."""
+    from stepper.analysis.compare_recordings import compare_runs
     from stepper.analysis.run_lines import run_lines
-    from stepper.analysis.runs import compare_runs
     from stepper.cli.asking import opened, say
 
     a, b, of = options.a, options.b, options.of

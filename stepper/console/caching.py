@@ -92,7 +92,7 @@ def entry(shell: Shell, argument: str) -> None:
     view = _ask(shell, EntryView, lambda seq: InspectEntry(seq, _entry(number)))
     part, _, path = (part.strip() or "guards").partition(" ")
     if part == "guards":
-        _tell_view(shell, view)
+        _print_view(shell, view)
     elif part == "code":
         if view.code is None:
             raise CommandError("its code is gone, or the compiler does not give it away")
@@ -134,7 +134,7 @@ def _remarks(entry: CacheEntry, cwd: str) -> Iterator[str]:
     yield from (f"beware: {text}" for text in entry.warnings)
 
 
-def _tell_view(shell: Shell, view: EntryView) -> None:
+def _print_view(shell: Shell, view: EntryView) -> None:
     cwd = _cwd(shell)
     shell.screen.say(entry_line(view.entry, cwd))
     shell.screen.lines(f"  {text}" for text in _remarks(view.entry, cwd))
@@ -243,7 +243,7 @@ def clone(shell: Shell, argument: str) -> None:
     """
     number, drop, add = _clone_arguments(argument)
     view = _ask(shell, EntryView, lambda seq: CloneEntry(seq, number, drop, add))
-    _tell_view(shell, view)
+    _print_view(shell, view)
 
 
 def _clone_arguments(text: str) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
@@ -268,7 +268,7 @@ def edit(shell: Shell, argument: str) -> None:
             text = file.read()
     except OSError as error:
         raise CommandError(f"edit needs an entry and a file that can be read: {error}") from None
-    _tell_view(shell, _ask(shell, EntryView, lambda seq: EditEntry(seq, _entry(number), text)))
+    _print_view(shell, _ask(shell, EntryView, lambda seq: EditEntry(seq, _entry(number), text)))
 
 
 @command("register", usage="N", group="Cache")

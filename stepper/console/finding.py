@@ -177,7 +177,7 @@ def why(shell: Shell, argument: str) -> None:
     told = " ".join(one_line(found.reason) for found in breaks)
     attempt = recording.attempt(state.attempt)
     if attempt.restart_reason:
-        reason = _unless_told(attempt.restart_reason, told)
+        reason = _unless_shown(attempt.restart_reason, told)
         screen.say(f"{attempt_name(attempt, translation)} restarts: {reason}")
         said = True
     for found in breaks:
@@ -185,13 +185,13 @@ def why(shell: Shell, argument: str) -> None:
         screen.lines(f"  {line}" for line in graph_break_lines(found, recording.facts.cwd))
         said = True
     if translation.reason:
-        screen.say(f"{translation.outcome}: {_unless_told(translation.reason, told)}")
+        screen.say(f"{translation.outcome}: {_unless_shown(translation.reason, told)}")
         said = True
     if not said:
         screen.say("nothing went wrong in this translation: no break, restart or recompilation")
 
 
-def _unless_told(reason: str, told: str) -> str:
+def _unless_shown(reason: str, told: str) -> str:
     """A reason of Dynamo's; only its first line when the rest is said elsewhere."""
     return reason.partition("\n")[0] if one_line(reason) in told else reason
 

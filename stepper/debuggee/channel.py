@@ -118,7 +118,7 @@ class Channel:
         self._socket = connection
         self._identity = _identity(connection.fileno())
         self._framer = Framer()
-        self._sending = _C.Turn()
+        self._sending = _C.ReentrantLock()
         self._going: tuple[list[int], int] = [], 0
         """What has been sent of the message that is being sent, and its length; in bytes."""
         self._reading = _thread.allocate_lock()

@@ -100,7 +100,7 @@ class Controller:
         self._leaving = False
         self._expected: tuple[Hit, str] | None = None
         """A breakpoint that was hit and stops at the next moment."""
-        self._turn = _C.Turn()
+        self._lock = _C.ReentrantLock()
         """Held by the one thread that stands still."""
         self._asides = 0
         """How many stops there are at which something is run by hand, each within the one before;
@@ -109,7 +109,7 @@ class Controller:
         """The user has ended the program."""
         self._untold: Callable[[], None] | None = None
         """To be called at the next moment."""
-        self._mode = _C.Turn()
+        self._mode = _C.ReentrantLock()
         """Guards the hand-over of requests."""
         self._standing: int | None = None
         self._scratch: dict[str, object] = {}
@@ -265,11 +265,11 @@ class Controller:
         if not self.listens or self._recorder is None:
             self._forget_goal()
             return
-        self._turn.during(self._stop_in_turn, moment, reason, text, breakpoint)
+        self._lock.during(self._stop_with_lock, moment, reason, text, breakpoint)
         if self._leaving:
             self._leave()
 
-    def _stop_in_turn(
+    def _stop_with_lock(
         self, moment: MomentId, reason: str, text: str, breakpoint: int | None
     ) -> None:
         assert self._recorder is not None
@@ -428,7 +428,7 @@ class Controller:
         self._asides += 1
         self._send(Running())
         try:
-            with self._recorder.aside():
+            with self._recorder.nested_recording():
                 yield
         finally:
             self._asides -= 1

@@ -130,7 +130,7 @@ class Recorder(Protocol):
     stepping: WalkFrame | None
     """The frame of a walk that is at its newest moment now, while the controller is asked."""
     walks: Walks
-    """What lookups and executions share; also the turn to write, and what was asked for."""
+    """What lookups and executions share; also the lock to write, and what was asked for."""
     node_ids: Iterator[int]
     """Gives each node its number."""
     flush_pending: Callable[[], None]
@@ -361,7 +361,7 @@ class Recorder(Protocol):
         """The program is about to stand still: make everything up to now visible to readers.
         Returns the moment to look at."""
 
-    def aside(self) -> AbstractContextManager[None]:
+    def nested_recording(self) -> AbstractContextManager[None]:
         """What this thread does meanwhile is recorded, though it stands still."""
 
 
@@ -677,9 +677,9 @@ class Engine(Protocol):
         self.recorder.broke_down(error)
 
     def safely(self, hook: Callable[..., None]) -> Hook:
-        """A hook that the compiler can call: it has the turn to write, and what goes wrong in it
+        """A hook that the compiler can call: it has the lock to write, and what goes wrong in it
         does not reach the program (see `break_down`)."""
-        return Hook(hook, self.recorder.walks.turn, self)
+        return Hook(hook, self.recorder.walks.lock, self)
 
     def note_lost(self, what: str) -> None:
         """Tell what could not be told, if that was lost at a limit of the program's."""

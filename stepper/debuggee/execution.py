@@ -16,7 +16,7 @@ The graph. Where the engine knows the graph that transformed code calls, its nod
 likewise: the graph's own Python function runs as it would, and the beginning of each of its lines
 is a moment, in a frame whose instructions are the nodes. So nothing is computed twice.
 
-What is around it. All happens in the recorder's turn. A thread that has the turn already is at a
+What is around it. All happens in the recorder's lock. A thread that has the lock already is at a
 stop, evaluating: what it executes then is nobody's business. Frames of one thread nest, so each
 thread has a stack of executions; a frame that ends tells it, also when an exception ends it.
 """
@@ -169,7 +169,7 @@ class Executions:
         if execution.walk.idle:
             execution.exact = False
         else:
-            self._tell_step(execution, real, plan, before, at)
+            self._record_step(execution, real, plan, before, at)
         if (taken := plan.calls.get(at)) and self._knowledge.exchanges:
             self._exchange(real, taken)
 
@@ -225,12 +225,12 @@ class Executions:
                 _C.put_on_stack(real, index, other)
                 return
 
-    def _tell_step(
+    def _record_step(
         self, execution: Execution, real: FrameType, plan: Plan, before: int, at: int
     ) -> None:
         """Tell the moment before an instruction, by what the last one did or by looking."""
         execution.frame.ip = at
-        with self._walks.telling:
+        with self._walks.writing:
             if (
                 execution.exact
                 and (at == before + 1 or at == plan.targets[before])
@@ -347,7 +347,7 @@ class Executions:
                     continue
             locals[name] = describe(value)
         execution.exact = self._recorder.everything
-        self._tell(execution, real, at, stack, locals, plan.blocks[at], values, real_locals)
+        self._record(execution, real, at, stack, locals, plan.blocks[at], values, real_locals)
 
     def _look_at_node(self, execution: Execution, real: FrameType, graph: Graph, at: int) -> None:
         """The values of a graph's nodes so far."""
@@ -357,9 +357,9 @@ class Executions:
         }
         locals = {name: describe(value) for name, value in values.items()}
         execution.frame.ip = at
-        self._tell(execution, real, at, [], locals, (), [], values)
+        self._record(execution, real, at, [], locals, (), [], values)
 
-    def _tell(
+    def _record(
         self,
         execution: Execution,
         real: FrameType,

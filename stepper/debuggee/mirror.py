@@ -81,7 +81,7 @@ and the instruction in it, where that is of the same attempt."""
 class Mark(NamedTuple):
     """How far a thread is: see `Recorder.mark`."""
 
-    turn: int
+    lock: int
     under_way: tuple[object, ...]
     top: FrameMirror | None
     stepping: WalkFrame | None

@@ -105,7 +105,7 @@ class Recorder:
             flush=writer.flush,
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
-        self.flush_pending: Callable[[], None] = self.steps.tell
+        self.flush_pending: Callable[[], None] = self.steps.flush
         self.about_to_mutate: Callable[[object], None] = (
             self.steps.touched if self.everything else _ignore
         )
@@ -133,7 +133,7 @@ class Recorder:
 
     @property
     def note_position(self) -> Callable[[object], None]:
-        return self.steps.glance
+        return self.steps.note_position
 
     # --- steps (see csrc/record/steps.c)
 
@@ -271,7 +271,7 @@ class Recorder:
         self.walks.ends(translation)
         if not translation.nested:
             self._forget_all()
-        self.steps.tell()
+        self.steps.flush()
         self._writer.flush()
         if outcome is Outcome.SKIPPED and self._engine.is_program(record.filename):
             self._occurred(EventKind.SKIP, reason, record.id, Subject(name=record.name))
@@ -325,7 +325,7 @@ class Recorder:
                 subject = Subject(name=code.qualname)
                 self._occurred(EventKind.INLINE, code.label, frame.id, subject)
             elif self.everything:
-                self._tell(EventKind.INLINE, frame.code.label, frame.id)
+                self._record(EventKind.INLINE, frame.code.label, frame.id)
 
     def _write_frame(self, frame: FrameMirror) -> None:
         frame.written = True
@@ -433,7 +433,7 @@ class Recorder:
                 subject = Subject(target=node.target, name=node.name)
                 self._occurred(EventKind.NODE, text, node.id, subject)
             else:
-                self._tell(EventKind.NODE, text, node.id)
+                self._record(EventKind.NODE, text, node.id)
 
     def node_erased(self, id: int) -> None:
         self.write_node_erased(id, self.steps.moment)
@@ -483,7 +483,7 @@ class Recorder:
         self._writer.graph_break(record)
         self._occurred(EventKind.GRAPH_BREAK, reason_of(record), record.id, moment=record.moment)
 
-    def _tell(self, kind: EventKind, text: str, number: int) -> None:
+    def _record(self, kind: EventKind, text: str, number: int) -> None:
         """What has no breakpoint; the text is one line."""
         if self.stepping is None:
             self.event_at(self.steps, kind, text, number)
@@ -508,7 +508,7 @@ class Recorder:
     def before_commit(self, tell: Callable[[], None]) -> None:
         self._writer.before_commit = tell
 
-    # --- other walks (see `stepper.debuggee.walks`), which have the turn when they call these
+    # --- other walks (see `stepper.debuggee.walks`), which have the lock when they call these
 
     occurred = _occurred
 
@@ -516,10 +516,10 @@ class Recorder:
         self._writer.flush()
 
     @contextlib.contextmanager
-    def aside(self) -> Iterator[None]:
+    def nested_recording(self) -> Iterator[None]:
         stepping, self.stepping = self.stepping, None
         try:
-            with self.walks.untold:
+            with self.walks.not_writing:
                 yield
         finally:
             self.stepping = stepping
@@ -548,7 +548,7 @@ class Recorder:
             names=names,
         )
 
-    def tell_moment(
+    def record_moment(
         self, frame: int, ip: int, delta: bytes | None, keyframe: bytes | None
     ) -> MomentId:
         """A walk's next moment, encoded; returns its number, the one after `moment`."""
@@ -582,13 +582,13 @@ class Recorder:
     # --- what an exception leaves
 
     def mark(self) -> Mark:
-        return Mark(self.walks.turn.depth(), self.walks.here, self.steps.top, self.stepping)
+        return Mark(self.walks.lock.depth(), self.walks.here, self.steps.top, self.stepping)
 
     def unwind(self, mark: Mark, reason: str) -> None:
-        self.walks.turn.unwind(mark.turn)
+        self.walks.lock.unwind(mark.lock)
         self.stepping = mark.stepping
         for left in reversed(self.walks.since(mark.under_way)):
-            self.walks.turn.during(self._end, left, reason)
+            self.walks.lock.during(self._end, left, reason)
         self.steps.top = mark.top
 
     def _end(self, left: object, reason: str) -> None:
@@ -617,7 +617,7 @@ class Recorder:
     def stopping(self, moment: MomentId, text: str) -> MomentId:
         self._materialize()
         moment = min(moment, self.moment) or self.moment
-        self.steps.tell()
+        self.steps.flush()
         self._event(moment, EventKind.STOP, text)
         self._writer.flush()
         return moment
@@ -679,7 +679,7 @@ class Recorder:
             current = current.parent
         for mirror in reversed(chain):
             self._write_frame(mirror)
-        self.steps.tell_whole(frame)
+        self.steps.record_whole(frame)
         for tracker in self.describer.take_shown_before():
             self.about_to_mutate(tracker)
         self._engine.catch_up()  # before the moment counts: what is there already is seen at it
@@ -687,7 +687,7 @@ class Recorder:
 
     def _forget_all(self) -> None:
         """Tell what is left to tell, and let go of every tracker."""
-        self.steps.tell()
+        self.steps.flush()
         self.steps.clear()
         self.describer.forget()
         self._facts.clear()

@@ -100,20 +100,20 @@ class Debuggee:
             log(f"cannot watch: {''.join(traceback.format_exception(error))}")
             self.writer.event(0, EventKind.NOTE, text)
             self.writer.flush()
-            self._tell(text)
+            self._say(text)
         else:
             self._engine = engine
             self._recorder = recorder
 
     def _writing_failed(self, reason: str) -> None:
-        self._tell(f"the recording ends here, the program goes on: {reason}")
+        self._say(f"the recording ends here, the program goes on: {reason}")
 
     def _moved(self, text: str) -> None:
         if self._channel is not None:
             self._channel.send(Moved(recording=self.writer.path))
-        self._tell(text)
+        self._say(text)
 
-    def _tell(self, text: str) -> None:
+    def _say(self, text: str) -> None:
         """Tell what must not go unseen: the recording is not where it was asked for, or not all."""
         # A program that a front end has started has its own terminal, whatever became of that.
         if self._channel is not None:

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from stepper._C import KEYFRAME_EVERY, Telling, Turn
+from stepper._C import KEYFRAME_EVERY, ReentrantLock, Writing
 from stepper.debuggee.in_view import Described, InView, Known
 from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.threads import thread_name
@@ -108,11 +108,11 @@ class Walks:
     """What all walks of a session share."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self.turn = Turn()
+        self.lock = ReentrantLock()
         """Whoever writes while walks are recorded has it."""
-        self.telling = Telling(self.turn, tells=True)
+        self.writing = Writing(self.lock, writes=True)
         """To be entered for every operation of a walk."""
-        self.untold = Telling(self.turn, tells=False)
+        self.not_writing = Writing(self.lock, writes=False)
         """To be entered where walks are to be told though this thread tells one already: it stands
         still in the midst of that, and runs something by hand."""
         self.muted = False
@@ -178,11 +178,11 @@ class Walks:
     def busy(self) -> bool:
         """Whether this thread tells a walk or stands still: what it does now is no part of the
         program's life."""
-        return self.turn.teller == _thread.get_ident() or self._recorder.controller.stands
+        return self.lock.writer == _thread.get_ident() or self._recorder.controller.stands
 
     def taking_turns(self, hook: Callable[..., None]) -> Callable[..., None]:
-        """A hook of a translation that takes the turn."""
-        return partial(self.turn.during, hook)
+        """A hook of a translation that takes the lock."""
+        return partial(self.lock.during, hook)
 
 
 class Walk:
@@ -239,7 +239,7 @@ class Walk:
         if not self.muted:  # it is whole: whoever finds it under way can end it
             self._walks.begins(self)
         if recorder.everything or _EVENTS[phase] in recorder.controller.wanted:
-            with self._walks.telling:
+            with self._walks.writing:
                 if not self.muted:
                     self._announce()
 
@@ -278,10 +278,10 @@ class Walk:
         if self.idle:
             return
         recorder = self._recorder
-        with self._walks.telling:
+        with self._walks.writing:
             frame.ip = ip
             if recorder.everything:
-                self._tell(frame, stack, locals, blocks)
+                self._record(frame, stack, locals, blocks)
                 number = recorder.moment
             else:
                 self._pending = (stack, locals, blocks)
@@ -298,7 +298,7 @@ class Walk:
 
     def leave(self, frame: WalkFrame) -> None:
         """The frame ends, by return or by exception."""
-        with self._walks.telling:
+        with self._walks.writing:
             self.values.drop([*frame.stack, *frame.locals.values()])
             frame.stack, frame.locals = [], {}
             if frame.id and not self.muted:
@@ -315,7 +315,7 @@ class Walk:
             or not (recorder.everything or kind in recorder.controller.wanted)
         ):
             return
-        with self._walks.telling:
+        with self._walks.writing:
             recorder.stepping = self._frame
             try:
                 recorder.occurred(kind, text, number, subject or self._subject)
@@ -326,7 +326,7 @@ class Walk:
         """A lookup has tried an entry, whose rows check `guards`."""
         if self.muted or self._walks.muted or not self._recorder.everything:
             return
-        with self._walks.telling:
+        with self._walks.writing:
             if entry.code not in self._walks.guard_programs:
                 self._walks.guard_programs.add(entry.code)
                 self._recorder.store_guard_program(entry.code, guards)
@@ -336,7 +336,7 @@ class Walk:
         """The walk is over; its frames have been left."""
         if self.muted:
             return
-        with self._walks.telling:
+        with self._walks.writing:
             self._walks.ends(self)
             recorder = self._recorder
             self._frame = None
@@ -370,7 +370,7 @@ class Walk:
         """With detail `stops`, at the first stop: write the moment that is being looked at."""
         if self._pending is not None:
             pending, self._pending = self._pending, None
-            self._tell(frame, *pending)
+            self._record(frame, *pending)
 
     # How it is written
 
@@ -395,7 +395,7 @@ class Walk:
         first = self.record.first_moment
         return trace.Attempt(self.attempt, self.record.id, 1, first, last_moment, "")
 
-    def _tell(
+    def _record(
         self,
         frame: WalkFrame,
         stack: Sequence[Described],
@@ -437,7 +437,7 @@ class Walk:
             delta = _encode((keep, self._numbers(frame, keep), changes, values.fresh, rows))
         elif changed or changes or values.fresh:
             delta = _encode((keep, self._numbers(frame, keep), changes, values.fresh))
-        self.tell(frame, delta)
+        self.write_moment(frame, delta)
 
     def shift(
         self,
@@ -468,7 +468,7 @@ class Walk:
             delta = _encode((keep, push, changes))
         else:
             delta = _encode((keep, push)) if moved else None
-        self.tell(frame, delta)
+        self.write_moment(frame, delta)
 
     @staticmethod
     def _numbers(frame: WalkFrame, keep: int) -> list[ValueId]:
@@ -488,7 +488,7 @@ class Walk:
             frame.call_moment,
         )
 
-    def tell(self, frame: WalkFrame, delta: bytes | None) -> None:
+    def write_moment(self, frame: WalkFrame, delta: bytes | None) -> None:
         """A moment of a frame that is up to date: `delta` is what has just changed in it, with all
         that is fresh."""
         self.values.fresh.clear()
@@ -498,7 +498,7 @@ class Walk:
         if number >= self.keyframe_due:
             keyframe = self._keyframe(frame)
             self.keyframe_due = number + KEYFRAME_EVERY
-        self._last = frame.last_moment = recorder.tell_moment(frame.id, frame.ip, delta, keyframe)
+        self._last = frame.last_moment = recorder.record_moment(frame.id, frame.ip, delta, keyframe)
         self.moments += 1
 
     def _keyframe(self, frame: WalkFrame) -> bytes:

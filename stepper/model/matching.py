@@ -99,7 +99,7 @@ _TOLD_BY_NAME = frozenset(
 )
 
 
-def event_is_told_by_name(kind: BreakpointKind) -> bool:
+def event_has_name(kind: BreakpointKind) -> bool:
     """Whether `event_matches` can say what an event of this kind is about."""
     return kind in _TOLD_BY_NAME
 

@@ -16,12 +16,12 @@ import msgspec
 
 from stepper.model.program import Code
 from stepper.model.trace import Attempt, Frame, Outcome, Translation
+from stepper.recording.batches import GuardRuns, NodeRuns
 from stepper.recording.changes import Changes
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
 from stepper.recording.packing import unpacked
 from stepper.recording.rows import RowFinder, Stretch
-from stepper.recording.runs import GuardRuns, NodeRuns
 
 _CODES_TOGETHER = 8
 """Code objects that are read at once: whoever goes through attempts wants one after the other."""

@@ -75,7 +75,7 @@ class _Connection(sqlite3.Connection):
     def close(self) -> None:
         """Let go of the file."""
         self.closing = True
-        files.turn.during(self._close)
+        files.lock.during(self._close)
 
     def _close(self) -> None:
         super().close()
@@ -331,7 +331,7 @@ def _connected(path: str, real: str, options: str, *, in_place: bool = False) ->
     # With an empty authority, since a path can begin with two slashes.
     uri = f"file://{quote(os.fsencode(real))}?{options}"
     try:
-        connection = files.turn.during(_connection, uri, real if in_place else "")
+        connection = files.lock.during(_connection, uri, real if in_place else "")
     except sqlite3.Error as error:
         raise _translated(error, path) from error
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_BLOB)

@@ -44,14 +44,14 @@ _FLOCK = "@qqihh" if sys.platform == "darwin" else "@hhqqi4x"
 
 _Key = tuple[int, int, int]
 
-turn = _C.Turn()
+lock = _C.ReentrantLock()
 """Had by whoever opens or closes a recording in this process: see the module's essay. By `during`
 only: another thread that opens one would wait for ever for what an exception has left locked."""
 
 _open_here: Counter[_Key] = Counter()
 
-# A child that is forked while another thread has the turn must find it free.
-os.register_at_fork(before=turn.acquire, after_in_parent=turn.release, after_in_child=turn.release)
+# A child that is forked while another thread has the lock must find it free.
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 class Found(NamedTuple):
@@ -81,7 +81,7 @@ def look(path: str) -> Found:
             when it is none.
         ValueError: no file can have such a name.
     """
-    return turn.during(_look, os.path.realpath(path))
+    return lock.during(_look, os.path.realpath(path))
 
 
 def _look(real: str) -> Found:

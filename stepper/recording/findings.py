@@ -20,12 +20,12 @@ import msgspec
 from stepper.model.failure import Failure
 from stepper.model.shapes import ShapeStep
 from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect, SkippedFrame
+from stepper.recording.batches import Runs, appeared
 from stepper.recording.catalog import Catalog
 from stepper.recording.changes import Changes
 from stepper.recording.database import Database
 from stepper.recording.packing import all_unpacked, unpacked
 from stepper.recording.rows import Stretch
-from stepper.recording.runs import Runs, appeared
 
 _CODES_TOGETHER = 32
 """Translations whose guards' codes are read at once."""

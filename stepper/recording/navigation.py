@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from stepper.model.breakpoint import SHAPE_KINDS, Breakpoint, BreakpointKind
 from stepper.model.matching import (
-    event_is_told_by_name,
+    event_has_name,
     event_matches,
     function_matches,
     guard_matches,
@@ -197,7 +197,7 @@ def _occurrences(
             moment = _nearest(recording, start, direction, _node_moments(recording, each))
         elif each.kind in SHAPE_KINDS:
             moment = _nearest(recording, start, direction, _shape_moments(recording, each))
-        elif (each.pattern or each.source) and event_is_told_by_name(each.kind):
+        elif (each.pattern or each.source) and event_has_name(each.kind):
             moment = _event_moment(recording, start, each, direction)
         elif not each.kind.on_instruction:
             event = recording.next_event(start, (EventKind(str(each.kind)),), direction)

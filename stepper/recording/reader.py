@@ -42,10 +42,10 @@ from stepper.recording.events import Events
 from stepper.recording.findings import Findings
 from stepper.recording.history import TrackerHistory
 from stepper.recording.lookups import Lookups
+from stepper.recording.moment_iterator import MomentIterator
 from stepper.recording.moments import Moments, Run
 from stepper.recording.packing import unpacked
 from stepper.recording.state import StateBuilder
-from stepper.recording.walk import Walk
 
 _COUNTED_FRAMES = 64
 _DESCRIBED_TOGETHER = 500
@@ -84,7 +84,7 @@ class Recording:
         self._findings = Findings(database, self._catalog)
         self._events = Events(database)
         self._lookups = Lookups(database)
-        self._walk = Walk(self._moments, self._catalog)
+        self._walk = MomentIterator(self._moments, self._catalog)
         self._executed: OrderedDict[int, tuple[int, dict[int, int]]] = OrderedDict()
         self._version = database.data_version()
         self.path = database.path

@@ -14,12 +14,14 @@ from stepper.recording.packing import pack
 from stepper.recording.schema import MOST_TOGETHER, Guards
 
 _Texts = Sequence[str]
-ToldGuards = tuple[int, int, Sequence[int], _Texts, _Texts, _Texts, Sequence[PythonFrame | None]]
+RecordedGuards = tuple[
+    int, int, Sequence[int], _Texts, _Texts, _Texts, Sequence[PythonFrame | None]
+]
 """Guards that were handed in together: the number of the first, the attempt, and their moments,
 kinds, sources, scopes and lines."""
 
 
-def guard_rows(told: Iterable[ToldGuards]) -> list[object]:
+def guard_rows(told: Iterable[RecordedGuards]) -> list[object]:
     """Rows of table `guards`, one after the other: guards with consecutive numbers go together."""
     rows: list[object] = []
     first, run = 0, _no_guards()

@@ -46,7 +46,7 @@ from stepper.recording.database import Database
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.packing import clean, pack
 from stepper.recording.secrets import Secrets
-from stepper.recording.waiting import ToldGuards, guard_rows, node_rows
+from stepper.recording.waiting import RecordedGuards, guard_rows, node_rows
 from stepper.support.debug_log import log
 
 _QUIET = 1.0
@@ -118,7 +118,7 @@ class _Batch:
         self.rows: dict[str, list[object]] = {sql: [] for sql in _STATEMENTS}
         self.frame_ends: dict[int, int] = {}
         """Where in their rows the frames have their last moment."""
-        self.guards: list[ToldGuards] = []
+        self.guards: list[RecordedGuards] = []
         self.nodes: list[Node] = []
 
     def size(self) -> int:
@@ -175,7 +175,7 @@ class Writer:
         taken before they ended."""
         self.before_commit: Callable[[], None] = _nothing
         """Called before: the last chance to hand something in."""
-        self._guards: list[ToldGuards] = []
+        self._guards: list[RecordedGuards] = []
         self._nodes: list[Node] = []
         self.node = self._nodes.append
         """`node(node)`: an FX node, when it is made or gets another name (then as a new one)."""

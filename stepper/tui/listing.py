@@ -155,7 +155,7 @@ class ListingPane(Pane):
         """Show so many rows, made by `draw_row`."""
         self._caption("views").tell(*self._view_line())
         self.lines.show(count, self.draw_row, cursor=cursor, empty=empty)
-        self._tell_detail()
+        self._show_detail()
 
     def draw_row(self, index: int) -> Row:
         """One row of the list."""
@@ -192,7 +192,7 @@ class ListingPane(Pane):
         self.focus_inside()
 
     def on_lines_moved(self, message: Lines.Moved) -> None:
-        self._tell_detail()
+        self._show_detail()
 
     def on_lines_clicked(self, message: Lines.Clicked) -> None:
         if message.lines.id != f"{self.id}-views":
@@ -224,7 +224,7 @@ class ListingPane(Pane):
         ]
         return [Row((*spans, ("  v: next view", "dim")))]
 
-    def _tell_detail(self) -> None:
+    def _show_detail(self) -> None:
         if not self.is_mounted or not self.visible_on_desk:
             return
         texts: list[str] = []

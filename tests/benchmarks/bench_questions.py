@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from stepper.analysis.break_lines import break_lines
+from stepper.analysis.compare_recordings import compare_runs
 from stepper.analysis.guard_lines import guard_lines, guarded_lines
 from stepper.analysis.query import Query
 from stepper.analysis.recompile_lines import recompile_lines
-from stepper.analysis.runs import compare_runs
 from stepper.model.cache import Verdict
 from stepper.model.lookup import Check, CheckedGuard, Difference
 from stepper.model.program import Code, Instruction, PythonFrame

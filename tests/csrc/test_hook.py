@@ -1,4 +1,4 @@
-"""The turn to write, and hooks that have it while they are at work."""
+"""The lock to write, and hooks that have it while they are at work."""
 
 from __future__ import annotations
 
@@ -36,41 +36,41 @@ def in_a_thread(act: Callable[[], object]) -> Any:
     return answers[0]
 
 
-# The turn
+# The lock
 
 
-def test_its_owner_can_take_the_turn_again() -> None:
-    turn = _C.Turn()
-    with turn, turn:
-        assert turn.acquire()
-        turn.release()
-        assert in_a_thread(lambda: turn.acquire(blocking=False)) is False
-    assert in_a_thread(lambda: turn.acquire(blocking=False)) is True
+def test_its_owner_can_take_the_lock_again() -> None:
+    lock = _C.ReentrantLock()
+    with lock, lock:
+        assert lock.acquire()
+        lock.release()
+        assert in_a_thread(lambda: lock.acquire(blocking=False)) is False
+    assert in_a_thread(lambda: lock.acquire(blocking=False)) is True
 
 
 def test_only_its_owner_gives_the_turn_back() -> None:
-    turn = _C.Turn()
-    with pytest.raises(RuntimeError, match="does not have the turn"):
-        turn.release()
-    with turn:
+    lock = _C.ReentrantLock()
+    with pytest.raises(RuntimeError, match="does not have the lock"):
+        lock.release()
+    with lock:
 
         def release() -> str:
-            with pytest.raises(RuntimeError, match="does not have the turn") as error:
-                turn.release()
+            with pytest.raises(RuntimeError, match="does not have the lock") as error:
+                lock.release()
             return str(error.value)
 
         assert in_a_thread(release)
-        assert not in_a_thread(lambda: turn.acquire(blocking=False))
+        assert not in_a_thread(lambda: lock.acquire(blocking=False))
 
 
-def test_one_thread_at_a_time_has_the_turn() -> None:
-    turn = _C.Turn()
+def test_one_thread_at_a_time_has_the_lock() -> None:
+    lock = _C.ReentrantLock()
     inside: list[int] = []
     most: list[int] = []
 
     def work() -> None:
         for _ in range(300):
-            with turn:
+            with lock:
                 inside.append(_thread.get_ident())
                 most.append(len(inside))
                 time.sleep(0)
@@ -90,12 +90,12 @@ def test_one_thread_at_a_time_has_the_turn() -> None:
     assert (len(most), max(most)) == (1200, 1)
 
 
-def test_ctrl_c_ends_the_waiting_for_a_turn() -> None:
-    turn = _C.Turn()
+def test_ctrl_c_ends_the_waiting_for_a_lock() -> None:
+    lock = _C.ReentrantLock()
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with turn:
+        with lock:
             held.set()
             over.wait(600)
 
@@ -106,30 +106,30 @@ def test_ctrl_c_ends_the_waiting_for_a_turn() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
         with pytest.raises(KeyboardInterrupt):
-            turn.acquire()
+            lock.acquire()
     finally:
         signal.signal(signal.SIGALRM, before)
         over.set()
         holder.join(20)
-    with turn:  # nobody has it, and nobody thinks he has
+    with lock:  # nobody has it, and nobody thinks he has
         pass
 
 
 # Hooks
 
 
-def test_a_hook_has_the_turn_while_it_is_at_work() -> None:
-    turn, watcher = _C.Turn(), Watcher()
+def test_a_hook_has_the_lock_while_it_is_at_work() -> None:
+    lock, watcher = _C.ReentrantLock(), Watcher()
     found: list[object] = []
 
     def act(*arguments: object, **named: object) -> str:
-        found.append((arguments, named, in_a_thread(lambda: turn.acquire(blocking=False))))
+        found.append((arguments, named, in_a_thread(lambda: lock.acquire(blocking=False))))
         return "nobody hears it"
 
-    hook = _C.Hook(act, turn, watcher)
+    hook = _C.Hook(act, lock, watcher)
     assert hook(1, name=2) is None
     assert found == [((1,), {"name": 2}, False)]
-    assert in_a_thread(lambda: turn.acquire(blocking=False)) is True
+    assert in_a_thread(lambda: lock.acquire(blocking=False)) is True
 
 
 @pytest.mark.parametrize(
@@ -141,31 +141,31 @@ def test_a_hook_has_the_turn_while_it_is_at_work() -> None:
     ],
 )
 def test_what_a_hook_raises_reaches_nobody(error: type[Exception], lost: str, defects: int) -> None:
-    turn, watcher = _C.Turn(), Watcher()
+    lock, watcher = _C.ReentrantLock(), Watcher()
 
     def act() -> None:
         raise error
 
-    _C.Hook(act, turn, watcher)()
+    _C.Hook(act, lock, watcher)()
     assert (watcher.lost, len(watcher.defects)) == (lost, defects)
-    assert in_a_thread(lambda: turn.acquire(blocking=False)) is True
+    assert in_a_thread(lambda: lock.acquire(blocking=False)) is True
 
 
 def test_what_ends_the_program_goes_on() -> None:
-    turn, watcher = _C.Turn(), Watcher()
+    lock, watcher = _C.ReentrantLock(), Watcher()
 
     def act() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _C.Hook(act, turn, watcher)()
+        _C.Hook(act, lock, watcher)()
     assert not watcher.defects
-    assert in_a_thread(lambda: turn.acquire(blocking=False)) is True
+    assert in_a_thread(lambda: lock.acquire(blocking=False)) is True
 
 
 def test_a_hook_that_gave_the_turn_away_is_a_defect() -> None:
-    turn, watcher = _C.Turn(), Watcher()
-    _C.Hook(turn.release, turn, watcher)()
+    lock, watcher = _C.ReentrantLock(), Watcher()
+    _C.Hook(lock.release, lock, watcher)()
     assert [type(defect) for defect in watcher.defects] == [RuntimeError]
 
 

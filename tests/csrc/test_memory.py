@@ -432,19 +432,19 @@ def undone() -> Call:
 
 
 @call
-def in_turn() -> Call:
+def in_lock() -> Call:
     watcher: Any = types.SimpleNamespace(lost="", break_down=lambda error: None)
 
     def use() -> None:
-        turn = _C.Turn()
-        turn.acquire()
-        turn.release()
-        with turn, _C.Telling(turn, True), _C.Telling(turn, False):
-            turn.unwind(turn.depth())
-        turn.during(dict, one=1)
-        hook = _C.Hook(dict, turn, watcher)
+        lock = _C.ReentrantLock()
+        lock.acquire()
+        lock.release()
+        with lock, _C.Writing(lock, True), _C.Writing(lock, False):
+            lock.unwind(lock.depth())
+        lock.during(dict, one=1)
+        hook = _C.Hook(dict, lock, watcher)
         hook()
-        _C.Hook(raises, turn, watcher)()
+        _C.Hook(raises, lock, watcher)()
         hook.release()
 
     return use
@@ -521,11 +521,11 @@ def stepped() -> Call:
         for tracker in trackers:
             steps.touched(tracker)
             steps.number(tracker)
-        steps.glance(tx)
+        steps.note_position(tx)
         steps.restart()
         steps.step(tx)
-        steps.tell()
-        steps.tell_whole(frame)
+        steps.flush()
+        steps.record_whole(frame)
         steps.moment += 1
         steps.add(1, 2, b"delta")
         steps.take()
@@ -575,9 +575,9 @@ def noded() -> Call:
         recorder.steps.node_removed(x)
         test_node_rows.tell(rows, recorder, x, y)
         x.name = "z"
-        rows.tell_renamed(recorder, x)
+        rows.record_renamed(recorder, x)
         rows.removed.append(y)
-        rows.tell_removed(recorder)
+        rows.record_removed(recorder)
         rows.rank(graph.add("w"))
         rows.is_ours(graph)
         rows.forget()

@@ -132,7 +132,7 @@ ATTEMPT: Any = SimpleNamespace(id=5, translation=SimpleNamespace(counts={"nodes"
 def tell(rows: Rows, recorder: Recorder, *nodes: Node) -> list[Any]:
     rows.insert(*nodes)
     before = len(recorder.written)
-    rows.tell_inserted(recorder, ATTEMPT, False)
+    rows.record_inserted(recorder, ATTEMPT, False)
     return recorder.written[before:]
 
 
@@ -249,7 +249,7 @@ def test_a_node_that_went_is_erased_unless_it_came_back_as_it_was() -> None:
     rows.removed.extend([a, b, c, a])
     rows.insert(a, b)
     b.target = "another"
-    rows.tell_removed(recorder)
+    rows.record_removed(recorder)
     assert recorder.erased == [(2, 9), (3, 9), (1, 9)]
     assert (list(rows.inserted), rows.removed, list(rows.known)) == ([b], [], [])
 
@@ -261,7 +261,7 @@ def test_a_node_that_came_back_elsewhere_is_erased() -> None:
     rows.removed.append(a)
     rows.insert(a)
     a._prev, a._next = b, c
-    rows.tell_removed(recorder)
+    rows.record_removed(recorder)
     assert recorder.erased == [(1, 0)]
     assert list(rows.inserted) == [a]
 
@@ -272,17 +272,17 @@ def test_a_renamed_node_is_another_record_and_so_are_its_users() -> None:
     b, c = graph.add("b", "op", a), graph.add("c", "op", 1)
     a.users[c] = None  # which it is not
     first = tell(rows, recorder, a, b, c)
-    rows.tell_renamed(recorder, a)
+    rows.record_renamed(recorder, a)
     assert recorder.written == first
     recorder.steps.moment, a.name = 4, "x"
-    rows.tell_renamed(recorder, a)
+    rows.record_renamed(recorder, a)
     assert recorder.erased == [(1, 4), (2, 4)]
     assert recorder.written[3:] == [
         replace(first[0], id=4, name="x", renamed=4),
         replace(first[1], id=5, args="x", inputs=("x",), renamed=4),
     ]
     assert list(rows.known.values()) == [*recorder.written[3:], first[2]]
-    rows.tell_renamed(recorder, graph.add("never told"))
+    rows.record_renamed(recorder, graph.add("never told"))
     assert len(recorder.written) == 5
 
 
@@ -292,15 +292,15 @@ def test_a_stop_at_a_node_may_tell_the_rest() -> None:
 
     def stopped() -> None:
         recorder.on_node = lambda: None
-        rows.tell_inserted(recorder, ATTEMPT, True)
+        rows.record_inserted(recorder, ATTEMPT, True)
 
     recorder.on_node = stopped
-    rows.tell_inserted(recorder, ATTEMPT, True)
+    rows.record_inserted(recorder, ATTEMPT, True)
     assert recorder.aloud == ["a", "b", "c"]
     assert recorder.written == recorder.events == []
     rows.insert(graph.add("d"))
     recorder.on_node = rows.forget
-    rows.tell_inserted(recorder, ATTEMPT, True)
+    rows.record_inserted(recorder, ATTEMPT, True)
     assert not rows.known
 
 
@@ -317,11 +317,11 @@ def test_what_fails_is_told_the_next_time() -> None:
     a, b = graph.add("a"), graph.add("b", target=len)
     rows.insert(a, b)
     with pytest.raises(RecursionError):
-        rows.tell_inserted(recorder, ATTEMPT, False)
+        rows.record_inserted(recorder, ATTEMPT, False)
     assert [node.name for node in recorder.written] == ["a"]
     assert list(rows.inserted) == [b]
     failing = False
-    rows.tell_inserted(recorder, ATTEMPT, False)
+    rows.record_inserted(recorder, ATTEMPT, False)
     assert [(node.id, node.name) for node in recorder.written] == [(1, "a"), (2, "b")]
 
 
@@ -338,7 +338,7 @@ def test_what_is_no_node_of_torch_is_an_error(attribute: str, value: object) -> 
     setattr(node, attribute, value)
     rows.insert(node)
     with pytest.raises((TypeError, AttributeError, ZeroDivisionError)):
-        rows.tell_inserted(recorder, ATTEMPT, False)
+        rows.record_inserted(recorder, ATTEMPT, False)
     assert list(rows.inserted) == [node]
     assert not rows.known
     assert not recorder.written
@@ -357,21 +357,21 @@ def test_answers_that_make_no_sense_are_errors() -> None:
         rows = Rows(**given)
         rows.insert(Graph().add("x", "placeholder", example_value=5))
         with pytest.raises((TypeError, ZeroDivisionError, AttributeError)):
-            rows.tell_inserted(Recorder(), ATTEMPT, False)
+            rows.record_inserted(Recorder(), ATTEMPT, False)
     rows = Rows()
     node = Graph().add("x")
     rows.insert(node)
     rows.graphs[id(node.graph)] = "no pair"
     with pytest.raises(KeyError):
-        rows.tell_inserted(Recorder(), ATTEMPT, False)
+        rows.record_inserted(Recorder(), ATTEMPT, False)
     rows.known[node] = "no record"
     rows.removed.append(node)
-    for call in (rows.tell_removed, lambda recorder: rows.tell_renamed(recorder, node)):
+    for call in (rows.record_removed, lambda recorder: rows.record_renamed(recorder, node)):
         with pytest.raises(AttributeError):
             call(Recorder())
     for recorder in (None, SimpleNamespace(**vars(Recorder()) | {"steps": 5})):
         with pytest.raises((AttributeError, TypeError)):
-            rows.tell_removed(recorder)
+            rows.record_removed(recorder)
 
 
 def test_lists_that_change_meanwhile_do_no_harm() -> None:
@@ -387,7 +387,7 @@ def test_lists_that_change_meanwhile_do_no_harm() -> None:
     restless._prev = restless._next = graph.root
     tell(rows, recorder, restless)
     rows.removed.extend([restless] * 3)
-    rows.tell_removed(recorder)
+    rows.record_removed(recorder)
     assert not rows.removed
 
     def emptied(node: Any) -> str:
@@ -405,9 +405,9 @@ def test_they_are_made_once_and_not_used_before() -> None:
         rows.__init__()  # type: ignore[misc]  # refused
     bare = _C.NodeRows.__new__(Rows)
     for call in (
-        lambda: bare.tell_inserted(Recorder(), ATTEMPT, False),
-        lambda: bare.tell_removed(Recorder()),
-        lambda: bare.tell_renamed(Recorder(), Graph().root),
+        lambda: bare.record_inserted(Recorder(), ATTEMPT, False),
+        lambda: bare.record_removed(Recorder()),
+        lambda: bare.record_renamed(Recorder(), Graph().root),
         lambda: bare.rank(Graph().root),
     ):
         with pytest.raises(RuntimeError):
@@ -423,9 +423,9 @@ def test_nothing_is_held_once_it_is_forgotten() -> None:
     for _ in range(5):
         tell(rows, recorder, x, y)
         y.name += "y"
-        rows.tell_renamed(recorder, y)
+        rows.record_renamed(recorder, y)
         rows.removed.append(y)
-        rows.tell_removed(recorder)
+        rows.record_removed(recorder)
         rows.forget()
     recorder.written.clear()
     gc.collect()
@@ -445,7 +445,7 @@ def test_a_step_reports_nodes_by_itself() -> None:
     steps.graph = marks
     marks.changed = steps.nodes_changed = True
     steps.top = mirror = _C.Mirror(1, "key", lambda key: 1 / 0, None, None, None)
-    steps.glance("key")
+    steps.note_position("key")
     assert (marks.synced, asked) == (1, [])
     assert not steps.nodes_changed
     assert mirror is steps.top

@@ -50,7 +50,7 @@ class Replay:
 def check(session: Session, program: Program, replay: Replay) -> None:
     """Compare what was told of the frames with what they are."""
     steps = session.steps
-    steps.tell()
+    steps.flush()
     replay.read(steps.take())
     for tx, frame in program.frames:
         if frame.stores is None:  # it has not made a step yet
@@ -102,7 +102,7 @@ def test_trackers_die_when_they_are_forgotten() -> None:
     program = Program(session, 1)
     for _ in range(TURNS):
         program.turn()
-    session.steps.tell()
+    session.steps.flush()
     living = [weakref.ref(each) for each in program.made]
     program.made.clear()
     program.frames.clear()
@@ -145,12 +145,12 @@ def test_of_a_glance_only_the_stack_is_kept() -> None:
     (tx, frame) = program.frames[0]
     for _ in range(5):
         tx.stack.append(program.tracker())
-        session.steps.glance(tx)
+        session.steps.note_position(tx)
         assert frame.stack == tx.stack
         assert session.steps.current is frame
     assert session.steps.take() is None
     tx.stack = 5  # type: ignore[assignment]  # refused
-    session.steps.glance(tx)
+    session.steps.note_position(tx)
     assert session.errors == ["TypeError"]
 
 
@@ -164,8 +164,8 @@ def test_the_whole_state_can_be_told_of_frames_of_which_nothing_was() -> None:
     inner_tx.block_stack, inner_tx.current_speculation = [object()], object()
     for each in (tx, inner_tx):
         session.steps.top = outer if each is tx else inner
-        session.steps.glance(each)
-    session.steps.tell_whole(inner)
+        session.steps.note_position(each)
+    session.steps.record_whole(inner)
     session.steps.moment += 1
     frames, values = unpacked(session.keyframes[-1][1])
     assert [frame[0] for frame in frames] == [1, 2]
@@ -174,7 +174,7 @@ def test_the_whole_state_can_be_told_of_frames_of_which_nothing_was() -> None:
     assert frames[1][4:] == [[None], "speculates"]
     assert {*frames[0][2], *frames[1][3].values()} <= values.keys()
     with pytest.raises(TypeError):
-        session.steps.tell_whole("no frame")
+        session.steps.record_whole("no frame")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_moments_that_are_no_steps_stand_between_them() -> None:
     program.turn()
     assert session.steps.add(7, 3, b"\x91\x05") == 2
     program.turn()
-    session.steps.tell()
+    session.steps.flush()
     run = session.steps.take()
     assert run is not None
     frames, ips, deltas = unpacked(run[2])

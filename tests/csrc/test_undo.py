@@ -141,18 +141,18 @@ def test_capturing_is_put_back_after_a_call_and_a_block() -> None:
         _C.set_frame_callback(*before)
 
 
-def test_the_turn_is_had_so_often_again_and_who_told_then_tells() -> None:
-    turn = _C.Turn()
-    telling, untold = _C.Telling(turn, True), _C.Telling(turn, False)
+def test_the_lock_is_had_so_often_again_and_who_wrote_then_writes() -> None:
+    lock = _C.ReentrantLock()
+    writing, not_writing = _C.Writing(lock, True), _C.Writing(lock, False)
     me = threading.get_ident()
-    with telling:
-        depth = turn.depth()
-        untold.__enter__()
-        turn.acquire()
-        assert (turn.depth(), turn.teller) == (3, 0)
-        turn.unwind(depth)
-        assert (turn.depth(), turn.teller) == (1, me)
-    assert (turn.depth(), turn.teller) == (0, 0)
+    with writing:
+        depth = lock.depth()
+        not_writing.__enter__()
+        lock.acquire()
+        assert (lock.depth(), lock.writer) == (3, 0)
+        lock.unwind(depth)
+        assert (lock.depth(), lock.writer) == (1, me)
+    assert (lock.depth(), lock.writer) == (0, 0)
 
 
 def test_a_hook_gives_back_what_was_left_taken() -> None:
@@ -162,12 +162,12 @@ def test_a_hook_gives_back_what_was_left_taken() -> None:
         def break_down(self, error: Exception) -> None:
             raise AssertionError from error
 
-    turn = _C.Turn()
+    lock = _C.ReentrantLock()
 
     def hook() -> None:
-        _C.Telling(turn, True).__enter__()
+        _C.Writing(lock, True).__enter__()
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _C.Hook(hook, turn, Watcher())()
-    assert (turn.depth(), turn.teller) == (0, 0)
+        _C.Hook(hook, lock, Watcher())()
+    assert (lock.depth(), lock.writer) == (0, 0)

@@ -155,8 +155,8 @@ def _recorder(recorder: Any) -> World:
         return {}
     walks = recorder.walks
     return {
-        "turn": free(walks.turn),
-        "teller": walks.turn.teller,
+        "lock": free(walks.lock),
+        "writer": walks.lock.writer,
         "muted": walks.muted,
         "stepping": recorder.stepping,
         "standing": recorder.controller._standing,
@@ -185,7 +185,7 @@ def world(recorder: Any = None) -> World:
 OURS = frozenset(
     (
         "hook", "callback", "backend", "current backend", "leaves calls", "compile lock", "engine",
-        "explanation", "turn", "teller", "muted", "stepping", "standing", "trace", "profile",
+        "explanation", "lock", "writer", "muted", "stepping", "standing", "trace", "profile",
         "monitoring", "recursion limit", "signals", "stdout", "unraisable",
     )
 )  # fmt: skip

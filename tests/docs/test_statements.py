@@ -49,7 +49,7 @@ HELD: list[tuple[str, str, object]] = [
     ("breakpoints.md", r"A condition has (one) second", evaluator.SECONDS),
     ("configuration.md", r"The newest (\w+) are kept", paths.KEEP),
     ("guides/cache.md", r"up to (\d+) kB each", rebuildable.MAX_BYTES // 1024),
-    ("guides/cache.md", r"up to\s+(\d+) elements in all", rebuildable._MAX_TOLD),
+    ("guides/cache.md", r"up to\s+(\d+) elements in all", rebuildable._MAX_DESCRIBED),
     ("guides/cache.md", r"a list of more than (\d+),", values.MAX_ITEMS),
     ("guides/cache.md", r"for a (minute) at most", cache_requests.RUN_SECONDS),
     ("guides/secrets.md", r"values of less than (\w+) characters", secrets._SHORTEST),

@@ -66,12 +66,12 @@ class CacheNews:
         """Something has happened to an entry, of a function of this name."""
         self._news.append(_News(kind, self._recorder.moment, text, entry, function))
 
-    def tell(self) -> None:
+    def emit(self) -> None:
         """Tell what was noted. Blocks while the program stands still."""
         recorder = self._recorder
         while self._news:
             news = self._news.popleft()
-            recorder.walks.turn.during(
+            recorder.walks.lock.during(
                 recorder.occurred,
                 news.kind,
                 news.text,
@@ -80,30 +80,30 @@ class CacheNews:
                 moment=news.moment,
             )
 
-    def tell_if_safe(self) -> None:
+    def emit_if_safe(self) -> None:
         """Tell it now, or see to it that it is told soon."""
         recorder = self._recorder
         if recorder.controller.stands:
-            self.tell()
+            self.emit()
             recorder.commit()
             return
         heard_in = self._beneath_the_finalizer(sys._getframe(1))
         if self._interprets(heard_in):
-            recorder.controller.at_next_moment(self.tell)
+            recorder.controller.at_next_moment(self.emit)
             return
         if _inside_of_us(heard_in):
             return
         if recorder.walks.busy:
             return
-        turn = recorder.walks.turn
+        lock = recorder.walks.lock
         try:
-            call_and_undo(partial(turn.unwind, turn.depth()), self._tell_if_free)
+            call_and_undo(partial(lock.unwind, lock.depth()), self._emit_if_free)
         except KeyboardInterrupt:  # no exception leaves a finalizer
             _thread.start_new_thread(self._interrupt_outside, (_thread.get_ident(),))
 
-    def _tell_if_free(self) -> None:
-        if self._recorder.walks.turn.acquire(blocking=False):
-            self.tell()
+    def _emit_if_free(self) -> None:
+        if self._recorder.walks.lock.acquire(blocking=False):
+            self.emit()
 
     def _beneath_the_finalizer(self, frame: FrameType | None) -> FrameType | None:
         """Where the program was when a finalizer ran that called us."""

@@ -18,14 +18,14 @@ class EntryNews:
 
     _news: CacheNews | None = None
 
-    def tell(self) -> None:
+    def emit(self) -> None:
         """Tell what was noted. Blocks while the program stands still."""
         if self._news is not None:
-            self._news.tell()
+            self._news.emit()
 
-    def _tell_if_safe(self) -> None:
+    def _emit_if_safe(self) -> None:
         if self._news is not None:
-            self._news.tell_if_safe()
+            self._news.emit_if_safe()
 
     def _note(self, kind: EventKind, entry: KnownEntry, text: str) -> None:
         if self._news is not None:

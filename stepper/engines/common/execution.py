@@ -39,7 +39,7 @@ _CLEARED = re.compile(r";\s+\w+(?: = \w+)* = None.*$")
 T = TypeVar("T")
 
 
-class CodeBook(Protocol):
+class CodeTable(Protocol):
     """Gives code objects numbers: a `NumberedCodes` of the engine's."""
 
     def plain(self, code: CodeType) -> Code: ...
@@ -86,7 +86,7 @@ class ExecutionWatcher(ABC):
         self._program_stack = program_stack
         self.break_down = break_down
         self._recorder: Recorder
-        self._codes: CodeBook
+        self._codes: CodeTable
         self._events: Events | None = None
         self._programs: PerCode[Program] = PerCode()
         self._graphs: PerCode[Graph] = PerCode()
@@ -94,7 +94,7 @@ class ExecutionWatcher(ABC):
         self._by_hand: tuple[int, Resumed | None] | None = None
         """The thread that runs an entry's code by hand, and who answers for what that calls."""
 
-    def install(self, recorder: Recorder, codes: CodeBook) -> None:
+    def install(self, recorder: Recorder, codes: CodeTable) -> None:
         """Begin, with what was compiled before if executions are recorded."""
         self._recorder = recorder
         self._codes = codes
@@ -301,7 +301,7 @@ class ExecutionWatcher(ABC):
         self._events.watch(code, lines=True)
 
 
-def _graph(name: str, module: GraphModule, code: CodeType, codes: CodeBook) -> Graph:
+def _graph(name: str, module: GraphModule, code: CodeType, codes: CodeTable) -> Graph:
     """The nodes of a graph as instructions, and the lines of its function that are nodes."""
     nodes = {node.name: node for node in module.graph.nodes}
     lines = linecache.getlines(code.co_filename)

@@ -105,7 +105,7 @@ class KnownCode(Generic[E]):
             ),
         )
 
-    def told(self, entries: tuple[CacheEntry, ...], **limits: int) -> CachedCode:
+    def described(self, entries: tuple[CacheEntry, ...], **limits: int) -> CachedCode:
         """The code with these entries, as it is shown."""
         return CachedCode(
             id=self.id,

@@ -92,7 +92,7 @@ def rows(found: Iterable[Row]) -> tuple[Instruction, ...]:
     )
 
 
-def tell_lookup(
+def record_lookup(
     walk: Walk,
     code: Code,
     function: str,
@@ -131,7 +131,7 @@ def tell_lookup(
         if trial.behind:
             notes["also fail"] = behind_note(trial.guards, trial.behind)
         walk.moment(frame, row.index, locals=notes | arguments)
-        _tell_entry(walk, frame, trial, "" if by_hand else function)
+        _record_entry(walk, frame, trial, "" if by_hand else function)
         if not trial.reason:
             winner = trial
             break
@@ -159,7 +159,7 @@ def tell_lookup(
     walk.end(Outcome.SKIPPED if unserved else Outcome.MISS, why)
 
 
-def _tell_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: str) -> None:
+def _record_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: str) -> None:
     """`function`: whose call it is, for the events; empty: there are none."""
     before = parent.last_moment
     frame = walk.enter(trial.code, parent)

@@ -1,12 +1,12 @@
-"""Arguments of a lookup, told so that they can be made anew later: see `recorded_call`.
+"""Arguments of a lookup, made so that they can be made anew later: see `recorded_call`.
 
 `values.describe` says of a container what fits on a screen, and of an object its type. That is
-enough to look at, not to make it again. Here a little more is told, of a call's arguments only:
+enough to look at, not to make it again. Here a little more is made, of a call's arguments only:
 
 - a long container of plain values is its own literal, bounded in bytes (`Value.constant`);
-- other containers are told element by element, bounded in number for the argument as a whole;
+- other containers are made element by element, bounded in number for the argument as a whole;
 - objects that are nothing but their fields (dataclasses, named tuples, members of enumerations) are
-  told field by field, if their class can be found again by its name.
+  made field by field, if their class can be found again by its name.
 
 Everything is read as `describe` reads it: no code of the program's runs, and nothing is held.
 """
@@ -32,8 +32,8 @@ from stepper.support.words import class_name, plain_text
 
 MAX_BYTES = 16_384
 """Of a container's literal."""
-_MAX_TOLD = 512
-"""Elements and fields of one argument that are told."""
+_MAX_DESCRIBED = 512
+"""Elements and fields of one argument that are described."""
 _DEPTH = 6
 
 _CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
@@ -48,16 +48,16 @@ _class_dict = type.__dict__["__dict__"].__get__
 
 def describe_whole(value: object) -> Described:
     """What an argument is now, as far as it takes to make one like it."""
-    return _Teller().tell(value, 0)
+    return _Describer().describe(value, 0)
 
 
-class _Teller:
-    """Tells one argument."""
+class _Describer:
+    """Describes one argument."""
 
     def __init__(self) -> None:
-        self._left = _MAX_TOLD
+        self._left = _MAX_DESCRIBED
 
-    def tell(self, value: Any, depth: int) -> Described:
+    def describe(self, value: Any, depth: int) -> Described:
         kind = type(value)
         if depth == _DEPTH or kind is torch.Tensor or (type(kind) is type and kind in FROZEN):
             return describe(value)
@@ -72,39 +72,41 @@ class _Teller:
         if found is None or len(found) > self._left:
             return describe(value)
         self._left -= len(found)
-        children = tuple((f".{name}", self.tell(item, depth + 1)) for name, item in found.items())
+        children = tuple(
+            (f".{name}", self.describe(item, depth + 1)) for name, item in found.items()
+        )
         inner = ", ".join(f"{label[1:]}={child.value.brief}" for label, child in children[:4])
         inner += ", …" if len(children) > 4 else ""
-        told = Value(
+        made = Value(
             cls=class_name(kind),
             type=class_name(kind),
             text=shortened(f"{class_name(kind)}({inner})", MAX_TEXT),
             length=len(children),
             attributes=((CLASS_FACT, name),),
         )
-        return Described(key, told, children)
+        return Described(key, made, children)
 
     def _container(self, key: Any, value: Any, kind: type, depth: int) -> Described:
-        told = describe(value)._replace(key=key)
+        made = describe(value)._replace(key=key)
         if 2 * len(value) > MAX_BYTES:
-            return told
+            return made
         # At once: another thread may change it. And no copy of its kind, which compares elements.
         items: list[Any] = list(dict.items(value)) if kind is dict else list(value)
         length = len(items)
         if length > MAX_ITEMS and (literal := _literal(items, kind)):
-            return told._replace(value=msgspec.structs.replace(told.value, constant=literal))
+            return made._replace(value=msgspec.structs.replace(made.value, constant=literal))
         if length > self._left:
-            return told
+            return made
         self._left -= length
         if kind is dict:
             pairs = [(f"[{plain_text(name)}]", item) for name, item in items]
         else:
             label = "[%d]" if kind in (list, tuple) else "{%d}"
             pairs = [(label % at, item) for at, item in enumerate(items)]
-        children = tuple([(label, self.tell(item, depth + 1)) for label, item in pairs])
-        if told.value.length != length:
-            told = told._replace(value=msgspec.structs.replace(told.value, length=length))
-        return told._replace(children=children)
+        children = tuple([(label, self.describe(item, depth + 1)) for label, item in pairs])
+        if made.value.length != length:
+            made = made._replace(value=msgspec.structs.replace(made.value, length=length))
+        return made._replace(children=children)
 
 
 def _literal(items: list[Any], kind: type) -> str:

@@ -151,11 +151,11 @@ class ShapeWatcher(ABC):
 
     def symbol_unbacked(self, symbol: Any, source: Any) -> None:
         """`_log_create_unbacked_symbol`: a symbol without a value was born."""
-        self.tell()
+        self.record()
         asker = self._asker()
         marked = source is not None
         self._sources[symbol] = set()
-        self._told(
+        self._record(
             asker,
             ShapeStepKind.UNBACKED,
             symbol=str(symbol),
@@ -180,7 +180,7 @@ class ShapeWatcher(ABC):
             return
         if value in (0, 1) and not shape_env.is_size_or_number(source):
             return  # nearly every tensor begins at offset 0 and has a stride of 1
-        self.tell()
+        self.record()
         asker = self._asker()
         why = self.why(source, sys._getframe(1))
         self._claims.append(_Claim(ShapeStepKind.SYMBOL, source, value, why, "", asker))
@@ -201,24 +201,24 @@ class ShapeWatcher(ABC):
         # for ranges before it is made.
         self._claims.append(_Claim(kind, about, asked, Why.UNKNOWN, reason, self._asker()))
 
-    def tell(self) -> None:
+    def record(self) -> None:
         """Look up what waits, and tell what has happened."""
         claims, self._claims = self._claims, []
         for claim in claims:
             if claim.kind is ShapeStepKind.SYMBOL:
-                self._tell_symbol(claim)
+                self._record_symbol(claim)
             elif claim.kind is ShapeStepKind.REPLACED:
-                self._tell_replacement(claim)
+                self._record_replacement(claim)
             else:
-                self._tell_range(claim)
+                self._record_range(claim)
 
-    def _tell_symbol(self, claim: _Claim) -> None:
+    def _record_symbol(self, claim: _Claim) -> None:
         source = source_name(claim.about)
         found = self._env.source_to_var.get(source)
         facts = {"source": source, "hint": str(claim.asked), "why": claim.why}
         if found is None:
             if claim.asked in (0, 1):
-                self._told(
+                self._record(
                     claim.asker, ShapeStepKind.ZERO_ONE, expression=str(claim.asked), **facts
                 )
             return
@@ -227,12 +227,12 @@ class ShapeWatcher(ABC):
             return  # a later stage has asked again
         kind = ShapeStepKind.SHARED if stands_for else ShapeStepKind.SYMBOL
         stands_for.add(source)
-        self._told(claim.asker, kind, symbol=str(found), **facts, **self._range(found))
+        self._record(claim.asker, kind, symbol=str(found), **facts, **self._range(found))
 
-    def _tell_replacement(self, claim: _Claim) -> None:
+    def _record_replacement(self, claim: _Claim) -> None:
         if self._env.replacements.get(claim.about) == claim.asked:
             self.replaced.add(str(claim.about))
-            self._told(
+            self._record(
                 claim.asker,
                 ShapeStepKind.REPLACED,
                 symbol=str(claim.about),
@@ -242,12 +242,12 @@ class ShapeWatcher(ABC):
                 reason=claim.reason,
             )
 
-    def _tell_range(self, claim: _Claim) -> None:
+    def _record_range(self, claim: _Claim) -> None:
         symbol = claim.about
         known = self._ranges.get(symbol)
         if known is not None and self._env.var_to_range.get(symbol) != known:
             facts = self._range(symbol)
-            self._told(
+            self._record(
                 claim.asker,
                 ShapeStepKind.RANGE,
                 symbol=str(symbol),
@@ -258,11 +258,11 @@ class ShapeWatcher(ABC):
     # --- telling
 
     def _say(self, kind: ShapeStepKind, expression: Any, more: str = "") -> None:
-        self.tell()
+        self.record()
         text = f"{expression}{more}"
-        self._told(self._asker(), kind, expression=text, symbols=_symbols(expression))
+        self._record(self._asker(), kind, expression=text, symbols=_symbols(expression))
 
-    def _told(self, asker: Asker, kind: ShapeStepKind, **facts: Any) -> None:
+    def _record(self, asker: Asker, kind: ShapeStepKind, **facts: Any) -> None:
         step = ShapeStep(
             id=0,
             attempt=self._attempt.id,

@@ -6,8 +6,8 @@ needed. Without one nothing is proved: what was tried is told. An input that oth
 well says nothing about this one, and is not run.
 
 Inputs are made of those of a call, by changing what the guard watches, in a copy of the process
-(`stepper.engines.common.aside`): there nothing needs care. Where CUDA is in use a process cannot be
-copied, and it is refused.
+(`stepper.engines.common.run_in_fork`): there nothing needs care. Where CUDA is in use a process
+cannot be copied, and it is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 import torch
 
 from stepper.debuggee.evaluator import describe_exception
-from stepper.engines.common.aside import Died, aside
+from stepper.engines.common.run_in_fork import Died, run_in_fork
 from stepper.engines.common.variations import Variation, variations
 from stepper.model.cache import CacheError, Comparison, GuardRow, WitnessSearch, WitnessTrial
 
@@ -59,7 +59,7 @@ def find_witness(entry: Tried, number: int, f_locals: dict[str, Any]) -> Witness
     trials: list[WitnessTrial] = []
     begun = ""
     try:
-        for piece in aside(lambda: _work(entry, row, f_locals), _SECONDS):
+        for piece in run_in_fork(lambda: _work(entry, row, f_locals), _SECONDS):
             if piece[:1] == b"t":
                 begun = piece[1:].decode()
             else:

@@ -31,7 +31,7 @@ _JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
 _offset_of, _opcode_of = map(operator.attrgetter, ("offset", "opcode"))
 
 
-class CodeBook(NumberedCodes):
+class CodeTable(NumberedCodes):
     """Gives every code object a number and stores its `Code` when it is first asked for."""
 
     def __init__(self) -> None:

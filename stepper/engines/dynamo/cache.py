@@ -95,7 +95,7 @@ class CacheListener:
 NOBODY = CacheListener()
 
 
-class CacheBook(common.Numbered[KnownEntry]):
+class EntryRegistry(common.Numbered[KnownEntry]):
     """All codes and entries that are known in this process."""
 
     def __init__(self) -> None:
@@ -357,7 +357,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         for entry in entries:
             if entry.origin is Origin.COMPILED and entry.position is not None:
                 regions[entry.region] = regions.get(entry.region, 0) + 1
-        return known.told(
+        return known.described(
             entries,
             limit=config.recompile_limit,
             nearest=max(regions.values(), default=0),
@@ -379,7 +379,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         )
 
 
-BOOK = CacheBook()
+BOOK = EntryRegistry()
 """The one of this process: numbers mean the same with and without a session."""
 
 
@@ -457,7 +457,7 @@ def _caused_by(rows: list[GuardRow], old: Lifeline | None) -> PythonFrame | None
 def _code(code: CodeType | None) -> Code | None:
     if code is None:
         return None
-    return msgspec.structs.replace(bytecode.CodeBook().plain(code), id=0)
+    return msgspec.structs.replace(bytecode.CodeTable().plain(code), id=0)
 
 
 def _packaged_codes() -> list[weakref.ref[CodeType]]:

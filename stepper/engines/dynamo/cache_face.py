@@ -14,7 +14,7 @@ from stepper.engines.dynamo.cache import BOOK, KnownEntry
 from stepper.engines.dynamo.calling import call, uncompiled
 from stepper.engines.dynamo.choices import Choice
 from stepper.engines.dynamo.entries import ENTRIES
-from stepper.engines.dynamo.resumed import ResumedCalls, TellLookup
+from stepper.engines.dynamo.resumed import RecordLookup, ResumedCalls
 
 Following = Callable[[CodeType, CodeType, str, Callable[[], str], ResumedCalls], str]
 
@@ -27,7 +27,7 @@ class DynamoCache(CacheFace[KnownEntry, Choice]):
         choices: Choices[Choice],
         standing: Standing,
         following: Following,
-        tell_lookup: TellLookup,
+        record_lookup: RecordLookup,
     ) -> None:
         """
         Args:
@@ -36,11 +36,11 @@ class DynamoCache(CacheFace[KnownEntry, Choice]):
             following: calls something that runs a code and has that recorded; asked with the code,
                 the code that it was made of, the compile id, what to call, and who answers for
                 resume functions.
-            tell_lookup: records a lookup that is made by hand.
+            record_lookup: records a lookup that is made by hand.
         """
         super().__init__(ENTRIES, choices, standing, bytecode.is_program)
         self._following = following
-        self._tell_lookup = tell_lookup
+        self._record_lookup = record_lookup
 
     def stepping(self, entry: int, arguments: str) -> tuple[str, Callable[[], str]]:
         """See `Cache.stepping`."""
@@ -54,7 +54,7 @@ class DynamoCache(CacheFace[KnownEntry, Choice]):
         def stepped() -> str:
             # In a callback of the interpreter's the compiler is at rest. To follow what runs there
             # would wake it up, too.
-            resumed = ResumedCalls(known.facts.backend, self._tell_lookup)
+            resumed = ResumedCalls(known.facts.backend, self._record_lookup)
             with uncompiled(), same_random_numbers():
                 text = self._following(code, original, known.facts.compile_id, run, resumed)
             return f"{text}{resumed.remark}"

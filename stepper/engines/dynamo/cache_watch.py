@@ -71,7 +71,7 @@ class CacheWatcher(EntryNews, CacheListener):
         """Listen no more."""
         if not self._probes:
             return
-        self.tell()
+        self.emit()
         for probe in self._probes:
             probe.remove()
         BOOK.listener = NOBODY
@@ -91,7 +91,7 @@ class CacheWatcher(EntryNews, CacheListener):
             return
         entry = BOOK.announce(original, transformed, wrapper, compile_id, translation)
         self._note_made(entry)
-        self.tell()
+        self.emit()
 
     def call_of(self, code: CodeType) -> dict[str, Any] | None:
         """The locals of the call of a code at which this thread stands: one that is compiled, or
@@ -142,13 +142,13 @@ class CacheWatcher(EntryNews, CacheListener):
         entry.doomed = True
         entry.change(state=EntryState.INVALID, reason=death.reason)
         self._note(EventKind.INVALIDATE, entry, death.text)
-        self._tell_if_safe()
+        self._emit_if_safe()
 
     def evicted(self, entry: KnownEntry) -> None:
         """See `CacheListener.evicted`."""
         self._note_evicted(entry)
         if not self._evicting:
-            self._tell_if_safe()
+            self._emit_if_safe()
 
     def _evict(self, reason: str, code: CodeType | None = None) -> None:
         """Note all that goes before the program can stand still for the first."""
@@ -157,7 +157,7 @@ class CacheWatcher(EntryNews, CacheListener):
             BOOK.evict_all(f"{reason}, {place(bytecode.is_program)}", code)
         finally:
             self._evicting = False
-        self._tell_if_safe()
+        self._emit_if_safe()
 
     def _on_reset(self) -> None:
         self._evict("torch._dynamo.reset()")

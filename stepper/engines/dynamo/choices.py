@@ -30,7 +30,7 @@ from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
 from stepper.engines.dynamo.cache_check import TOOLKIT
 from stepper.engines.dynamo.lookup_programs import key_of
 from stepper.engines.dynamo.lookup_tries import Tried, reason
-from stepper.engines.dynamo.quiet import Loud, Missing, Quiet
+from stepper.engines.dynamo.safe_reader import MissingValue, SafeReader, WouldRunUserCode
 from stepper.model.cache import CacheError, GuardRow, Verdict
 
 
@@ -100,8 +100,8 @@ class Choice(CallChoice[KnownEntry]):
     def reach(self, source: str) -> object:
         """See `CallChoice.reach`."""
         try:
-            return Quiet(self._locals, self._globals).reach(source)
-        except (Missing, Loud, SyntaxError) as error:
+            return SafeReader(self._locals, self._globals).reach(source)
+        except (MissingValue, WouldRunUserCode, SyntaxError) as error:
             raise CacheError(f"{source} cannot be reached: {error}") from None
 
     def throw_away(self, draft: KnownEntry) -> None:

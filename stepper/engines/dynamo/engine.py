@@ -51,7 +51,7 @@ from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.guards_set import (
     code_of,
     look_at_guards,
-    tell_guards,
+    record_guards,
     withdraw_filtered,
 )
 from stepper.engines.dynamo.lookups import LookupWatcher
@@ -105,7 +105,7 @@ class DynamoEngine(Engine):
         self._refusal = ""
         """Why Dynamo does not begin with the frame that it is about to skip."""
         self._breaks = BreakTracker()
-        self._codes = bytecode.CodeBook()
+        self._codes = bytecode.CodeTable()
         self._changes = PendingChanges()
         choices: Choices[Choice] = Choices()
         self._lookups = LookupWatcher(self._codes, _program_stack, self._changes, choices)
@@ -130,7 +130,7 @@ class DynamoEngine(Engine):
             resolve(point)  # what this torch lacks is said before anything begins
         super().install(recorder)
         self._steps = recorder.steps
-        recorder.before_commit(self._tell_guards)
+        recorder.before_commit(self._record_guards)
         self._steps.hear_frames(
             versions.INTERPRETERS, self._codes.traced, recorder.entered, recorder.leave,
             self._on_frame_entered, self._on_frame_left,
@@ -197,7 +197,7 @@ class DynamoEngine(Engine):
         if not self._probes:
             return
         with contextlib.suppress(Exception):  # that may be what broke down
-            self._tell_guards()
+            self._record_guards()
         self._entries.uninstall()
         self._lookups.uninstall()
         self._executions.uninstall()
@@ -233,7 +233,7 @@ class DynamoEngine(Engine):
     def report_graph(self) -> None:
         """Report the guards and nodes that came, went or changed since the last step."""
         if self._now is not None:
-            self._now.shapes.tell()
+            self._now.shapes.record()
             if self._now.shapes.replaced:
                 self._look_at_sizes(self._now)  # a commit in it may find guards lost
             self._sync(self._now)
@@ -255,14 +255,14 @@ class DynamoEngine(Engine):
     def _step_hook(self) -> Callable[..., None]:
         recorder = self.recorder
         hook = recorder.step if recorder.everything else recorder.note_position
-        turn = recorder.walks.turn if self._executions.wanted else None  # it is on the hot path
-        return Hook(hook, turn, self)
+        lock = recorder.walks.lock if self._executions.wanted else None  # it is on the hot path
+        return Hook(hook, lock, self)
 
     def _sync(self, now: _Context) -> None:
         if not self._hears or now.attempt is None:
             return
         if EventKind.GUARD in self.recorder.controller.wanted:
-            self._tell_guards()
+            self._record_guards()
         if self._steps.guards_lost and now.output is not None:
             look_at_guards(self.recorder, now.attempt, now.output)
         if now.graph.changed:
@@ -270,12 +270,12 @@ class DynamoEngine(Engine):
 
     def _sync_all(self, now: _Context) -> None:
         """Report what otherwise waits for a commit, too: what it is told of is about to go."""
-        self._tell_guards()
+        self._record_guards()
         self._sync(now)
-        now.shapes.tell()
+        now.shapes.record()
 
-    def _tell_guards(self) -> None:
-        tell_guards(self.recorder)
+    def _record_guards(self) -> None:
+        record_guards(self.recorder)
 
     def _watch_graph(self, *, fresh: bool = False) -> None:
         """Have the nodes and guards of the attempt that is being made now marked, if anybody wants
@@ -300,10 +300,10 @@ class DynamoEngine(Engine):
         if self._hears and not hears:
             for context in self._contexts:
                 context.graph.catch_up()
-        self._steps.tells_frames = wants(EventKind.INLINE)
+        self._steps.records_frames = wants(EventKind.INLINE)
         stops = EventKind.INLINE in self.recorder.controller.wanted
         self._steps.writes_frames = self.recorder.everything and not stops
-        self._tell_guards()
+        self._record_guards()
         self._watch_graph()
 
     def _report_all(self) -> None:
@@ -347,18 +347,18 @@ class DynamoEngine(Engine):
     def _on_translation_begins(self, code: CodeType, cache_size: Any, compile_id: Any) -> None:
         # This hook, then `_compile`.
         self._executions.pause()
-        self._tell_guards()
+        self._record_guards()
         self._begin(sys._getframe(1), code, cache_size, compile_id)
 
     def _on_capture_begins(self, frame: Any) -> None:
         # This hook, then `_fullgraph_capture_frame`: it serves `torch.export` and compilation ahead
         # of time, which look into no cache and make no entry.
         self._executions.pause()
-        self._tell_guards()
+        self._record_guards()
         self._begin(sys._getframe(1), frame.code, None, versions.captured_now())
 
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
-        self._entries.tell()
+        self._entries.emit()
         self._end_left(enclosing_calls(caller), "an exception left it")
         self._failed = None
         unheard = partial(self._end_unheard, len(self._contexts), self.recorder.mark())
@@ -425,7 +425,7 @@ class DynamoEngine(Engine):
         now = self._now
         if now is None:
             return  # torch.export and other callers of the tracer that compile no frame
-        self._tell_guards()
+        self._record_guards()
         now.frame = now.output = None
         now.graph.reset()
         now.shapes.forget()
@@ -527,9 +527,9 @@ class DynamoEngine(Engine):
         self, now: _Context, outcome: Outcome, *, reason: str = "", transformed: Code | None = None
     ) -> None:
         self._sync_all(now)
-        call_and_undo(partial(self._over, now), self._tell_end, now, outcome, reason, transformed)
+        call_and_undo(partial(self._over, now), self._record_end, now, outcome, reason, transformed)
 
-    def _tell_end(
+    def _record_end(
         self, now: _Context, outcome: Outcome, reason: str, transformed: Code | None
     ) -> None:
         self._leave_context(now)
@@ -628,12 +628,12 @@ class DynamoEngine(Engine):
 
     def _on_guards_removed(self) -> None:
         if self._steps.guards_of is not None:
-            self._tell_guards()
+            self._record_guards()
             self._steps.guards_lost = self._steps.graph_changed = True
 
     def _on_guards_chosen(self, guards_out: list[Any]) -> None:
         if self._now is not None and self._now.attempt is not None:
-            self._tell_guards()
+            self._record_guards()
             withdraw_filtered(self.recorder, self._now.attempt, guards_out)
 
     def _on_lazy_realized(self, cache: Any) -> None:

@@ -25,12 +25,12 @@ _NOT_PRESENT = "NOT_PRESENT_IN_GENERIC_DICT"
 """The method of GuardBuilder whose code is not kept."""
 
 
-def tell_guards(recorder: Recorder) -> None:
+def record_guards(recorder: Recorder) -> None:
     """Report the guards that were marked since they were told last."""
     steps = recorder.steps
     attempt = steps.guards_of
     try:
-        _tell(recorder, attempt, steps.take_guards())
+        _record(recorder, attempt, steps.take_guards())
     except (RecursionError, MemoryError):
         steps.guards_lost = True  # the look at the whole set finds what was not told
         raise
@@ -38,7 +38,7 @@ def tell_guards(recorder: Recorder) -> None:
 
 def look_at_guards(recorder: Recorder, attempt: LiveAttempt, output: Any) -> None:
     """Report what is new or withdrawn in the whole set of an OutputGraph."""
-    tell_guards(recorder)
+    record_guards(recorder)
     inner = guards_in(output)
     told = attempt.translation.guards
     if told and not inner:
@@ -51,7 +51,7 @@ def look_at_guards(recorder: Recorder, attempt: LiveAttempt, output: Any) -> Non
     fresh = list(itertools.compress(inner, map(missing.__contains__, map(id, inner))))
     recorder.steps.guards_seen(inner)
     try:
-        _tell(recorder, attempt, recorder.marked_now(attempt, fresh))
+        _record(recorder, attempt, recorder.marked_now(attempt, fresh))
     except (RecursionError, MemoryError):
         recorder.steps.guards_lost = True
         raise
@@ -73,7 +73,7 @@ def withdraw_filtered(recorder: Recorder, attempt: LiveAttempt, chosen: list[Any
             recorder.guard_withdrawn(attempt, number)
 
 
-def _tell(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> None:
+def _record(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> None:
     """Report guards in the order in which they came."""
     if not marked:
         return

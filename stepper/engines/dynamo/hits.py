@@ -65,9 +65,9 @@ class Heard(Protocol):
 class Hits:
     """Counts how often watched code begins, and passes it on when somebody wants it."""
 
-    def __init__(self, heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> None:
-        self._heard = heard
-        self._unserved = unserved
+    def __init__(self, on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool]) -> None:
+        self._on_hit = on_hit
+        self._on_uncompiled = on_uncompiled
         self._wanted = wanted
         self._watched: PerCode[bool] = PerCode()
         self._originals: PerCode[bool] = PerCode()
@@ -87,13 +87,13 @@ class Hits:
             known.set(code, True)
             _C.watch(code)
 
-    def _told_by(self, code: CodeType) -> Heard | None:
+    def _callback_for(self, code: CodeType) -> Heard | None:
         """Who is to be told that a code begins; it was counted already."""
         if not self._wanted():
             return None
         if self._originals.get(code):
-            return self._unserved
-        return self._heard if self._watched.get(code) and self._calls(code) > 1 else None
+            return self._on_uncompiled
+        return self._on_hit if self._watched.get(code) and self._calls(code) > 1 else None
 
     def _calls(self, code: CodeType) -> int:
         """How often the program has called a code that is watched."""
@@ -124,8 +124,8 @@ class MonitoredHits(Hits):
     """Python 3.12 and later. A function's start is told before its first instruction is, so a
     lookup comes before the execution that it leads to."""
 
-    def __init__(self, heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> None:
-        super().__init__(heard, unserved, wanted)
+    def __init__(self, on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool]) -> None:
+        super().__init__(on_hit, on_uncompiled, wanted)
         monitoring = self._monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]  # as of Python 3.12
         self._event: int = monitoring.events.PY_START
         self._tool: int | None = next(
@@ -159,16 +159,16 @@ class MonitoredHits(Hits):
         if _thread.get_ident() in _by_hand:
             return
         _C.count_call(code)
-        if (tell := self._told_by(code)) is not None:
+        if (callback := self._callback_for(code)) is not None:
             frame = sys._getframe(1)
-            tell(code, _C.frame_locals(frame), frame.f_globals, frame.f_back)
+            callback(code, _C.frame_locals(frame), frame.f_globals, frame.f_back)
 
 
 class HookedHits(Hits):
     """Python 3.11, when hits are wanted from the beginning on."""
 
-    def __init__(self, heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> None:
-        super().__init__(heard, unserved, wanted)
+    def __init__(self, on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool]) -> None:
+        super().__init__(on_hit, on_uncompiled, wanted)
         self._apart: PerCode[int] = PerCode()
         """How often a code was called by hand; the hook counts that, too."""
         _C.install_hook()
@@ -187,10 +187,10 @@ class HookedHits(Hits):
         if _thread.get_ident() in _by_hand:
             self._apart.set(code, (self._apart.get(code) or 0) + 1)
             return
-        if (tell := self._told_by(code)) is not None:
+        if (callback := self._callback_for(code)) is not None:
             f_locals, f_globals = _C.entering_call()
             try:
-                tell(code, f_locals, f_globals, sys._getframe(1))
+                callback(code, f_locals, f_globals, sys._getframe(1))
             except KeyboardInterrupt:  # no exception passes the hook
                 _thread.interrupt_main()
 
@@ -199,9 +199,9 @@ class CountedHits(Hits):
     """Python 3.11 otherwise."""
 
     def __init__(
-        self, heard: Heard, unserved: Heard, wanted: Callable[[], bool], trouble: str
+        self, on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool], trouble: str
     ) -> None:
-        super().__init__(heard, unserved, wanted)
+        super().__init__(on_hit, on_uncompiled, wanted)
         self.trouble = trouble
         get = getattr(eval_frame, "get_bytecode_debugger_callback", None)
         self._mine = get is not None and get() is None
@@ -219,24 +219,24 @@ class CountedHits(Hits):
         super().close()
 
 
-def listen(heard: Heard, unserved: Heard, wanted: Callable[[], bool]) -> Hits:
+def listen(on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool]) -> Hits:
     """What hears of hits here, best of all. `wanted`: whether they are to be told."""
     if sys.version_info >= (3, 12):
-        return MonitoredHits(heard, unserved, wanted)
+        return MonitoredHits(on_hit, on_uncompiled, wanted)
     if not wanted():
         return CountedHits(
-            heard,
-            unserved,
+            on_hit,
+            on_uncompiled,
             wanted,
             "on Python 3.11, hits are told when they are asked for before the program begins: "
             "with --lookups, or a breakpoint on the command line",
         )
     try:
-        return HookedHits(heard, unserved, wanted)
+        return HookedHits(on_hit, on_uncompiled, wanted)
     except RuntimeError:
         return CountedHits(
-            heard,
-            unserved,
+            on_hit,
+            on_uncompiled,
             wanted,
             "on Python 3.11, hits are not told in a session that begins while compiled code runs, "
             "or after a compilation was left by an exception: Dynamo's evaluator stays in then",

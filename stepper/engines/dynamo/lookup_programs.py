@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from stepper.engines.common.lookup_walk import ENDS, ENTRY, REGION, Row, died, rows
-from stepper.engines.dynamo.bytecode import CodeBook
+from stepper.engines.dynamo.bytecode import CodeTable
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive
 from stepper.engines.dynamo.guard_tree import Check, GuardTree
 from stepper.engines.dynamo.lookup_words import checked_guard
@@ -132,7 +132,7 @@ class Memory:
 class Programs:
     """Makes lookups into code objects, and remembers orders."""
 
-    def __init__(self, codes: CodeBook) -> None:
+    def __init__(self, codes: CodeTable) -> None:
         self._codes = codes
         self._memories: PerObject[Any, Memory] = PerObject()
         self._orders: PerCode[list[int]] = PerCode()

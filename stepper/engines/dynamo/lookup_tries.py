@@ -16,7 +16,7 @@ from stepper.engines.common.lookup_words import backend_check, notes, time_text
 from stepper.engines.dynamo.cache import backend_name
 from stepper.engines.dynamo.lookup_programs import Candidate, region_name
 from stepper.engines.dynamo.lookup_words import checked
-from stepper.engines.dynamo.quiet import Answer, Quiet
+from stepper.engines.dynamo.safe_reader import Answer, SafeReader
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.lookup import Check, CheckedGuard, Difference
 
@@ -49,13 +49,13 @@ class Tried(NamedTuple):
 
 
 def try_entry(
-    candidate: Candidate, backend: Any, quiet: Quiet, *, matches: bool, hit: bool
+    candidate: Candidate, backend: Any, reader: SafeReader, *, matches: bool, hit: bool
 ) -> Tried:
     """Ask an entry's checks about a call.
 
     Args:
         backend: the call's; None: not known.
-        quiet: the call's values.
+        reader: the call's values.
         matches: whether Dynamo has found that it matches.
         hit: whether the lookup has found an entry; else it is also asked what would have failed
             behind the guard that did.
@@ -73,8 +73,8 @@ def try_entry(
         return Tried(candidate, candidate.own_rows, own, (), same, False)
     candidate.read()
     guards = candidate.guards()
-    answers, verdicts, fails_at = _ask(candidate, quiet, matches)
-    behind = () if hit else _behind(candidate, guards, quiet, fails_at)
+    answers, verdicts, fails_at = _ask(candidate, reader, matches)
+    behind = () if hit else _behind(candidate, guards, reader, fails_at)
     unknown = [at for at, verdict in enumerate(verdicts) if verdict is Verdict.UNKNOWN]
     if not matches and fails_at is None and len(unknown) == 1 and same is Verdict.PASS:
         fails_at = unknown[0]
@@ -94,14 +94,14 @@ def try_entry(
 
 
 def _ask(
-    candidate: Candidate, quiet: Quiet, matches: bool
+    candidate: Candidate, reader: SafeReader, matches: bool
 ) -> tuple[list[Answer], list[Verdict], int | None]:
     """What the checks answer, up to the first that fails, and which one that is."""
     answers: list[Answer] = []
     verdicts: list[Verdict] = []
     scope = candidate.scope
     for index, check in enumerate(candidate.checks):
-        answer = quiet.ask(check, scope)
+        answer = reader.ask(check, scope)
         answers.append(answer)
         verdicts.append(Verdict.PASS if matches else answer.verdict)
         if not matches and answer.verdict is Verdict.FAIL:
@@ -110,7 +110,7 @@ def _ask(
 
 
 def _behind(
-    candidate: Candidate, guards: Sequence[CheckedGuard], quiet: Quiet, fails_at: int | None
+    candidate: Candidate, guards: Sequence[CheckedGuard], reader: SafeReader, fails_at: int | None
 ) -> tuple[Check, ...]:
     """What Dynamo does not look at any more once a guard has failed, and somebody who wants
     the call to match must know."""
@@ -120,7 +120,7 @@ def _behind(
     scope = candidate.scope
     offset = len(guards) - len(candidate.checks)
     for at in range(fails_at + 1, len(candidate.checks)):
-        answer = quiet.ask(candidate.checks[at], scope)
+        answer = reader.ask(candidate.checks[at], scope)
         if answer.verdict is Verdict.FAIL:
             place = offset + at
             found.append(checked(place, candidate.checks[at], answer, Verdict.FAIL, guards[place]))

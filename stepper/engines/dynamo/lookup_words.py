@@ -8,7 +8,7 @@ from stepper.engines.common.lookup_words import actual_tensor, tensor_difference
 from stepper.engines.common.shape_conditions import seen
 from stepper.engines.dynamo.guard_tree import Check as LiveCheck
 from stepper.engines.dynamo.guard_tree import tensor_fields
-from stepper.engines.dynamo.quiet import Answer, words
+from stepper.engines.dynamo.safe_reader import Answer, words
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, datum, literal
 from stepper.model.lookup import Check, CheckedGuard, Difference

@@ -5,7 +5,7 @@ compilation, whose first Python function gets the call's locals. A *hit* is foll
 the entry's transformed code, which begins with the very arguments that the guards have seen
 (`hits` hears of it). At both points nothing of the program has run since, so the lookup can be told
 then: entry by entry and guard by guard, in the order in which they were tried (`lookup_programs`),
-each value and each verdict looked at once more without disturbing anything (`quiet`).
+each value and each verdict looked at once more without disturbing anything (`safe_reader`).
 
 The verdicts are Dynamo's. Of an entry that matched, every guard has passed. Of one that did not,
 the first guard that fails when it is asked again is the one that failed; when none does (all that
@@ -35,7 +35,7 @@ from stepper import _C
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.engines.common.choices import Choices
-from stepper.engines.common.lookup_walk import EntryTrial, tell_lookup, wants_lookups
+from stepper.engines.common.lookup_walk import EntryTrial, record_lookup, wants_lookups
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
 from stepper.engines.common.rebuildable import describe_whole
@@ -46,7 +46,13 @@ from stepper.engines.dynamo.choices import Choice, chosen
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
 from stepper.engines.dynamo.lookup_tries import reason, region_notes, tried_notes, try_entry
-from stepper.engines.dynamo.quiet import Loud, Missing, Quiet, forget, words
+from stepper.engines.dynamo.safe_reader import (
+    MissingValue,
+    SafeReader,
+    WouldRunUserCode,
+    forget,
+    words,
+)
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, Outcome, Phase
@@ -108,7 +114,7 @@ class LookupWatcher:
 
     def __init__(
         self,
-        codes: bytecode.CodeBook,
+        codes: bytecode.CodeTable,
         program_stack: Stack,
         changes: PendingChanges,
         choices: Choices[Choice],
@@ -184,7 +190,7 @@ class LookupWatcher:
             compile_id = compiling.f_locals.get("compile_id") if compiling is not None else None
             choice = Choice(code, locals, globals, compile_id)
             with self._choices.open(choice):
-                self._tell(_Call(code, locals, globals, backend, None, stack, choice))
+                self._record(_Call(code, locals, globals, backend, None, stack, choice))
 
     def _on_refused(self, frame: Any) -> None:
         # This hook, `has_tensor_in_frame`, then who asks.
@@ -196,7 +202,7 @@ class LookupWatcher:
         if self._misses_wanted(code):
             backend, stack = innermost_backend(callback), self._program_stack(asking)
             call = _Call(code, frame.f_locals, frame.f_globals, backend, None, stack)
-            self._tell(call, unserved=why)
+            self._record(call, unserved=why)
         else:
             text = f"{code.co_qualname}: {why}"
             self._recorder.occurred(EventKind.SKIP, text, None, Subject(name=code.co_qualname))
@@ -246,8 +252,8 @@ class LookupWatcher:
             self._say_trouble()
         if self._wanted() or EventKind.MISS in self._recorder.controller.wanted:
             memory = self._programs.memory(guard_manager)
-            quiet = Quiet(names.get("locals") or {}, names.get("globals") or {})
-            self._learn_names(memory.names, guard_manager, quiet)
+            reader = SafeReader(names.get("locals") or {}, names.get("globals") or {})
+            self._learn_names(memory.names, guard_manager, reader)
 
     def registered(self, code: CodeType, original: CodeType) -> None:
         """A copy of an entry has been put into the cache."""
@@ -291,7 +297,7 @@ class LookupWatcher:
         if original is None:
             return
         stack = self._program_stack(caller)
-        self._tell(_Call(original, f_locals, f_globals, None, transformed, stack))
+        self._record(_Call(original, f_locals, f_globals, None, transformed, stack))
 
     def _on_unserved(
         self,
@@ -306,7 +312,7 @@ class LookupWatcher:
         why, looked = _why_unserved(code)
         if looked:
             call = _Call(code, f_locals, f_globals, None, None, self._program_stack(caller))
-            self._tell(call, unserved=why)
+            self._record(call, unserved=why)
         else:
             text = f"{code.co_qualname}: {why}; the cache was not looked at"
             self._recorder.occurred(EventKind.SKIP, text, None, Subject(name=code.co_qualname))
@@ -322,14 +328,14 @@ class LookupWatcher:
         """Tell a lookup that was made by hand, in which the entry of that code has won."""
         stack = self._program_stack(caller)
         call = _Call(code, f_locals, f_globals, None, winner, stack, by_hand=True)
-        self._tell(call, "" if winner is not None else _BY_HAND_ALONE)
+        self._record(call, "" if winner is not None else _BY_HAND_ALONE)
 
     # -- what is told ------------------------------------------------------------------------
 
-    def _tell(self, call: _Call, unserved: str = "") -> None:
-        self._recorder.whole(self._tell_walk, call, unserved)
+    def _record(self, call: _Call, unserved: str = "") -> None:
+        self._recorder.whole(self._record_walk, call, unserved)
 
-    def _tell_walk(self, call: _Call, unserved: str) -> None:
+    def _record_walk(self, call: _Call, unserved: str) -> None:
         candidates = self._programs.candidates(call.code)
         region, regions = versions.current_region()
         candidates = [
@@ -353,33 +359,33 @@ class LookupWatcher:
             by_hand=call.by_hand,
             names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
         )
-        quiet = Quiet(call.f_locals, call.f_globals)
+        reader = SafeReader(call.f_locals, call.f_globals)
         arguments = {f"L[{name!r}]": describe_whole(value) for name, value in call.f_locals.items()}
         choice = call.choice
         try:
-            tell_lookup(
+            record_lookup(
                 walk,
                 code,
                 call.code.co_qualname,
                 arguments,
-                self._tries(call, candidates, quiet),
+                self._tries(call, candidates, reader),
                 unserved=unserved,
                 chosen=lambda: choice.told if choice is not None else "",
             )
             if winner is not None:
-                self._learn_names(winner.names, winner.wrapper, quiet)
+                self._learn_names(winner.names, winner.wrapper, reader)
         finally:
             self._programs.note_order(call.code)
             if walk.record.outcome is Outcome.RUNNING:
                 walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
 
     def _tries(
-        self, call: _Call, candidates: list[Candidate], quiet: Quiet
+        self, call: _Call, candidates: list[Candidate], reader: SafeReader
     ) -> Iterator[EntryTrial]:
         for each in candidates:
             hit = call.winner is not None
             matches = hit and each.code is call.winner
-            tried = try_entry(each, call.backend, quiet, matches=matches, hit=hit)
+            tried = try_entry(each, call.backend, reader, matches=matches, hit=hit)
             if call.choice is not None:
                 call.choice.refused(tried)
             yield EntryTrial(
@@ -394,7 +400,7 @@ class LookupWatcher:
                 region_notes(each.region),
             )
 
-    def _learn_names(self, names: dict[Any, str], wrapper: Any, quiet: Quiet) -> None:
+    def _learn_names(self, names: dict[Any, str], wrapper: Any, reader: SafeReader) -> None:
         """What the objects are called that an entry's guards know by identity: now they are there,
         since the guards pass."""
         if names or not is_alive(wrapper):
@@ -404,8 +410,8 @@ class LookupWatcher:
         for check in GuardTree(wrapper).checks:
             if check.row.kind in _GUARDED_BY_IDENTITY:
                 try:
-                    names[key_of(check.row)] = words(quiet.reach(check.row.source))
-                except (Missing, Loud):
+                    names[key_of(check.row)] = words(reader.reach(check.row.source))
+                except (MissingValue, WouldRunUserCode):
                     continue
 
 

@@ -163,14 +163,14 @@ class GraphWatcher(NodeRows):
             return
         # Each goes from its list when it has been told: at the program's recursion limit, or out of
         # memory, any of this can fail, and is done the next time.
-        self.tell_removed(recorder)
+        self.record_removed(recorder)
         moved = self._take_moved() if self._moved else ()
-        self.tell_inserted(recorder, self._attempt, wanted or recorder.stepping is not None)
+        self.record_inserted(recorder, self._attempt, wanted or recorder.stepping is not None)
         for node, old in moved:
             self._move(node, old)
         if self._renamed:
             for node in self._renamed:
-                self.tell_renamed(recorder, node)
+                self.record_renamed(recorder, node)
             self._renamed.clear()
         for node in self._written:
             self._look_again(node)

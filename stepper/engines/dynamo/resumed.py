@@ -25,7 +25,7 @@ from stepper.engines.dynamo import cache_check
 from stepper.engines.dynamo.cache import BOOK, locked
 from stepper.model.cache import CacheError
 
-TellLookup = Callable[
+RecordLookup = Callable[
     [CodeType, dict[str, Any], dict[str, Any], CodeType | None, FrameType | None], None
 ]
 """Told the code, the call's locals, its globals, the code that wins, and the caller."""
@@ -34,10 +34,10 @@ TellLookup = Callable[
 class ResumedCalls:
     """Answers for one run by hand."""
 
-    def __init__(self, backend: str, tell: TellLookup) -> None:
+    def __init__(self, backend: str, record: RecordLookup) -> None:
         """`backend`: the one for which the stepped entry was compiled; empty: any."""
         self._backend = backend
-        self._tell = tell
+        self._record = record
         self._uncompiled: dict[str, str] = {}
 
     @property
@@ -56,7 +56,7 @@ class ResumedCalls:
         except CacheError as error:
             self._uncompiled[code.co_qualname] = str(error)
             return None
-        self._tell(code, f_locals, function.__globals__, winner, sys._getframe(2))
+        self._record(code, f_locals, function.__globals__, winner, sys._getframe(2))
         if winner is None:
             self._uncompiled[code.co_qualname] = "no entry of its own matches"
             return None

@@ -42,7 +42,7 @@ from stepper.engines.common.edits import (
     short,
     unique,
 )
-from stepper.engines.dynamo.cache import CacheBook, KnownEntry, entries_of, locked
+from stepper.engines.dynamo.cache import EntryRegistry, KnownEntry, entries_of, locked
 from stepper.engines.dynamo.guard_tree import Check, GuardTree, identity_of
 from stepper.model.cache import (
     CacheEntry,
@@ -162,7 +162,7 @@ class Draft:
 class Toolkit:
     """Makes, registers and removes entries of a book."""
 
-    def __init__(self, book: CacheBook) -> None:
+    def __init__(self, book: EntryRegistry) -> None:
         self._book = book
 
     def clone(

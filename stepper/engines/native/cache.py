@@ -27,7 +27,7 @@ from stepper.engines.common.arguments import functions_of
 from stepper.engines.common.assembler import to_text
 from stepper.engines.common.graphs import code_bytes, graph_behind, graph_bytes
 from stepper.engines.common.lifelines import bond_to
-from stepper.engines.native.code_book import described
+from stepper.engines.native.code_table import described
 from stepper.engines.native.entry_guards import guard_rows
 from stepper.model.cache import (
     CachedCode,
@@ -62,7 +62,7 @@ class KnownEntry(common.KnownEntry):
 KnownCode = common.KnownCode[KnownEntry]
 
 
-class CacheBook(common.Numbered[KnownEntry]):
+class EntryRegistry(common.Numbered[KnownEntry]):
     """All codes and entries that are known in this process."""
 
     # -- looking -----------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class CacheBook(common.Numbered[KnownEntry]):
         code = known.ref()
         mark = _C.get_skip(code) if code is not None else None
         known.strategy = _STRATEGIES.get(mark or "", "")
-        return known.told(
+        return known.described(
             entries,
             limit=config.cache_size_limit,
             nearest=sum(entry.position is not None for entry in entries),
@@ -219,7 +219,7 @@ class CacheBook(common.Numbered[KnownEntry]):
 
 _STRATEGIES = {"capture": "run only", "frame": "skip", "recursive": "skip"}
 
-BOOK = CacheBook()
+BOOK = EntryRegistry()
 """The one of this process: numbers mean the same with and without a session."""
 
 

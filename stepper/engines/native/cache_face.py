@@ -12,7 +12,7 @@ from stepper.engines.native.cache import BOOK, KnownEntry, globals_of
 from stepper.engines.native.cache_check import uncaptured
 from stepper.engines.native.choices import Choice
 from stepper.engines.native.entries import ENTRIES
-from stepper.engines.native.resumed import Following, ResumedCalls, TellLookup, resume_calls_left
+from stepper.engines.native.resumed import Following, RecordLookup, ResumedCalls, resume_calls_left
 from stepper.native.library import is_library
 
 
@@ -24,18 +24,18 @@ class NativeCache(CacheFace[KnownEntry, Choice]):
         choices: Choices[Choice],
         standing: Standing,
         following: Following,
-        tell_lookup: TellLookup,
+        record_lookup: RecordLookup,
     ) -> None:
         """
         Args:
             choices: what becomes of calls that no entry serves.
             standing: the locals of the call of a code, if the program stands at one.
             following: calls something that runs a code once, and has that followed.
-            tell_lookup: records a lookup that is made by hand.
+            record_lookup: records a lookup that is made by hand.
         """
         super().__init__(ENTRIES, choices, standing, lambda filename: not is_library(filename))
         self._following = following
-        self._tell_lookup = tell_lookup
+        self._record_lookup = record_lookup
 
     def stepping(self, entry: int, arguments: str) -> tuple[str, Callable[[], str]]:
         """See `Cache.stepping`."""
@@ -48,7 +48,7 @@ class NativeCache(CacheFace[KnownEntry, Choice]):
             return call(found.code, f_globals, copied.f_locals, original)
 
         def stepped() -> str:
-            resumed = ResumedCalls(known.facts.backend, self._tell_lookup, self._following)
+            resumed = ResumedCalls(known.facts.backend, self._record_lookup, self._following)
             with uncaptured(), resume_calls_left(), same_random_numbers():
                 result = self._following(found.code, original, known.facts.compile_id, run)
                 text = object_text(resumed.finish(result))

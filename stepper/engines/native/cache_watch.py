@@ -43,7 +43,7 @@ class CacheWatcher(EntryNews):
     def uninstall(self) -> None:
         """Listen no more."""
         _C.set_cache_listener(None)
-        self.tell()
+        self.emit()
         self._news = None
 
     def _interprets(self, frame: FrameType | None) -> bool:
@@ -79,13 +79,13 @@ class CacheWatcher(EntryNews):
         entry.dead = source
         BOOK.ended(entry, EntryState.INVALID, death.reason)
         self._note(EventKind.INVALIDATE, entry, death.text)
-        self._tell_if_safe()
+        self._emit_if_safe()
 
     def _evicted(self, entry: KnownEntry, reason: str) -> None:
         if entry.facts.state is EntryState.VALID:  # else it is known why
             BOOK.ended(entry, EntryState.EVICTED, reason)
         self._note_evicted(entry)
-        self._tell_if_safe()
+        self._emit_if_safe()
 
 
 def _place() -> str:

@@ -61,10 +61,10 @@ class Dependences:
         found = self._known.get(guards)
         if found is None:
             self._carried |= guards
-            found = self._known[guards] = self._told(guards)
+            found = self._known[guards] = self._moments_of(guards)
         return found
 
-    def _told(self, guards: Iterable[Guard]) -> Ranges:
+    def _moments_of(self, guards: Iterable[Guard]) -> Ranges:
         return ranges_of(self._numbers[guard] for guard in guards if guard in self._numbers)
 
     def acts(self, guards: Guards) -> Callable[[], object]:
@@ -98,7 +98,7 @@ class Dependences:
                 pending += codegen.parts_of(tracker)
         self._output = frozenset(needed)
 
-    def told(self) -> Dependence:
+    def found(self) -> Dependence:
         """All of it, at the end."""
         by_moment: dict[MomentId, list[Guard]] = {}
         for guard, moment in self._choices.items():
@@ -109,10 +109,12 @@ class Dependences:
             for base in _bases(guard.origin)
         }
         return Dependence(
-            self._told(self._output),
-            self._told(guard for guard in self._numbers if guard.name in passed),
-            tuple(Choice(moment, self._told(held)) for moment, held in sorted(by_moment.items())),
-            self._told(self._carried),
+            self._moments_of(self._output),
+            self._moments_of(guard for guard in self._numbers if guard.name in passed),
+            tuple(
+                Choice(moment, self._moments_of(held)) for moment, held in sorted(by_moment.items())
+            ),
+            self._moments_of(self._carried),
         )
 
 

@@ -24,7 +24,7 @@ from stepper.engines.native.cache_face import NativeCache
 from stepper.engines.native.cache_watch import CacheWatcher
 from stepper.engines.native.changes import PendingChanges
 from stepper.engines.native.choices import Choice, decided
-from stepper.engines.native.code_book import CodeBook
+from stepper.engines.native.code_table import CodeTable
 from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.execution import ExecutionWatcher
 from stepper.engines.native.lookups import LookupWatcher, rejected
@@ -55,7 +55,7 @@ class NativeEngine(Engine, Watcher):
     """Reports translations and what happens to entries."""
 
     def __init__(self) -> None:
-        self.codes: CodeBook
+        self.codes: CodeTable
         self._describer: NativeDescriber
         self._observers: list[RecordingObserver] = []
         self._captured: dict[RecordingObserver, CapturedFrame] = {}
@@ -81,7 +81,7 @@ class NativeEngine(Engine, Watcher):
     def install(self, recorder: Recorder) -> None:
         """See `Engine.install`."""
         super().install(recorder)
-        self.codes = CodeBook(recorder.store_code)
+        self.codes = CodeTable(recorder.store_code)
         self._installed = True
         WATCHING.watcher = self
         self._watcher.install(recorder)
@@ -184,7 +184,7 @@ class NativeEngine(Engine, Watcher):
 
     def translation_begins(self, translation: CapturedFrame) -> TranslationWatcher:
         """A frame is going to be translated; who is to be told of it."""
-        self._watcher.tell()
+        self._watcher.emit()
         code = translation.code
         self.note_lost("some lookups could not be told")
         number = self._numbers.get(code)
@@ -198,7 +198,7 @@ class NativeEngine(Engine, Watcher):
             self._lookups.nothing_there(code, translation.f_locals, namespace, translation.backend)
         if trouble := self._changes.before_translating(translation):
             self.recorder.note(trouble)
-        live = self.recorder.walks.turn.during(
+        live = self.recorder.walks.lock.during(
             self._begin, translation, f"{number}/{again}", entries, _program_stack(sys._getframe(1))
         )
         self._executions.pause()
@@ -229,13 +229,13 @@ class NativeEngine(Engine, Watcher):
         return live
 
     @property
-    def walks_are_told(self) -> bool:
+    def walks_are_recorded(self) -> bool:
         """Whether lookups or executions are recorded."""
         return self._lookups.wanted or self._executions.wanted
 
     def translation_ends(self, observer: RecordingObserver) -> None:
         """It is over, and its entry is in the cache if it has one."""
-        self._watcher.tell()
+        self._watcher.emit()
         if observer not in self._observers:
             return  # what an exception has left ends a second time
         self._observers.remove(observer)

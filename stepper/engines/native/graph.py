@@ -30,7 +30,7 @@ class NodeRows:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._attempt: LiveAttempt
-        self._told: dict[torch.fx.Node, trace.Node] = {}
+        self._recorded: dict[torch.fx.Node, trace.Node] = {}
         self._count = 0
         self._with: dict[str, dict[torch.fx.Node, None]] = {}
         """The nodes of which a symbol was said."""
@@ -38,7 +38,7 @@ class NodeRows:
     def begin(self, attempt: LiveAttempt) -> None:
         """An attempt begins, with an empty graph."""
         self._attempt = attempt
-        self._told.clear()
+        self._recorded.clear()
         self._with.clear()
 
     def made(self, node: torch.fx.Node, source: str, guards: Ranges) -> None:
@@ -62,11 +62,11 @@ class NodeRows:
             source=source,
             guards=guards,
         )
-        self._tell(node, record, known=False)
+        self._record(node, record, known=False)
 
     def erased(self, node: torch.fx.Node) -> None:
         """A node was taken back."""
-        told = self._told.pop(node, None)
+        told = self._recorded.pop(node, None)
         if told is not None:
             self._recorder.node_erased(told.id)
 
@@ -74,7 +74,7 @@ class NodeRows:
         """These symbols are something else from now on, so nodes whose sizes have them are, too."""
         found = [node for symbol in symbols for node in self._with.pop(symbol, ())]
         for node in dict.fromkeys(found):
-            old = self._told.get(node)
+            old = self._recorded.get(node)
             meta, text = example_of(node.meta.get("example_value"))
             if old is None or (meta, text) == (old.meta, old.meta_text):
                 continue
@@ -82,10 +82,10 @@ class NodeRows:
             recorder.node_erased(old.id)
             number, moment = next(recorder.node_ids), recorder.moment
             new = msgspec.structs.replace(old, id=number, renamed=moment, meta=meta, meta_text=text)
-            self._tell(node, new, known=True)
+            self._record(node, new, known=True)
 
-    def _tell(self, node: torch.fx.Node, record: trace.Node, *, known: bool) -> None:
-        self._told[node] = record
+    def _record(self, node: torch.fx.Node, record: trace.Node, *, known: bool) -> None:
+        self._recorded[node] = record
         for symbol in symbols_in(record.meta_text, record.meta):
             self._with.setdefault(symbol, {})[node] = None
         self._recorder.node(self._attempt, record, known=known)

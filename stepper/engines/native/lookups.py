@@ -27,8 +27,8 @@ from stepper.engines.common.lookup_walk import (
     EntryTrial,
     Row,
     died,
+    record_lookup,
     rows,
-    tell_lookup,
     wants_lookups,
 )
 from stepper.engines.common.lookup_words import (
@@ -40,7 +40,7 @@ from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.native.cache import BOOK
 from stepper.engines.native.cache_watch import DIED
 from stepper.engines.native.choices import Choice, Refused
-from stepper.engines.native.code_book import CodeBook
+from stepper.engines.native.code_table import CodeTable
 from stepper.engines.native.entry_guards import ask, guard_rows, looked_at, source_of
 from stepper.engines.native.guard_words import Said, checked, checked_guard
 from stepper.model.cache import Verdict
@@ -82,14 +82,14 @@ class LookupWatcher:
         self._program_stack = program_stack
         self._choices = choices
         self._recorder: Recorder
-        self._codes: CodeBook
+        self._codes: CodeTable
         self._listener: Callable[..., object]
 
-    def install(self, recorder: Recorder, codes: CodeBook, watcher: Any) -> None:
+    def install(self, recorder: Recorder, codes: CodeTable, watcher: Any) -> None:
         """Listen, if somebody wants to hear. `watcher`: whom `_C.Hook` tells of trouble."""
         self._recorder = recorder
         self._codes = codes
-        self._listener = _C.Hook(self._heard, recorder.walks.turn, watcher)
+        self._listener = _C.Hook(self._heard, recorder.walks.lock, watcher)
         self.begin_if_wanted()
 
     def begin_if_wanted(self) -> None:
@@ -113,7 +113,7 @@ class LookupWatcher:
         if self.wanted:
             choice = Choice(code, f_locals, f_globals, first=True)
             with self._choices.open(choice):
-                self._tell(_Call(code, f_locals, f_globals, backend, None, choice), ())
+                self._record(_Call(code, f_locals, f_globals, backend, None, choice), ())
 
     @property
     def wanted(self) -> bool:
@@ -135,11 +135,11 @@ class LookupWatcher:
         entries = [each for each in tried if isinstance(each, GuardedCode)]
         unserved = "" if found is not None or may_capture else _why_unserved(code)
         if found is not None or unserved:
-            self._tell(_Call(code, f_locals, f_globals, backend, found, None), entries, unserved)
+            self._record(_Call(code, f_locals, f_globals, backend, found, None), entries, unserved)
             return
         choice = Choice(code, f_locals, f_globals, first=False)
         with self._choices.open(choice):
-            self._tell(_Call(code, f_locals, f_globals, backend, None, choice), entries)
+            self._record(_Call(code, f_locals, f_globals, backend, None, choice), entries)
 
     def by_hand(
         self,
@@ -157,13 +157,13 @@ class LookupWatcher:
                 break
         backend = None if winner is None else winner.backend
         call = _Call(code, f_locals, f_globals, backend, winner, None, by_hand=True)
-        self._tell(call, entries, "" if winner is not None else _BY_HAND_ALONE)
+        self._record(call, entries, "" if winner is not None else _BY_HAND_ALONE)
 
-    def _tell(self, call: _Call, entries: Sequence[GuardedCode], unserved: str = "") -> None:
+    def _record(self, call: _Call, entries: Sequence[GuardedCode], unserved: str = "") -> None:
         caller = self._program_stack(sys._getframe(1))
-        self._recorder.whole(self._tell_walk, call, entries, unserved, caller)
+        self._recorder.whole(self._record_walk, call, entries, unserved, caller)
 
-    def _tell_walk(
+    def _record_walk(
         self,
         call: _Call,
         entries: Sequence[GuardedCode],
@@ -189,7 +189,7 @@ class LookupWatcher:
         try:
             death = BOOK.death(code)
             gone = "" if death is None else str(death)
-            tell_lookup(
+            record_lookup(
                 walk, listed, code.co_qualname, arguments, tries,
                 unserved=unserved, gone=gone,
             )  # fmt: skip

@@ -71,7 +71,7 @@ class RecordingObserver(TranslationWatcher):
         self.txs: list[Any] = self.shapes.txs
         self._left: tuple[int, tuple[PythonFrame, ...]] = (-1, ())
         """After which step an inlined call was last given up, and the stack there."""
-        if engine.walks_are_told:  # other threads tell of theirs meanwhile
+        if engine.walks_are_recorded:  # other threads tell of theirs meanwhile
             for name in _TOLD:
                 setattr(self, name, self._recorder.walks.taking_turns(getattr(self, name)))
 
@@ -88,7 +88,7 @@ class RecordingObserver(TranslationWatcher):
         self.shapes.forget()
 
     def restarts(self, reason: str) -> None:
-        self._tell_all()
+        self._record_all()
         self._recorder.restarts(self._attempt, str(reason))
 
     def enter(self, tx: Translator) -> None:
@@ -115,7 +115,7 @@ class RecordingObserver(TranslationWatcher):
     def step(self, tx: Translator) -> None:
         recorder, past = self._recorder, self._past
         if self.shapes.waits or self.shapes.replaced:
-            self._tell_sizes()
+            self._record_sizes()
         breaks = past.next_due == past.steps and self._intervene(tx)
         hook = recorder.step if recorder.everything else recorder.note_position
         hook(tx)
@@ -125,18 +125,18 @@ class RecordingObserver(TranslationWatcher):
         if breaks:
             raise asked_break()
 
-    def _tell_sizes(self) -> None:
+    def _record_sizes(self) -> None:
         """Tell what became of sizes; where a symbol is something else, what has it is, too."""
-        self.shapes.tell()
+        self.shapes.record()
         replaced, self.shapes.replaced = self.shapes.replaced, set()
         self._nodes.resized(replaced)
         if self._recorder.everything:
             for tracker in self._engine.take_with(replaced):
                 self._recorder.about_to_mutate(tracker)
 
-    def _tell_all(self) -> None:
+    def _record_all(self) -> None:
         self._recorder.flush_pending()
-        self._tell_sizes()
+        self._record_sizes()
 
     def size_known(self, name: str, value: int, cause: Cause) -> None:
         self.shapes.known(name, value, cause)
@@ -243,7 +243,7 @@ class RecordingObserver(TranslationWatcher):
         self._recorder.side_effect(self._attempt, kind, owner, *changed, value)
 
     def graph_break(self, tx: Translator, inst: Instruction, reason: str, *, resumes: bool) -> None:
-        self._tell_all()
+        self._record_all()
         hints = (reason.hint,) if isinstance(reason, HintedReason) else ()
         steps, stack = self._left
         if steps != self._past.steps:  # nothing was inlined there
@@ -263,15 +263,15 @@ class RecordingObserver(TranslationWatcher):
         self.checkpoint()
 
     def compiled(self, tx: Translator, entry: GuardedCode) -> None:
-        self._tell_all()
+        self._record_all()
         self._end(Outcome.COMPILED, "", self._engine.codes.plain(entry.code))
 
     def skipped(self, reason: str) -> None:
-        self._tell_all()
+        self._record_all()
         self._end(Outcome.SKIPPED, str(reason), None)
 
     def failed(self, exception: str, reason: str, *, traced: bool) -> None:
-        self._tell_all()
+        self._record_all()
         stage = FailedStage.TRACING if traced else FailedStage.OTHER
         failure = Failure(0, self._recorder.moment, stage, str(exception), str(reason))
         self._recorder.failed(failure, self.translation)
@@ -286,5 +286,5 @@ class RecordingObserver(TranslationWatcher):
             outcome,
             reason=reason,
             transformed=code,
-            dependence=self._dependences.told() if code is not None else None,
+            dependence=self._dependences.found() if code is not None else None,
         )

@@ -23,22 +23,22 @@ from stepper.model.cache import CacheError
 from stepper.native.runtime.cache_entry import GuardedCode
 
 Following = Callable[[CodeType, CodeType, str, Callable[[], object]], object]
-TellLookup = Callable[[CodeType, dict[str, object], dict[str, object], GuardedCode | None], None]
+RecordLookup = Callable[[CodeType, dict[str, object], dict[str, object], GuardedCode | None], None]
 """Told the code, the call's locals, its globals, and the entry that wins."""
 
 
 class ResumedCalls:
     """Answers for one run by hand."""
 
-    def __init__(self, backend: str, tell: TellLookup, following: Following) -> None:
+    def __init__(self, backend: str, record: RecordLookup, following: Following) -> None:
         """
         Args:
             backend: the one for which the stepped entry was captured.
-            tell: records a lookup that is made by hand.
+            record: records a lookup that is made by hand.
             following: calls something that runs a code once, and has that followed.
         """
         self._backend = backend
-        self._tell = tell
+        self._record = record
         self._following = following
         self._uncaptured: dict[str, str] = {}
 
@@ -64,7 +64,7 @@ class ResumedCalls:
             return function(*args)
         entry = None if found.winner is None else BOOK.entry(found.winner)
         winner = None if entry is None else BOOK.parts(entry)[0]
-        self._tell(code, f_locals, function.__globals__, winner)
+        self._record(code, f_locals, function.__globals__, winner)
         if entry is None or winner is None:
             self._uncaptured[code.co_qualname] = "no entry of its own matches"
             return function(*args)

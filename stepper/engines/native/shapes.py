@@ -72,8 +72,8 @@ class NativeShapes(ShapeWatcher):
         if name in self._known:
             return  # what was given up is tried again
         self._known.add(name)
-        self.tell()
-        self._told(
+        self.record()
+        self._record(
             self._asker(),
             ShapeStepKind.ZERO_ONE,
             expression=str(value),

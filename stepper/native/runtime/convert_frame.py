@@ -42,7 +42,7 @@ from stepper.uncompiled import keep_out
 log = logging.getLogger("stepper.native")
 
 
-compile_lock = _C.Turn()
+compile_lock = _C.ReentrantLock()
 """One thread captures at a time, as in Dynamo: a translation puts back the state of random numbers
 and of gradient mode, which are everybody's, and what watches it follows one."""
 
@@ -50,7 +50,7 @@ and of gradient mode, which are everybody's, and what watches it follows one."""
 def _new_lock() -> None:
     """In a forked process: the thread that held it is not there."""
     global compile_lock
-    compile_lock = _C.Turn()
+    compile_lock = _C.ReentrantLock()
 
 
 os.register_at_fork(after_in_child=_new_lock)

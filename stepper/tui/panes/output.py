@@ -117,9 +117,9 @@ class OutputPane(Pane):
                 self._question.stop()
                 self._question = None
             if not self.visible_on_desk and not event.text.endswith("\n"):
-                self._question = self.set_timer(_THOUGHT, self._tell_question)
+                self._question = self.set_timer(_THOUGHT, self._show_question)
 
-    def _tell_question(self) -> None:
+    def _show_question(self) -> None:
         """The program fell silent within a line: it may be a question."""
         last = self._text.lines[-1].text if self._text.lines else ""
         if self._can_type and last:

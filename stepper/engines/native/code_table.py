@@ -14,7 +14,7 @@ from stepper.support.disassembly import disassemble
 from stepper.support.per_object import PerCode
 
 
-class CodeBook(NumberedCodes):
+class CodeTable(NumberedCodes):
     """Gives every code object a number, and stores its `Code` when it is first asked for."""
 
     def __init__(self, store: Callable[[Code], None]) -> None:

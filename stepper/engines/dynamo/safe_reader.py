@@ -73,11 +73,11 @@ _CONTAINERS = frozenset(
 )  # fmt: skip
 
 
-class Loud(Exception):
+class WouldRunUserCode(Exception):
     """Going on could run code of the program."""
 
 
-class Missing(Exception):
+class MissingValue(Exception):
     """There is no such value, so the guard fails; the message says what is missing."""
 
 
@@ -95,7 +95,7 @@ class Answer(NamedTuple):
     """Of a condition on sizes: what it compares, by expression."""
 
 
-class Quiet:
+class SafeReader:
     """The values of one call, and what guards say of them. Holds them; to be dropped after use."""
 
     def __init__(self, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> None:
@@ -107,8 +107,8 @@ class Quiet:
         """The value of a guard's source expression.
 
         Raises:
-            Missing: there is none.
-            Loud: only the program's own code could tell.
+            MissingValue: there is none.
+            WouldRunUserCode: only the program's own code could tell.
         """
         found = self._reached.get(source, self)
         if found is self:
@@ -126,9 +126,9 @@ class Quiet:
         if row.source:
             try:
                 value, reached = self.reach(row.source), True
-            except Missing as error:
+            except MissingValue as error:
                 return Answer(Verdict.FAIL, why=str(error))
-            except Loud as error:
+            except WouldRunUserCode as error:
                 return Answer(Verdict.UNKNOWN, why=str(error))
         try:
             if row.relational or row.kind == "LAMBDA_GUARD":
@@ -163,7 +163,7 @@ class Quiet:
         for source in values_in(condition) or ():
             try:
                 saw[source] = self.reach(source)
-            except (Missing, Loud) as error:
+            except (MissingValue, WouldRunUserCode) as error:
                 return Answer(Verdict.UNKNOWN, why=str(error))
             if type(saw[source]) not in _NUMBERS:
                 return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
@@ -188,7 +188,7 @@ class Quiet:
             for source in _aliasing_sources(row.code):
                 try:
                     other = seen.setdefault(id(self.reach(source)), source)
-                except (Missing, Loud):
+                except (MissingValue, WouldRunUserCode):
                     continue
                 if other is not source:
                     why = f"{source} is the same tensor as {other}"
@@ -199,7 +199,7 @@ class Quiet:
             if len(sides) == 2:
                 try:
                     same = self.reach(sides[0]) is self.reach(sides[1])
-                except (Missing, Loud) as error:
+                except (MissingValue, WouldRunUserCode) as error:
                     return Answer(Verdict.UNKNOWN, value, reached, str(error))
                 return Answer(_verdict(same), value, reached)
             return Answer(Verdict.UNKNOWN, value, reached, "it compares several values")
@@ -241,13 +241,13 @@ class Quiet:
                 value = self._walk(inner)
                 if type(value) in _TENSORS:
                     return _OF_TENSORS[method](value)
-        raise Loud("reading it could run code of the program")
+        raise WouldRunUserCode("reading it could run code of the program")
 
     def _listed(self, node: ast.expr) -> list[Any]:
         value = self._walk(node)
         if type(value) in _CONTAINERS:
             return list(value)
-        raise Loud("reading it could run code of the program")
+        raise WouldRunUserCode("reading it could run code of the program")
 
     def _of_dict(self, method: str, args: list[ast.expr]) -> Any:
         values = [self._walk(arg) if index == 0 else arg for index, arg in enumerate(args)]
@@ -256,15 +256,15 @@ class Quiet:
                 return list(dict.keys(values[0]))
             if method == "__getitem__" and len(values) == 2:
                 return element(values[0], _constant(values[1]))
-        raise Loud("reading it could run code of the program")
+        raise WouldRunUserCode("reading it could run code of the program")
 
 
 def attribute(value: Any, name: str) -> Any:
     """An attribute, where getting it is a matter of C data.
 
     Raises:
-        Missing: there is none.
-        Loud: a property, a `__getattr__` or another descriptor would decide.
+        MissingValue: there is none.
+        WouldRunUserCode: a property, a `__getattr__` or another descriptor would decide.
     """
     kind = type(value)
     if kind is types.ModuleType:
@@ -272,8 +272,8 @@ def attribute(value: Any, name: str) -> Any:
         if name in names:
             return names[name]
         if "__getattr__" in names:
-            raise Loud(f"module {plain_text(value)} decides for itself what .{name} is")
-        raise Missing(f"{plain_text(value)} has no attribute {name!r}")
+            raise WouldRunUserCode(f"module {plain_text(value)} decides for itself what .{name} is")
+        raise MissingValue(f"{plain_text(value)} has no attribute {name!r}")
     if _is_subclass(type, kind):
         return _class_attribute(value, name)
     found = _in_classes(kind, name)
@@ -281,11 +281,11 @@ def attribute(value: Any, name: str) -> Any:
         try:
             return found.__get__(value, kind)
         except AttributeError:
-            raise Missing(f"it has no attribute {name!r}") from None
+            raise MissingValue(f"it has no attribute {name!r}") from None
     if _in_classes(kind, "__getattribute__") is not object.__getattribute__:
-        raise Loud(f"{plain_text(kind)} decides for itself what its attributes are")
+        raise WouldRunUserCode(f"{plain_text(kind)} decides for itself what its attributes are")
     if found is not _NONE and _in_classes(type(found), "__set__") is not _NONE:
-        raise Loud(f".{name} is a {plain_text(type(found))}")
+        raise WouldRunUserCode(f".{name} is a {plain_text(type(found))}")
     own = _instance_dict(value, kind)
     if own is not None and name in own:
         return own[name]
@@ -293,18 +293,18 @@ def attribute(value: Any, name: str) -> Any:
         if type(found) is types.FunctionType:
             return types.MethodType(found, value)
         if _in_classes(type(found), "__get__") is not _NONE:
-            raise Loud(f".{name} is a {plain_text(type(found))}")
+            raise WouldRunUserCode(f".{name} is a {plain_text(type(found))}")
         return found
     getter = _in_classes(kind, "__getattr__")
     if getter is _NONE:
-        raise Missing(f"{plain_text(kind)} has no attribute {name!r}")
+        raise MissingValue(f"{plain_text(kind)} has no attribute {name!r}")
     if getter is torch.nn.Module.__getattr__ and own is not None:
         for part in _MODULE_PARTS:
             names = own.get(part)
             if type(names) is dict and name in names:
                 return names[name]
-        raise Missing(f"{plain_text(kind)} has no attribute {name!r}")
-    raise Loud(f"{plain_text(kind)} decides for itself what .{name} is")
+        raise MissingValue(f"{plain_text(kind)} has no attribute {name!r}")
+    raise WouldRunUserCode(f"{plain_text(kind)} decides for itself what .{name} is")
 
 
 def element(value: Any, key: Any) -> Any:
@@ -314,16 +314,16 @@ def element(value: Any, key: Any) -> Any:
         if kind is base or (_is_subclass(base, kind) and _inherits(value, base, "__getitem__")):
             break
     else:
-        raise Loud(f"{plain_text(kind)} decides for itself what its elements are")
+        raise WouldRunUserCode(f"{plain_text(kind)} decides for itself what its elements are")
     if base is dict and not _plainly_keyed(value):
-        raise Loud("its keys are compared by code of the program")
+        raise WouldRunUserCode("its keys are compared by code of the program")
     try:
         if kind is collections.defaultdict and not dict.__contains__(value, key):
             raise KeyError
         return base.__getitem__(value, key)
     except (KeyError, IndexError, TypeError):
         what = "key" if base in (dict, types.MappingProxyType) else "element"
-        raise Missing(f"it has no {what} {plain_text(key)}") from None
+        raise MissingValue(f"it has no {what} {plain_text(key)}") from None
 
 
 def words(value: object) -> str:
@@ -333,7 +333,7 @@ def words(value: object) -> str:
     if not is_plain(kind):
         try:
             own = _instance_dict(value, kind)
-        except Loud:
+        except WouldRunUserCode:
             own = None
     name = own.get("_name_") if type(own) is dict else None
     if type(name) is str and own is not None and "_value_" in own:
@@ -362,7 +362,7 @@ def _instance_dict(value: Any, kind: type) -> dict[str, Any] | None:
     if descriptor is _NONE:
         return None
     if type(descriptor) is not types.GetSetDescriptorType:
-        raise Loud(f"{plain_text(kind)} decides for itself what its attributes are")
+        raise WouldRunUserCode(f"{plain_text(kind)} decides for itself what its attributes are")
     found = descriptor.__get__(value, kind)
     return found if type(found) is dict else None
 
@@ -371,16 +371,16 @@ def _class_attribute(value: type, name: str) -> Any:
     if name in ("__mro__", "__dict__", "__name__", "__qualname__", "__bases__"):
         return type.__dict__[name].__get__(value)
     if _in_classes(type(value), name) is not _NONE and type(value) is not type:
-        raise Loud(f".{name} may be its metaclass's")
+        raise WouldRunUserCode(f".{name} may be its metaclass's")
     found = _in_classes(value, name)
     if found is _NONE:
-        raise Missing(f"class {plain_text(value)} has no attribute {name!r}")
+        raise MissingValue(f"class {plain_text(value)} has no attribute {name!r}")
     if type(found) is staticmethod:
         return found.__func__
     if type(found) not in (types.FunctionType, property) and (
         _in_classes(type(found), "__get__") is not _NONE
     ):
-        raise Loud(f".{name} is a {plain_text(type(found))}")
+        raise WouldRunUserCode(f".{name} is a {plain_text(type(found))}")
     return found
 
 
@@ -407,7 +407,7 @@ def _constant(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError):
-        raise Loud("reading it could run code of the program") from None
+        raise WouldRunUserCode("reading it could run code of the program") from None
 
 
 def forget() -> None:

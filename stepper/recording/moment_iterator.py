@@ -13,7 +13,7 @@ from stepper.recording.catalog import Catalog
 from stepper.recording.moments import Moments, Run
 
 
-class Walk:
+class MomentIterator:
     """Goes through moments in order."""
 
     def __init__(self, moments: Moments, catalog: Catalog) -> None:

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from stepper.analysis.compare_recordings import (
+    FrameDiff,
+    Named,
+    compare_frames,
+    compare_runs,
+    side_by_side,
+)
 from stepper.analysis.run_lines import entry_lines, run_lines
-from stepper.analysis.runs import FrameDiff, Named, compare_frames, compare_runs, side_by_side
 from stepper.analysis.walks import compilations
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import Recorded

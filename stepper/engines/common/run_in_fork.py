@@ -25,7 +25,7 @@ class Died(Exception):
     """The copy of the process ended before it was done; the message says how."""
 
 
-def aside(work: Callable[[], Iterator[bytes]], seconds: float) -> Iterator[bytes]:
+def run_in_fork(work: Callable[[], Iterator[bytes]], seconds: float) -> Iterator[bytes]:
     """What `work` gives, in a copy of this process.
 
     Raises:

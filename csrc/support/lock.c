@@ -1,0 +1,281 @@
+/* The lock to write: a lock that its owner can take again.
+
+   It is what `threading.RLock` is. That has no interface in C, and the hooks of a compile take the
+   lock ten thousand times: to call two methods each time was more than what most of them do.
+
+   Its fields are guarded by the GIL, which is let go only while another thread is waited for.
+
+   Each time that it is taken, it is for writing a moment of a walk, or it is not (`Writing`), or
+   whoever takes it does what is done already. So who writes stands with the times, and whoever knows
+   how often he had it can have it so again after an interrupt: what was taken since is given back,
+   and who wrote then writes. */
+
+#include "support/lock.h"
+
+#include "support/grow.h"
+
+static int
+is_mine(const ReentrantLock *self)
+{
+    return self->depth > 0 && self->owner == PyThread_get_thread_ident();
+}
+
+/* 1: taken; 0: another thread has it, and nobody waits; -1 with an exception. */
+static int
+take(ReentrantLock *self, int waits)
+{
+    if (grow_array(&self->writers, &self->room, is_mine(self) ? self->depth + 1 : 1,
+                   sizeof *self->writers)
+        < 0) {
+        return -1;
+    }
+    if (is_mine(self)) {
+        self->writers[self->depth] = self->writers[self->depth - 1];
+        self->depth++;
+        return 1;
+    }
+    PyLockStatus status = PyThread_acquire_lock_timed(self->lock, 0, 0);
+    while (status != PY_LOCK_ACQUIRED && waits) {
+        Py_BEGIN_ALLOW_THREADS
+        status = PyThread_acquire_lock_timed(self->lock, -1, 1);
+        Py_END_ALLOW_THREADS
+        if (status == PY_LOCK_INTR && Py_MakePendingCalls() < 0) {
+            return -1;
+        }
+    }
+    if (status != PY_LOCK_ACQUIRED) {
+        return 0;
+    }
+    self->owner = PyThread_get_thread_ident();
+    self->depth = 1;
+    self->writers[0] = 0;
+    return 1;
+}
+
+int
+lock_take(ReentrantLock *self)
+{
+    return take(self, 1) < 0 ? -1 : 0;
+}
+
+int
+lock_give(ReentrantLock *self)
+{
+    if (!is_mine(self)) {
+        PyErr_SetString(PyExc_RuntimeError, "this thread does not have the lock");
+        return -1;
+    }
+    if (--self->depth == 0) {
+        PyThread_release_lock(self->lock);
+    }
+    return 0;
+}
+
+Py_ssize_t
+lock_depth(const ReentrantLock *self)
+{
+    return is_mine(self) ? self->depth : 0;
+}
+
+void
+lock_unwind(ReentrantLock *self, Py_ssize_t depth)
+{
+    if (is_mine(self) && self->depth > depth) {
+        self->depth = depth;
+        if (depth == 0) {
+            PyThread_release_lock(self->lock);
+        }
+    }
+}
+
+static PyObject *
+lock_acquire(ReentrantLock *self, PyObject *args, PyObject *kwargs)
+{
+    static char *parameters[] = {"blocking", NULL};
+    int blocking = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:acquire", parameters, &blocking)) {
+        return NULL;
+    }
+    int taken = take(self, blocking);
+    return taken < 0 ? NULL : PyBool_FromLong(taken);
+}
+
+static PyObject *
+lock_enter(ReentrantLock *self, PyObject *Py_UNUSED(ignored))
+{
+    if (lock_take(self) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+lock_release(ReentrantLock *self, PyObject *Py_UNUSED(ignored))
+{
+    if (lock_give(self) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* A `with` gives back by an instruction of its own, which a trace function can raise before. */
+static PyObject *
+lock_during(ReentrantLock *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    if (count < 1) {
+        PyErr_SetString(PyExc_TypeError, "during() wants a function and its arguments");
+        return NULL;
+    }
+    Py_ssize_t depth = lock_depth(self);
+    if (lock_take(self) < 0) {
+        return NULL;
+    }
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)(count - 1), names);
+    lock_unwind(self, depth);
+    return result;
+}
+
+static PyObject *
+depth_of(ReentrantLock *self, PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromSsize_t(lock_depth(self));
+}
+
+static PyObject *
+unwind(ReentrantLock *self, PyObject *argument)
+{
+    Py_ssize_t depth = PyLong_AsSsize_t(argument);
+    if (depth < 0) {
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "no depth is negative");
+    }
+    lock_unwind(self, depth);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+get_writer(ReentrantLock *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLong(self->depth == 0 ? 0 : self->writers[self->depth - 1]);
+}
+
+static PyObject *
+lock_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *parameters[] = {NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, ":ReentrantLock", parameters)) {
+        return NULL;
+    }
+    ReentrantLock *self = (ReentrantLock *)type->tp_alloc(type, 0);
+    if (self != NULL && (self->lock = PyThread_allocate_lock()) == NULL) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)self;
+}
+
+static void
+lock_dealloc(ReentrantLock *self)
+{
+    if (self->lock != NULL) {
+        if (self->depth > 0) {
+            PyThread_release_lock(self->lock);
+        }
+        PyThread_free_lock(self->lock);
+    }
+    PyMem_Free(self->writers);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMethodDef methods[] = {
+    {"acquire", (PyCFunction)(void (*)(void))lock_acquire, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"release", (PyCFunction)lock_release, METH_NOARGS, NULL},
+    {"__enter__", (PyCFunction)lock_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)lock_release, METH_VARARGS, NULL},
+    {"during", (PyCFunction)(void (*)(void))lock_during, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"depth", (PyCFunction)depth_of, METH_NOARGS, NULL},
+    {"unwind", (PyCFunction)unwind, METH_O, NULL},
+    {NULL},
+};
+
+static PyGetSetDef getters[] = {
+    {"writer", (getter)get_writer, NULL, NULL, NULL},
+    {NULL},
+};
+
+PyTypeObject ReentrantLock_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.ReentrantLock",
+    .tp_doc = PyDoc_STR("The lock to write: a lock that its owner can take again."),
+    .tp_basicsize = sizeof(ReentrantLock),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = lock_new,
+    .tp_dealloc = (destructor)lock_dealloc,
+    .tp_methods = methods,
+    .tp_getset = getters,
+};
+
+/* --- the lock, and the word whether it is for a walk --- */
+
+typedef struct {
+    PyObject_HEAD
+    ReentrantLock *lock;
+    char writes;
+} Writing;
+
+static PyObject *
+writing_enter(Writing *self, PyObject *Py_UNUSED(ignored))
+{
+    if (lock_take(self->lock) < 0) {
+        return NULL;
+    }
+    self->lock->writers[self->lock->depth - 1] = self->writes ? self->lock->owner : 0;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+writing_exit(Writing *self, PyObject *Py_UNUSED(args))
+{
+    return lock_release(self->lock, NULL);
+}
+
+static PyObject *
+writing_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *parameters[] = {"lock", "writes", NULL};
+    PyObject *lock;
+    int writes;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!p:Writing", parameters, &ReentrantLock_Type,
+                                     &lock, &writes)) {
+        return NULL;
+    }
+    Writing *self = (Writing *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->lock = (ReentrantLock *)Py_NewRef(lock);
+        self->writes = (char)writes;
+    }
+    return (PyObject *)self;
+}
+
+static void
+writing_dealloc(Writing *self)
+{
+    Py_DECREF(self->lock);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMethodDef writing_methods[] = {
+    {"__enter__", (PyCFunction)writing_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)writing_exit, METH_VARARGS, NULL},
+    {NULL},
+};
+
+PyTypeObject Writing_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.Writing",
+    .tp_doc = PyDoc_STR("The lock, and the word whether it is for writing a moment of a walk."),
+    .tp_basicsize = sizeof(Writing),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = writing_new,
+    .tp_dealloc = (destructor)writing_dealloc,
+    .tp_methods = writing_methods,
+};
