@@ -103,6 +103,7 @@ IN_ANALYSIS = {
         "_facts": "the compiler's, cut to its first line",
         "_first_line": "the compiler's, cut to its first line",
     },
+    "here.py": {"_failed": "the compiler's, in lines"},
     "recompile_advice.py": {
         "_type": "Python's: a qualified name",
         "_object": "torch's sources",
@@ -145,7 +146,6 @@ IN_ANALYSIS = {
 
 ELSEWHERE = {
     "client/scratch.py": {"line_before": "a text that is written into the program"},
-    "tui/app.py": {"_explain_break": "the compiler's, cut to its first line"},
     "tui/panes/console.py": {"on_console_pane_answered": "what the program printed, in lines"},
     "tui/panes/output.py": {"on_session_event": "what the program printed"},
     "console/caching.py": {"entry": "code, in lines"},

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import msgspec
 
@@ -168,6 +169,16 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
     ]
 
 
+def cause_of_one(recording: Recording, found: GraphBreak) -> Cause:
+    """The cause of one break, as if it had happened this once."""
+    return _Reader(recording).cause([found])
+
+
+def break_before(recording: Recording, item: Translation) -> GraphBreak | None:
+    """The break after which a resume function goes on; None: it is none, or that is not known."""
+    return _Reader(recording).break_before(item) if item.resume_of else None
+
+
 def facts_of(recording: Recording, found: GraphBreak) -> Broken:
     """What advice on a break may rest on."""
     return _Reader(recording).facts(found)
@@ -180,8 +191,8 @@ class _Reader:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._resuming = [item for item in compilations(recording) if item.resume_of]
-        self._code_after = self._resume_codes()
 
+    @cached_property
     def _resume_codes(self) -> dict[_Site, int]:
         """The resume function that goes on after each instruction that breaks.
 
@@ -212,6 +223,18 @@ class _Reader:
                     found[site] = item.code
                     break
         return found
+
+    def break_before(self, item: Translation) -> GraphBreak | None:
+        """The newest break before a compilation of a resume function that it goes on after."""
+        recording = self._recording
+        found = (
+            each
+            for each in reversed(recording.graph_breaks())
+            if recording.attempt(each.attempt).translation < item.id
+            and (site := self._site(each)) is not None
+            and self._resume_codes.get(site) == item.code
+        )
+        return next(found, None)
 
     def _site(self, found: GraphBreak) -> _Site | None:
         """The code of the frame that breaks, and the index of its own instruction."""
@@ -317,7 +340,7 @@ class _Reader:
         thrown_away = bool(attempt.restart_reason) or not found.resumes
         resumed: Iterable[Translation] = ()
         site = self._site(found)
-        code = self._code_after.get(site) if site is not None else None
+        code = self._resume_codes.get(site) if site is not None else None
         if found.resumes and code is not None:
             resumed = (each for each in self._resuming if each.code == code and each.id > item.id)
         return Occurrence(found, item, self._length(attempt) if thrown_away else 0, tuple(resumed))

@@ -163,7 +163,7 @@ def _failed(
         yield Line(f"   {label}: {change}", moment)
     for text in failure.message.strip().splitlines():
         yield Line(f"   {text}".rstrip(), moment if text.strip() else None)
-    yield from _blamed(recording, failed)
+    yield from blamed_lines(recording, failed)
     if failed.lookup is not None and failed.lookup.reason:
         yield Line(f"   the lookup: {failed.lookup.reason}", failed.lookup.first_moment)
     if failed.inside is not None and failed.certain:
@@ -179,7 +179,8 @@ def _failed(
         yield Line(f"   again: {_whose(each)}", each.moment or None, "dim")
 
 
-def _blamed(recording: Recording, failed: Failed) -> Iterator[Line]:
+def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
+    """The instruction to blame, what it was about to take, and where that comes from."""
     if text := not_known_text(failed):
         yield Line(f"   {text}", role="dim")
     if text := handed_over_text(failed, recording.facts.cwd):

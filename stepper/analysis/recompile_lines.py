@@ -214,7 +214,7 @@ def _recompilation(
     if nearest is not None and not any(tried is nearest for tried in shown):
         shown.append(nearest)
     for tried in shown:
-        yield from _tried(recording, tried, told)
+        yield from tried_lines(recording, tried, told)
     left_out = len(found.tried) - len(shown)
     if left_out:
         yield Line(f"    … and {plural(left_out, 'more entry')}", role="dim")
@@ -244,7 +244,7 @@ def _in_brief(
     yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
     nearest = found.nearest or next(iter(found.tried), None)
     if nearest is not None:
-        yield from _tried(recording, nearest, told, origins=False)
+        yield from tried_lines(recording, nearest, told, origins=False)
 
 
 def callers_of(item: Translation) -> tuple[PythonFrame, ...]:
@@ -254,15 +254,23 @@ def callers_of(item: Translation) -> tuple[PythonFrame, ...]:
     return stack[theirs[-1] + 1 :] if theirs else stack
 
 
-def _tried(
+def tried_lines(
     recording: Recording, tried: Tried, told: set[tuple[str, str, str]], *, origins: bool = True
 ) -> Iterator[Line]:
+    """An entry, each guard of it that failed, and where those come from.
+
+    Args:
+        recording: what is asked.
+        tried: the entry.
+        told: guards that were told before: only that they failed is told again.
+        origins: whether it is told where guards come from.
+    """
     cwd = recording.facts.cwd
     if not tried.failures:
         yield Line(f"    {tried.entry}  not recorded why")
     for at, failure in enumerate(tried.failures):
         label = f"{tried.entry}  " if at == 0 else " " * (len(tried.entry) + 2)
-        yield Line(f"    {label}{failure_text(failure)}{_how_known(failure)}", failure.moment)
+        yield Line(f"    {label}{failure_text(failure)}{how_known(failure)}", failure.moment)
         key = (tried.entry, failure.kind, failure.source)
         if origins and key not in told:
             told.add(key)
@@ -272,12 +280,12 @@ def _tried(
                     for line in step_lines(recording, step):
                         yield line._replace(text=f"{indent}{line.text}", role="dim")
                 continue
-            yield from (
-                Line(f"{indent}{text}", moment, "dim") for text, moment in _origin(failure, cwd)
-            )
+            for line in origin_lines(failure, cwd):
+                yield line._replace(text=f"{indent}{line.text}", role="dim")
 
 
-def _how_known(failure: Failure) -> str:
+def how_known(failure: Failure) -> str:
+    """What is to be said of a failure that the compiler has not seen itself."""
     if failure.inferred:
         return "  (inferred)"
     return "  (would fail too)" if failure.behind else ""
@@ -285,13 +293,18 @@ def _how_known(failure: Failure) -> str:
 
 def failure_text(failure: Failure) -> str:
     """`size[0] of x: expected 4, actual 5  TENSOR_MATCH L['x']`."""
+    guard = f"{failure.kind} {short_name(failure.source)}".strip()
+    return f"{differing_text(failure)}  {guard}".rstrip()
+
+
+def differing_text(failure: Failure) -> str:
+    """`size[0] of x: expected 4, actual 5`."""
     differences = [_difference(failure.source, each) for each in failure.differences]
     text = "; ".join(differences)
     if not text:
         text = f"fails: {clip(short_name(one_line(unscoped(failure.text))), _TEXT)}"
         text += f", with {seen_text(failure.saw)}" if failure.saw != UNKNOWN else ""
-    guard = f"{failure.kind} {short_name(failure.source)}".strip()
-    return f"{text}  {guard}" if guard else text
+    return text
 
 
 def seen_text(saw: Datum) -> str:
@@ -324,14 +337,15 @@ def _named(source: str, aspect: Aspect) -> str:
     return " of ".join(filter(None, (str(aspect), name)))
 
 
-def _origin(failure: Failure, cwd: str) -> Iterator[tuple[str, int | None]]:
+def origin_lines(failure: Failure, cwd: str, *, because: bool = True) -> Iterator[Line]:
+    """Where a guard comes from; the line because of which it is there only with `because`."""
     origin = failure.origin
     line = failure.user_line or (origin.line if origin is not None else None)
-    if line is not None:
-        yield f"because of {line_text(line, cwd)}", failure.moment
+    if line is not None and because:
+        yield Line(f"because of {line_text(line, cwd)}", failure.moment)
     if origin is not None and origin.called_from is not None:
-        yield f"called from {line_text(origin.called_from, cwd)}", origin.moment
+        yield Line(f"called from {line_text(origin.called_from, cwd)}", origin.moment)
     if origin is not None and origin.instruction is not None:
         value = f", for {value_line(origin.value)}" if origin.value is not None else ""
         text = f"guard {origin.guard} installed by {instruction_text(origin.instruction)}{value}"
-        yield text, origin.moment
+        yield Line(text, origin.moment)

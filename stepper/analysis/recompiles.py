@@ -239,6 +239,16 @@ def recompilations(
     ]
 
 
+def recompilation(recording: Recording, item: Translation) -> Recompilation:
+    """All that is known of why a compilation was made where there were entries already."""
+    return _Reader(recording).read(item)
+
+
+def failed_check(recording: Recording, lookup: Translation, moment: MomentId) -> Tried | None:
+    """The guard that a recorded lookup found to fail at a moment, and its entry."""
+    return _Reader(recording).failed_check(lookup, moment)
+
+
 class _Wants(NamedTuple):
     """What a compilation wants."""
 
@@ -279,6 +289,15 @@ class _Reader:
         return Recompilation(item, lookup, tried, limit)
 
     # From a recorded lookup
+
+    def failed_check(self, lookup: Translation, moment: MomentId) -> Tried | None:
+        for entry in self._recording.tried(lookup.id):
+            for check in entry.checks:
+                if check.moment == moment and check.verdict is Verdict.FAIL:
+                    guard = self._recording.guard_program(entry.code)[check.place]
+                    failure = _failure(guard, check, entry.entry, [])
+                    return self._tried(lookup, entry.entry, [failure])
+        return None
 
     def _looked_up(
         self, item: Translation, lookup: Translation, said: list[Reason]

@@ -143,12 +143,13 @@ class Size(msgspec.Struct, frozen=True):
         return self.symbol.value if self.symbol is not None and self.symbol.fixed else ""
 
 
-def sizes(recording: Recording, item: Translation) -> Iterator[Size]:
-    """The sizes and numbers of a translation that were symbols, or were to be."""
+def sizes(recording: Recording, item: Translation, attempt: int | None = None) -> Iterator[Size]:
+    """The sizes and numbers of a translation that were symbols, or were to be, in an attempt of it;
+    None: in its last."""
     attempts = recording.attempts(item.id)
     if not attempts:
         return
-    steps = recording.shape_steps(None, attempt=attempts[-1].id)
+    steps = recording.shape_steps(None, attempt=attempts[-1].id if attempt is None else attempt)
     symbols = put_together(steps)
     for symbol in symbols.values():
         chain = tuple(_chain(symbol, symbols))

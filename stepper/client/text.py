@@ -195,6 +195,23 @@ def source_line(code: Code, line: int | None) -> str:
     return code.source[index].strip() if 0 <= index < len(code.source) else ""
 
 
+def columns_of(code: Code, instruction: Instruction) -> tuple[int, int]:
+    """The part of its line that an instruction stands for, in characters of the line as it is
+    indented; `0, 0` when that is not known."""
+    line, first, last = instruction.line, instruction.col, instruction.end_col
+    index = 0 if line is None else line - code.source_first_line
+    if line is None or first is None or last is None or not 0 <= index < len(code.source):
+        return 0, 0
+    text = code.source[index]
+    here = instruction.end_line in (None, line)
+    return _character(text, first), _character(text, last) if here else len(text)
+
+
+def _character(line: str, byte: int) -> int:
+    """Position in characters of a column that CPython counts in UTF-8 bytes."""
+    return byte if line.isascii() else len(line.encode()[:byte].decode(errors="ignore"))
+
+
 def source_listing(
     code: Code,
     current: int | None,

@@ -45,7 +45,7 @@ from stepper.tui.palette import Span
 from stepper.tui.pane import Pane
 from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
-from stepper.tui.questions import OF_THE_RUN, ON_IDLE, comparisons
+from stepper.tui.questions import ON_IDLE, comparisons, of_the_run
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.trying import Tries, Trying
@@ -245,7 +245,6 @@ class StepperApp(PromptKeys[int]):
             case Stopped():
                 self._frame = None
                 self._tell(self.cursor.arrived(), event.text or STOPS.get(event.reason, ""))
-                self._explain_break()
             case BreakpointChanged() | Notice():
                 if event.text:
                     self.say(event.text, "warning")
@@ -265,14 +264,6 @@ class StepperApp(PromptKeys[int]):
         self._evaluated += 1
         self.cursor.refresh()
         self.renew()
-
-    def _explain_break(self) -> None:
-        """At a graph break, say what kind it is instead of the first line of a long message."""
-        recording, moment = self.session.recording, self.cursor.position
-        found = recording.graph_break_at(moment) if recording is not None and moment else None
-        if found is not None:
-            kind = found.gb_type or found.reason.partition("\n")[0]
-            self.say(f"graph break: {kind}. 8 shows the reason and hints", "warning")
 
     def _set_timer(self) -> None:
         """Look for newer moments as long as there can be any."""
@@ -384,15 +375,15 @@ class StepperApp(PromptKeys[int]):
     def action_why(self) -> None:
         recording = self.session.recording
         if recording is not None:
+            here = self.cursor.position
             pane = self.desk.focused_pane()
             asked = pane.questions_here() if pane else []
-            asked += OF_THE_RUN
+            asked += of_the_run(recording, here)
             if recording.facts.capabilities.carries_guards:
                 asked.append(ON_IDLE)
-            if self.cursor.position:
-                here, before = self.cursor.position, self.cursor.came_from
-                asked += comparisons(recording, here, before)
-            self.push_screen(WhyScreen(recording, asked, self._tries), self._go_there)
+            if here:
+                asked += comparisons(recording, here, self.cursor.came_from)
+            self.push_screen(WhyScreen(recording, asked, self._tries, here), self._go_there)
 
     def on_trying_over(self, message: Trying.Over) -> None:
         self._tries.over(message)

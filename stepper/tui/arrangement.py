@@ -2,7 +2,8 @@
 
 Panes stand in *groups*: a bar of tabs, and under it the one pane of the group that is shown. A wide
 terminal has columns of groups and the timeline along the bottom; a narrow one has the code above
-and everything else in one group below it; a zoomed pane has everything.
+and everything else in one group below it; the answer stands above all of it and has the rows that
+it needs; a zoomed pane has everything.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ _LOW = 16
 
 STRIP = 5
 """Rows of the timeline along the bottom of a wide screen."""
+
+_ANSWER = 8
+"""Rows that the answer has at most while the keyboard is elsewhere."""
 
 _LEAST_HEIGHT = 3
 _LEAST_WIDTH = 12
@@ -82,6 +86,7 @@ _WIDE_COLUMNS: tuple[Column, ...] = (
     Column("more", (Group("more", _MORE),), 1.1),
 )
 _WIDE_STRIP = Group("timeline", ("timeline",))
+_TOP = Group("answer", ("answer",))
 
 _NARROW_COLUMNS: tuple[Column, ...] = (
     Column(
@@ -100,6 +105,8 @@ def arrange(
     panes: Sequence[str],
     zoomed: str | None = None,
     shares: Mapping[str, float] | None = None,
+    answer: int = 1,
+    reads: bool = False,
 ) -> list[Placed]:
     """Place the groups of a screen.
 
@@ -109,16 +116,24 @@ def arrange(
         panes: the panes that exist; others are left out of their groups.
         zoomed: the pane that has the whole screen.
         shares: factors by which the user made columns and groups larger, by name.
+        answer: rows that the answer needs.
+        reads: whether it has the keyboard.
     """
     shares = shares or {}
     if zoomed is not None:
         whole = Column("all", (Group("zoom", (zoomed,)),))
         return _columns(0, width, height, _existing([whole], panes), {})
+    top = 0
+    if "answer" in panes:
+        top = max(1, min(answer, height // 2 if reads else min(_ANSWER, height // 3)))
+    placed = [Placed(_TOP, Region(), Region(0, 0, width, top))] if top else []
     if width < WIDE:
         columns = _NARROW_COLUMNS if height >= _LOW else _LOW_COLUMNS
-        return _columns(0, width, height, _existing(columns, panes), shares)
+        placed += _columns(top, width, height - top, _existing(columns, panes), shares)
+        return placed
     strip = STRIP if "timeline" in panes and height > 4 * STRIP else 0
-    placed = _columns(0, width, height - strip, _existing(_WIDE_COLUMNS, panes), shares)
+    wide = _existing(_WIDE_COLUMNS, panes)
+    placed += _columns(top, width, height - strip - top, wide, shares)
     if strip:
         body = Region(0, height - strip, width, strip)
         placed.append(Placed(_WIDE_STRIP, Region(), body))
@@ -140,8 +155,9 @@ def _existing(columns: Sequence[Column], panes: Sequence[str]) -> list[Column]:
 
 
 def _columns(
-    left: int, width: int, height: int, columns: Sequence[Column], shares: Mapping[str, float]
+    above: int, width: int, height: int, columns: Sequence[Column], shares: Mapping[str, float]
 ) -> list[Placed]:
+    """Columns side by side, under so many rows that are taken."""
     # Columns are kept apart by one blank column of the screen.
     widths = _divide(
         width - (len(columns) - 1),
@@ -149,13 +165,14 @@ def _columns(
         _LEAST_WIDTH,
     )
     placed: list[Placed] = []
+    left = 0
     for column, own_width in zip(columns, widths, strict=True):
         heights = _divide(
             height,
             [group.share * shares.get(f"group {group.name}", 1.0) for group in column.groups],
             _LEAST_HEIGHT,
         )
-        top = 0
+        top = above
         for group, own_height in zip(column.groups, heights, strict=True):
             bar = Region(left, top, own_width, min(1, own_height))
             body = Region(left, top + 1, own_width, max(0, own_height - 1))

@@ -19,10 +19,12 @@ from textual.widget import Widget
 from stepper.tui.arrangement import WIDE, Placed, arrange, column_of
 from stepper.tui.oneline import Tabs
 from stepper.tui.pane import Pane
+from stepper.tui.panes.answer import AnswerPane
 from stepper.tui.snapshot import Snapshot
 from stepper.tui.workarounds import OwnLayout
 
 PANE_KEYS = {
+    "answer": "!",
     "source": "1",
     "bytecode": "2",
     "stack": "3",
@@ -76,6 +78,7 @@ class Desk(OwnLayout, Container):
         self.panes = {pane.NAME: pane for pane in panes}
         for pane in panes:
             pane.display = False
+        self._answer = next((pane for pane in panes if isinstance(pane, AnswerPane)), None)
         self.zoomed: str | None = None
         self._bars = [Tabs() for _ in range(_MOST_GROUPS)]
         self._reveals = 0
@@ -107,6 +110,8 @@ class Desk(OwnLayout, Container):
             panes=tuple(self.panes),
             zoomed=self.zoomed,
             shares=self._shares,
+            answer=self._answer.wanted if self._answer is not None else 0,
+            reads=self._focused == "answer",
         )
         shown = {self._shown(placed) for placed in self._placed}
         for name, pane in self.panes.items():
@@ -153,8 +158,11 @@ class Desk(OwnLayout, Container):
     def receive(self, snapshot: Snapshot) -> None:
         """Hand the newest snapshot to every pane."""
         self._snapshot = snapshot
+        needed = self._answer.wanted if self._answer is not None else 0
         for pane in self.panes.values():
             pane.receive(snapshot)
+            if pane is self._answer and needed != self._answer.wanted:
+                self.arrange_panes()  # now, so that what follows is drawn once
         self.draw_bars()
 
     def reveal(self, name: str, *, focus: bool = True) -> None:
@@ -183,11 +191,17 @@ class Desk(OwnLayout, Container):
         pane = self.focused_pane()
         name = pane.NAME if pane else ""
         if name != self._focused:
-            self._focused = name
+            before, self._focused = self._focused, name
+            if "answer" in (before, name):
+                self.arrange_panes()
             self.draw_bars()
 
     def on_descendant_focus(self) -> None:
         self.focus_changed()
+
+    def on_pane_resized(self, message: Pane.Resized) -> None:
+        message.stop()
+        self.arrange_panes()
 
     def on_pane_retitled(self, message: Pane.Retitled) -> None:
         message.stop()

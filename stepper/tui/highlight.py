@@ -86,8 +86,3 @@ def mark(spans: Sequence[Span], start: int, end: int, role: str) -> Iterator[Spa
             yield text[first:last], f"{roles} {role}".strip()
         if text[max(first, last) :]:
             yield text[max(first, last) :], roles
-
-
-def character(line: str, byte: int) -> int:
-    """Position in characters of a column that CPython counts in UTF-8 bytes."""
-    return byte if line.isascii() else len(line.encode()[:byte].decode(errors="ignore"))

@@ -143,6 +143,9 @@ class Pane(Vertical):
             super().__init__()
             self.breakpoints = breakpoints
 
+    class Resized(Message):
+        """The pane needs more rows than before, or fewer."""
+
     class Retitled(Message):
         """The title has changed without a new snapshot."""
 

@@ -14,15 +14,17 @@ from stepper.analysis.failure_trials import FailureTrials
 from stepper.analysis.guard_experiments import experiment_lines
 from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.guard_uses import entries
+from stepper.analysis.here import event_at
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_trials import RecompileTrials
 from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
+from stepper.analysis.shape_lines import shape_lines
 from stepper.client.plan import Plan
 from stepper.client.replay import Progress
 from stepper.client.text import walk_name
 from stepper.model.ranges import Ranges
-from stepper.model.trace import Guard, MomentId
+from stepper.model.trace import EventKind, Guard, MomentId
 from stepper.recording.reader import Recording
 
 Trial = Callable[[Recording, Plan, Progress], Iterator[Line]]
@@ -64,24 +66,36 @@ def _with_what_may_be_done(recording: Recording, plan: Plan, progress: Progress)
     return failed_lines(recording, trying=trials.lines)
 
 
-OF_THE_RUN = (
-    Question(
-        "why it was compiled again",
-        lambda recording, _: recompile_lines(recording, every=True),
-        _with_advice_tried,
-    ),
-    Question(
-        "why graphs broke",
-        lambda recording, _: break_lines(recording),
-        _with_breaks_forced_away,
-    ),
-    Question(
-        "why compilations failed",
-        lambda recording, _: failed_lines(recording),
-        _with_what_may_be_done,
-    ),
+_ON_RECOMPILATIONS = Question(
+    "why it was compiled again",
+    lambda recording, _: recompile_lines(recording, every=True),
+    _with_advice_tried,
 )
-"""What can be asked anywhere."""
+_ON_BREAKS = Question(
+    "why graphs broke",
+    lambda recording, _: break_lines(recording),
+    _with_breaks_forced_away,
+)
+_ON_FAILURES = Question(
+    "why compilations failed",
+    lambda recording, _: failed_lines(recording),
+    _with_what_may_be_done,
+)
+_ON_SIZES = Question("why sizes are fixed", lambda recording, _: shape_lines(recording))
+_OF_THE_RUN = (_ON_RECOMPILATIONS, _ON_BREAKS, _ON_FAILURES)
+_ABOUT = {
+    EventKind.GRAPH_BREAK: _ON_BREAKS,
+    EventKind.SKIP: _ON_BREAKS,
+    EventKind.EXCEPTION: _ON_FAILURES,
+    EventKind.SPECIALIZE: _ON_SIZES,
+}
+
+
+def of_the_run(recording: Recording, moment: MomentId) -> list[Question]:
+    """What can be asked anywhere; what the moment is about comes first."""
+    event = event_at(recording, moment)
+    first = None if event is None else _ABOUT.get(event.kind)
+    return list(dict.fromkeys([*([first] if first else []), *_OF_THE_RUN]))
 
 
 def on_guard(guard: Guard) -> Question:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepper.tui.pane import Pane
+from stepper.tui.panes.answer import AnswerPane
 from stepper.tui.panes.bytecode import BytecodePane
 from stepper.tui.panes.cache import CachePane
 from stepper.tui.panes.calls import CallsPane
@@ -23,6 +24,7 @@ from stepper.tui.panes.values import LocalsPane, StackPane
 def all_panes() -> list[Pane]:
     """One of each."""
     return [
+        AnswerPane(),
         SourcePane(),
         BytecodePane(),
         StackPane(),

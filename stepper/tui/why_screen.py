@@ -49,16 +49,24 @@ class WhyScreen(ModalScreen[MomentId | None]):
         Binding("enter", "open", "Go to the row's moment"),
     ]
 
-    def __init__(self, recording: Recording, questions: Sequence[Question], tries: Tries) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        questions: Sequence[Question],
+        tries: Tries,
+        here: MomentId = 0,
+    ) -> None:
         """
         Args:
             recording: what is asked, as it is now.
             questions: the first is answered at once, the others on demand.
             tries: what is tried, here or when the screen was open before.
+            here: the moment that is asked about: the cursor begins at what leads there.
         """
         super().__init__()
         self._recording = recording
         self._questions = questions
+        self._here = here
         self._view = 0
         self._answers: dict[int, list[Line]] = {}
         self._shown: list[tuple[Row, MomentId | None]] = []
@@ -79,7 +87,7 @@ class WhyScreen(ModalScreen[MomentId | None]):
     def on_resize(self, event: events.Resize) -> None:
         self._show(event.size.width)
 
-    def _show(self, width: int, cursor: int = 0) -> None:
+    def _show(self, width: int, cursor: int | None = None) -> None:
         columns = self._columns(width)
         self._shown = [
             (row((part, line.role)), line.moment)
@@ -92,6 +100,9 @@ class WhyScreen(ModalScreen[MomentId | None]):
         more = "  x: try it" if question.trial is not None else ""
         self._say(f"Enter: go there  v: the next question{more}  /: search  Esc closes")
         self._say_what_runs()
+        if cursor is None:
+            moments = [moment for _, moment in self._shown]
+            cursor = moments.index(self._here) if self._here in moments else 0
         self._lines.show(len(self._shown), lambda index: self._shown[index][0], cursor=cursor)
 
     def _say(self, text: str) -> None:

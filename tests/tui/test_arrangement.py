@@ -38,10 +38,23 @@ def test_a_wide_terminal_shows_code_state_and_timeline_at_once() -> None:
 
 def test_a_narrow_terminal_has_code_above_and_tabs_below() -> None:
     placed = arrange(80, 22, panes=PANES)
-    assert [p.group.name for p in placed] == ["code", "more"]
+    assert [p.group.name for p in placed] == ["answer", "code", "more"]
     assert all(p.body.width == 80 for p in placed)
     shown = {pane for p in placed for pane in p.group.panes}
     assert shown == set(PANES)
+
+
+@pytest.mark.parametrize("size", [(80, 22), (120, 38)])
+@pytest.mark.parametrize("reads", [False, True])
+def test_the_answer_has_the_rows_that_it_needs_but_never_most(
+    size: tuple[int, int], reads: bool
+) -> None:
+    def rows(answer: int) -> int:
+        placed = arrange(*size, panes=PANES, answer=answer, reads=reads)
+        return next(p.body.height for p in placed if p.group.name == "answer")
+
+    assert [rows(needed) for needed in (0, 1, 4)] == [1, 1, 4]
+    assert rows(100) <= size[1] // (2 if reads else 3)
 
 
 def test_a_zoomed_pane_has_everything() -> None:

@@ -20,6 +20,7 @@ from textual.app import App
 
 from stepper.client.session import open_recording
 from stepper.tui.app import StepperApp
+from stepper.tui.panes.answer import AnswerPane
 from tests.tui.cache_session import CacheSession
 from tests.tui.screen import plain, until
 from tests.tui.story import write_story
@@ -53,6 +54,13 @@ def picture(app: App[Any]) -> str:
     return "\n".join([*texts, "", *maps, "", *legend, ""])
 
 
+def settled(app: StepperApp) -> bool:
+    """Whether all is there that is found out beside the screen, as far as it is seen."""
+    pane = app.desk.panes["answer"]
+    assert isinstance(pane, AnswerPane)
+    return pane.settled or not pane.visible_on_desk
+
+
 def _look(style: Style | None) -> str:
     return str(style.without_color + Style.from_color(style.color, style.bgcolor)) if style else ""
 
@@ -78,6 +86,7 @@ async def test_the_screen_looks_as_it_did(
         async with app.run_test(size=size) as pilot:
             await pilot.pause()
             await pilot.press(*keys)
+            await until(pilot, lambda: settled(app))
             await pilot.pause()
             seen = picture(app)
     finally:
@@ -104,6 +113,7 @@ async def test_the_cache_looks_as_it_did(
             session.kill()
             await pilot.press("z", "e", *"del scaler", "enter")
             await until(pilot, lambda: any("†" in line for line in plain(app)))
+        await until(pilot, lambda: settled(app))
         await pilot.pause()
         seen = picture(app)
         session.alive = False

@@ -122,7 +122,7 @@ async def test_what_is_tried_belongs_to_no_screen(
 
     question = Question("a question", lambda _, __: iter([Line("what is known")]), trial)
     other = Question("another", lambda _, __: iter([Line("something else")]), trial)
-    monkeypatch.setattr(stepper.tui.app, "OF_THE_RUN", (question, other))
+    monkeypatch.setattr(stepper.tui.app, "of_the_run", lambda _, __: [question, other])
     plan = Plan(LaunchSpec(kind="code", target="pass"), "/", "", ("x.py",), 0.0, "")
     monkeypatch.setattr(stepper.tui.why_screen, "plan_of", lambda _: plan)
     async with opened(sample_path, NARROW) as (app, pilot):

@@ -54,8 +54,19 @@ async def test_in_the_guards_it_says_first_why_the_selected_one_is_there(
         assert "why this guard is there" in text(app)
         assert f"{guard.kind} {guard.source} of 0/1" in text(app)
         assert "protects against" in text(app)
-        await pilot.press("v")
+        await pilot.press("v", "v")
         assert "why it was compiled again" in text(app)
+
+
+async def test_it_begins_with_what_the_moment_is_about(sample_path: Path) -> None:
+    recording = Recording.open(str(sample_path))
+    found = recording.graph_breaks()[-1]
+    recording.close()
+    async with opened(sample_path, NARROW, at=found.moment) as (app, pilot):
+        await pilot.press("W")
+        assert "why graphs broke" in text(app)
+        await pilot.press("s", "enter")
+        assert app.cursor.position == found.moment, "the cursor stands at what is about it"
 
 
 async def test_a_row_that_leads_nowhere_stays(sample_path: Path) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 
 from stepper.client.names import brief_function
+from stepper.client.text import columns_of
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.matching import function_matches, path_matches
 from stepper.model.program import Code
-from stepper.tui.highlight import character, mark, python_spans
+from stepper.tui.highlight import mark, python_spans
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span
 from stepper.tui.pane import Pane
@@ -112,13 +113,8 @@ class SourcePane(Pane):
         assert self._code is not None
         if self.snapshot.ip >= len(self._code.instructions):
             return 0, 0
-        here = self._code.instructions[self.snapshot.ip]
-        if here.col is None or here.end_col is None or here.line is None:
-            return 0, 0
-        text = self._code.source[index]
-        last = here.end_line in (None, here.line)
-        end = character(text, here.end_col) if last else len(text)
-        return max(0, character(text, here.col) - self._indent), max(0, end - self._indent)
+        start, end = columns_of(self._code, self._code.instructions[self.snapshot.ip])
+        return max(0, start - self._indent), max(0, end - self._indent)
 
     def breakpoint_here(self) -> Breakpoint | None:
         """A breakpoint at the cursor's line."""

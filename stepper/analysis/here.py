@@ -1,0 +1,461 @@
+"""Why a moment is worth a look: what happens there, the line to blame, what to do, what led to it.
+
+The same answers as those to whole runs, about one moment. What happens at a moment is an event that
+its instruction causes; of several the one that costs most is told. Where there is none, what led to
+the attempt is told: the break that it was begun again for, the guards for which it was compiled
+again.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from stepper.analysis.advice import needed_by
+from stepper.analysis.break_lines import cost_text
+from stepper.analysis.breaks import break_before, cause_of_one
+from stepper.analysis.failed_lines import blamed_lines, failed_headline
+from stepper.analysis.failure_changes import change_of
+from stepper.analysis.failures import failures
+from stepper.analysis.line import Line
+from stepper.analysis.reasons import reasons_of
+from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_lines import (
+    callers_of,
+    differing_text,
+    failure_text,
+    how_known,
+    origin_lines,
+)
+from stepper.analysis.recompile_series import histories
+from stepper.analysis.recompiles import (
+    Recompilation,
+    Tried,
+    failed_check,
+    recompilation,
+    recompilations,
+)
+from stepper.analysis.shape_lines import size_lines, step_lines
+from stepper.analysis.shapes import cause_of, sizes
+from stepper.analysis.sites import Site, site_at, way_to
+from stepper.analysis.sources import spelled
+from stepper.analysis.walks import Calls, compiled_again
+from stepper.client.names import brief_function
+from stepper.client.text import (
+    clip,
+    columns_of,
+    instruction_text,
+    line_text,
+    one_line,
+    place_text,
+    plural,
+    python_frame_line,
+    short_name,
+    short_path,
+    translation_name,
+    translation_summary,
+)
+from stepper.model.program import PythonFrame, UserLine
+from stepper.model.trace import Event, EventKind, MomentId, Phase, Translation, headline
+from stepper.recording.reader import Recording
+
+_RANKED = (
+    EventKind.EXCEPTION,
+    EventKind.GRAPH_BREAK,
+    EventKind.CACHE_LIMIT,
+    EventKind.RECOMPILE,
+    EventKind.MISS,
+    EventKind.GUARD_FAIL,
+    EventKind.SPECIALIZE,
+    EventKind.DATA_DEPENDENT,
+    EventKind.INVALIDATE,
+    EventKind.EVICT,
+    EventKind.SKIP,
+    EventKind.HIT,
+    EventKind.END,
+)
+"""Kinds of events that a moment is about, the one that is told of several first."""
+_RANKS = {kind: rank for rank, kind in enumerate(_RANKED)}
+_BY_THE_INSTRUCTION = frozenset(
+    {EventKind.GRAPH_BREAK, EventKind.SPECIALIZE, EventKind.DATA_DEPENDENT}
+)
+"""Of these the moment's own instruction is to blame. Others only have its number, because it was
+the newest then."""
+_TEXT = 300
+_CALLERS = 4
+_CONDITIONS = 3
+_FAILURES = 4
+
+
+class Culprit(msgspec.Struct, frozen=True):
+    """A line of the program, and the part of it that is meant."""
+
+    place: PythonFrame
+    text: str = ""
+    """What stands there; empty: it is not recorded."""
+    start: int = 0
+    end: int = 0
+    """The characters that are meant; none: that is not known."""
+    moment: MomentId | None = None
+    """Where its instruction is interpreted."""
+
+
+class Here(msgspec.Struct, frozen=True):
+    """What a moment is about."""
+
+    headline: str
+    kind: EventKind | None = None
+    """What happens there; None: its instruction, and nothing else."""
+    culprit: Culprit | None = None
+    remedy: str = ""
+    """The nearest change; empty: none is known."""
+    leads: tuple[Line, ...] = ()
+    """What led to it, each to be gone to; or what else is known."""
+    whole: bool = True
+    """Whether this is all; else only what is found at once."""
+
+
+def glimpse(recording: Recording, moment: MomentId) -> Here:
+    """What is found at once, however long the recording is."""
+    event = event_at(recording, moment)
+    site = site_at(recording, moment)
+    culprit = None if site is None else _at_site(recording, site)
+    if event is not None:
+        at_it = event.kind in _BY_THE_INSTRUCTION
+        return Here(_said(event), event.kind, culprit if at_it else None, whole=False)
+    return Here(_doing(recording, site), None, culprit, whole=False)
+
+
+def why_here(recording: Recording, moment: MomentId) -> Here:
+    """All that is known of what a moment is about."""
+    event = event_at(recording, moment)
+    if event is None:
+        return _instruction(recording, moment)
+    answer = _ANSWERS.get(event.kind, _told)
+    return answer(recording, event)
+
+
+def here_lines(recording: Recording, moment: MomentId) -> Iterator[Line]:
+    """The answer, as lines."""
+    here = why_here(recording, moment)
+    yield Line(here.headline, None, "title")
+    if (culprit := here.culprit) is not None:
+        yield Line(f"  {place_text(culprit.place, recording.facts.cwd)}", culprit.moment)
+        if culprit.text:
+            yield Line(f"    {culprit.text}", culprit.moment)
+        if culprit.end > culprit.start:
+            sign = "^" * (culprit.end - culprit.start)
+            yield Line(f"    {' ' * culprit.start}{sign}", culprit.moment)
+    if here.remedy:
+        yield Line(f"  change: {here.remedy}")
+    for line in here.leads:
+        yield line._replace(text=f"  {line.text}")
+
+
+def event_at(recording: Recording, moment: MomentId) -> Event | None:
+    """What a moment is about; None: nothing that is worth more than its instruction."""
+    found = recording.events(kinds=_RANKED, after=moment - 1, before=moment + 1)
+    return min(found, key=lambda event: _RANKS[event.kind], default=None)
+
+
+# Where that is
+
+
+def _at_site(recording: Recording, site: Site) -> Culprit:
+    code = recording.code(recording.frame(recording.moment(site.moment).frame).code)
+    start, end = columns_of(code, site.instruction)
+    line = site.instruction.line
+    index = -1 if line is None else line - code.source_first_line
+    raw = code.source[index] if 0 <= index < len(code.source) else ""
+    indent = len(raw) - len(raw.lstrip())
+    start, end = max(0, start - indent), min(max(0, end - indent), len(site.line.text))
+    return Culprit(site.line.place, site.line.text, start, end, site.moment)
+
+
+def _at_moment(recording: Recording, moment: MomentId) -> Culprit | None:
+    site = site_at(recording, moment)
+    return None if site is None else _at_site(recording, site)
+
+
+def _at_line(line: UserLine | None, moment: MomentId | None) -> Culprit | None:
+    return None if line is None else Culprit(line.place, line.text, moment=moment)
+
+
+def _callers(recording: Recording, moment: MomentId) -> Iterator[Line]:
+    """The calls that led into an inlined function."""
+    for site in itertools.islice(way_to(recording, moment), 1, 1 + _CALLERS):
+        yield Line(f"called from {line_text(site.line, recording.facts.cwd)}", site.moment)
+
+
+# What it is about
+
+
+def _said(event: Event) -> str:
+    """An event in a line."""
+    text = clip(one_line(short_name(headline(event.text))), _TEXT)
+    kind = str(event.kind).replace("-", " ")
+    return text if event.kind is EventKind.END else f"{kind}: {text}"
+
+
+def _unindented(line: Line) -> Line:
+    return line._replace(text=line.text.strip())
+
+
+def _told(recording: Recording, event: Event) -> Here:
+    at_it = event.kind in _BY_THE_INSTRUCTION
+    return Here(_said(event), event.kind, _at_moment(recording, event.moment) if at_it else None)
+
+
+def _broken(recording: Recording, event: Event) -> Here:
+    found = recording.graph_break_at(event.moment)
+    if found is None:
+        return _told(recording, event)
+    cause = cause_of_one(recording, found)
+    then = f", then {cause.then}" if cause.then else ""
+    leads = [Line(f"cost: {cost_text(cause)}")]
+    remedy = "" if cause.change is None else str(cause.change)
+    if not remedy:
+        leads += [Line(clip(cause.explanation, _TEXT))] if cause.explanation else []
+        leads += [Line(f"Dynamo's hint: {clip(hint, _TEXT)}") for hint in cause.hints[:2]]
+    leads += _callers(recording, found.moment)
+    for item in cause.resume_functions[:1]:
+        leads.append(Line(f"goes on in {translation_name(item)}", item.first_moment))
+    culprit = _at_moment(recording, found.moment)
+    if culprit is None and cause.place is not None:
+        culprit = Culprit(cause.place, cause.source)
+    return Here(f"graph break: {cause.kind}{then}", event.kind, culprit, remedy, (*leads,))
+
+
+def _failed(recording: Recording, event: Event) -> Here:
+    found = [
+        each
+        for each in failures(recording)
+        if event.moment == each.failure.moment
+        or (each.translation is not None and each.translation.id == event.ref)
+    ]
+    if not found:
+        return _told(recording, event)
+    failed = found[-1]
+    culprit = _at_site(recording, failed.sites[0]) if failed.sites and failed.certain else None
+    if culprit is None and failed.place is not None:
+        culprit = Culprit(failed.place)
+    change = change_of(recording, failed)
+    message = failed.failure.message.strip().splitlines()[1:]
+    leads = [Line(text) for line in message if (text := line.strip())][:1]
+    leads += map(_unindented, blamed_lines(recording, failed))
+    cwd = recording.facts.cwd
+    if failed.certain:
+        leads += [
+            Line(f"called from {line_text(site.line, cwd)}", site.moment)
+            for site in failed.sites[1:]
+        ]
+    return Here(
+        one_line(failed_headline(failed)),
+        event.kind,
+        culprit,
+        "" if change is None else str(change),
+        (*leads,),
+    )
+
+
+def _compiled_again(recording: Recording, event: Event) -> Here:
+    if event.ref is None:
+        return _told(recording, event)
+    return _recompiled(recording, recording.translation(event.ref), event)
+
+
+def _missed(recording: Recording, event: Event) -> Here:
+    """A lookup that found no entry: why, as of the compilation that it led to."""
+    place = recording.place(event.moment) if recording.has(event.moment) else None
+    lookup = None if place is None else recording.attempt(place.attempt).translation
+    calls = Calls(recording)
+    for item in compiled_again(recording):
+        before = calls.before(item)
+        if before is not None and before.id == lookup:
+            return _recompiled(recording, item, event)
+    return Here(_said(event), event.kind)
+
+
+def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:
+    found = recompilation(recording, item)
+    name = f"{item.compile_id or '-'} {brief_function(item.name)}"
+    what = "no entry fits" if event.kind is EventKind.MISS else "compiled again"
+    result = "" if found.result == "compiled" else f", {found.result}"
+    tried = found.nearest or next((each for each in found.tried if each.failures), None)
+    if tried is None:
+        words = one_line(item.recompile_reason) or "not recorded why"
+        return Here(clip(f"{name} {what}{result}: {words}", _TEXT), event.kind)
+    why, culprit, leads = _entry(recording, tried)
+    others = len(found.tried) - 1
+    more = f"  ({plural(others, 'other entry')} tried)" if others else ""
+    if stack := callers_of(item):
+        leads.append(Line(f"called by {python_frame_line(stack[-1], recording.facts.cwd)}"))
+    if event.kind is not EventKind.MISS and found.lookup is not None:
+        leads.append(Line("the lookup that found no entry", found.lookup.first_moment))
+    return Here(
+        f"{name} {what}{result}: {tried.entry} wants {why}{more}",
+        event.kind,
+        culprit,
+        _advice(recording, found),
+        (*leads,),
+    )
+
+
+def _advice(recording: Recording, found: Recompilation) -> str:
+    item = found.translation
+    again = [
+        each for each in recompilations(recording, item.name) if each.translation.code == item.code
+    ]
+    for history in histories(recording, again):
+        for advice in advise(recording, history):
+            return advice.text
+    return ""
+
+
+def _entry(recording: Recording, tried: Tried) -> tuple[str, Culprit | None, list[Line]]:
+    """Why an entry did not fit, the line because of which it asks, and what led to that."""
+    failure = tried.failures[0]
+    culprit: Culprit | None = None
+    for step in failure.conditions[-1:]:
+        culprit = _at_moment(recording, step.moment)
+    origin = failure.origin
+    if culprit is None and origin is not None and origin.instruction is not None:
+        culprit = _at_moment(recording, origin.moment)
+        if culprit is not None and origin.line is not None and origin.line.place != culprit.place:
+            culprit = _at_line(origin.line, origin.moment)
+    if culprit is None:
+        line = failure.user_line or (origin.line if origin is not None else None)
+        culprit = _at_line(line, failure.moment)
+    leads = [
+        Line(f"{failure_text(each)}{how_known(each)}", each.moment)
+        for each in tried.failures[1:_FAILURES]
+    ]
+    steps = failure.conditions[-_CONDITIONS:]
+    for step in steps:
+        leads += map(_unindented, step_lines(recording, step))
+    if not steps:
+        leads += origin_lines(failure, recording.facts.cwd, because=False)
+    if tried.translation is not None:
+        made = recording.translation(tried.translation)
+        leads.append(Line(f"{tried.entry} was compiled there", made.first_moment))
+    return differing_text(failure), culprit, leads
+
+
+def _guard_failed(recording: Recording, event: Event) -> Here:
+    place = recording.place(event.moment) if recording.has(event.moment) else None
+    if place is None:
+        return _told(recording, event)
+    lookup = recording.translation(recording.attempt(place.attempt).translation)
+    tried = failed_check(recording, lookup, event.moment)
+    if tried is None:
+        return Here(_said(event), event.kind)
+    why, culprit, leads = _entry(recording, tried)
+    return Here(f"a guard of {tried.entry} fails: {why}", event.kind, culprit, "", (*leads,))
+
+
+def _specialized(recording: Recording, event: Event) -> Here:
+    steps = (
+        [
+            (attempt, step)
+            for attempt in {
+                recording.place(event.moment).attempt,
+                *_begun_at(recording, event.moment),
+            }
+            for step in recording.shape_steps(None, attempt=attempt)
+            if step.id == event.ref
+        ]
+        if recording.has(event.moment)
+        else []
+    )
+    for attempt, step in steps:
+        item = recording.translation(recording.attempt(attempt).translation)
+        for size in sizes(recording, item, attempt):
+            same = size.symbol is not None and size.symbol.name == step.symbol
+            if not (same or (size.zero_one is not None and size.zero_one.id == step.id)):
+                continue
+            title, *lines = size_lines(recording, size)
+            cause = cause_of(size)
+            remedy = ""
+            if cause is not None and cause.user_stack and size.symbol is not None:
+                remedy = needed_by(recording, size, cause, spelled(size.source))[0]
+            leads = tuple(map(_unindented, lines))
+            culprit = _at_moment(recording, step.moment if cause is None else cause.moment)
+            return Here(title.text, event.kind, culprit, remedy, (*leads,))
+    return _told(recording, event)
+
+
+def _begun_at(recording: Recording, moment: MomentId) -> Iterator[int]:
+    """The attempt that begins behind a moment: what comes before its first instruction carries this
+    moment's number."""
+    if recording.has(moment + 1):
+        yield recording.place(moment + 1).attempt
+
+
+def _died(recording: Recording, event: Event) -> Here:
+    there = recording.events(kinds=(event.kind,), after=event.moment - 1, before=event.moment + 1)
+    leads = [Line(_said(each)) for each in there[1:]]
+    for made in recording.events(kinds=(EventKind.ENTRY,)) if event.ref is not None else ():
+        if made.ref == event.ref:
+            leads.insert(0, Line(f"made: {one_line(made.text)}", made.moment))
+    return Here(_said(there[0]), event.kind, leads=(*leads,))
+
+
+def _ended(recording: Recording, event: Event) -> Here:
+    if event.ref is None:
+        return _told(recording, event)
+    item = recording.translation(event.ref)
+    text = f"{translation_name(item)} {translation_summary(item)}"
+    return Here(text, event.kind, leads=(Line("it begins there", item.first_moment),))
+
+
+_ANSWERS: dict[EventKind, Callable[[Recording, Event], Here]] = {
+    EventKind.EXCEPTION: _failed,
+    EventKind.GRAPH_BREAK: _broken,
+    EventKind.CACHE_LIMIT: _compiled_again,
+    EventKind.RECOMPILE: _compiled_again,
+    EventKind.MISS: _missed,
+    EventKind.GUARD_FAIL: _guard_failed,
+    EventKind.SPECIALIZE: _specialized,
+    EventKind.INVALIDATE: _died,
+    EventKind.EVICT: _died,
+    EventKind.END: _ended,
+}
+
+
+# A moment of which there is nothing else to say
+
+
+def _doing(recording: Recording, site: Site | None) -> str:
+    """An instruction, and whose it is."""
+    if site is None:
+        return "nothing has been recorded yet"
+    place = site.line.place
+    where = f"{short_path(place.filename, recording.facts.cwd)}:{place.line}"
+    what = instruction_text(site.instruction)
+    return f"{what}  {where} in {brief_function(place.function)}"
+
+
+def _instruction(recording: Recording, moment: MomentId) -> Here:
+    site = site_at(recording, moment)
+    leads: list[Line] = []
+    if site is None:
+        return Here(_doing(recording, None))
+    attempt = recording.attempt(recording.place(moment).attempt)
+    item = recording.translation(attempt.translation)
+    before = [each for each in recording.attempts(item.id) if each.number == attempt.number - 1]
+    for each in before:
+        reason = one_line(headline(each.restart_reason)) or "not recorded why"
+        text = f"attempt {each.number} was thrown away: {reason}"
+        leads.append(Line(clip(text, _TEXT), each.last_moment))
+    if item.phase is Phase.TRANSLATE:
+        if (item.recompile_reason or item.cache_size) and item.first_moment > 1:
+            text = "; ".join(each.text for each in reasons_of(item)) or "not recorded why"
+            leads.append(Line(clip(f"compiled again: {text}", _TEXT), item.first_moment - 1))
+        broken = break_before(recording, item)
+        if broken is not None:
+            kind = broken.gb_type or headline(broken.reason)
+            leads.append(Line(f"goes on after a graph break: {kind}", broken.moment))
+    leads += _callers(recording, moment)
+    return Here(_doing(recording, site), None, _at_site(recording, site), "", (*leads,))

@@ -1,0 +1,111 @@
+"""Why the moment shown is worth a look, found out beside the screen.
+
+Most answers take a few milliseconds, those about a function that was compiled a thousand times take
+seconds. So a thread with a reader of its own finds them (a recording is read by one thread only),
+for the newest moment that was asked about, and sends a message. It ends when nothing is asked.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+from stepper.analysis.here import Here, why_here
+from stepper.model.trace import MomentId
+from stepper.recording.errors import RecordingError
+from stepper.recording.reader import Recording
+
+
+class Asked(NamedTuple):
+    """A question."""
+
+    recording: Recording
+    """Only said which one is meant; read by the screen's thread."""
+    moment: MomentId
+    over: bool
+    """Whether nothing more is written."""
+
+
+class Answers:
+    """Finds out, one moment after the other."""
+
+    class Found(Message):
+        """An answer."""
+
+        def __init__(self, moment: MomentId, here: Here, newest: MomentId) -> None:
+            super().__init__()
+            self.moment = moment
+            self.here = here
+            self.newest = newest
+            """The newest moment that was recorded then; 0: it is no answer."""
+
+    def __init__(self, asker: MessagePump) -> None:
+        """
+        Args:
+            asker: gets the messages.
+        """
+        self._asker = asker
+        self._turn = threading.Lock()
+        self._asked: Asked | None = None
+        self._works = False
+        self._closed = False
+        self._reader: Recording | None = None
+
+    def ask(self, asked: Asked) -> None:
+        """Find out about a moment; what was asked before and not begun is not wanted any more."""
+        with self._turn:
+            self._asked = asked
+            if not self._works and not self._closed:
+                self._works = True
+                threading.Thread(target=self._work, name="stepper-answers", daemon=True).start()
+
+    def close(self) -> None:
+        """Want nothing any more."""
+        with self._turn:
+            self._asked, self._closed = None, True
+            if not self._works:
+                self._let_go()
+
+    def _work(self) -> None:
+        while (asked := self._next()) is not None:
+            newest = 0
+            try:
+                reader = self._opened(asked)
+                here = why_here(reader, asked.moment)
+                newest = reader.newest
+            except RecordingError as error:
+                here = Here(f"why is not known: {error}")
+            except Exception as error:
+                here = Here(f"why is not known, by a defect of stepper: {error!r}")
+                with self._turn:
+                    self._works = False
+                raise
+            finally:
+                self._asker.post_message(self.Found(asked.moment, here, newest))
+
+    def _next(self) -> Asked | None:
+        with self._turn:
+            asked, self._asked = self._asked, None
+            if asked is None:
+                self._works = False
+                if self._closed:
+                    self._let_go()
+            return asked
+
+    def _opened(self, asked: Asked) -> Recording:
+        reader, path = self._reader, asked.recording.path
+        if reader is None or reader.path != path:
+            self._let_go()
+            reader = self._reader = Recording.open(path)
+        reader.refresh()
+        if asked.over and reader.ended is None:
+            reader.nobody_writes()
+        return reader
+
+    def _let_go(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
