@@ -16,7 +16,8 @@ from collections.abc import Callable
 
 import torch
 from torch import nn
-from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+import stepper.cache
 
 
 class Model(nn.Module):
@@ -40,10 +41,7 @@ def apply(x: torch.Tensor, scaler: type) -> torch.Tensor:
 
 
 def entries(function: Callable[..., torch.Tensor]) -> list[str]:
-    return [
-        getattr(entry.guard_manager, "invalidation_reason", "alive")
-        for entry in _debug_get_cache_entry_list(function.__code__)
-    ]
+    return [entry.facts.reason or "alive" for entry in stepper.cache.list(function)]
 
 
 def main() -> None:

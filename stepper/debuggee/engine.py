@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from stepper._C import BY_ENGINE, ORDINARY, Hook
 from stepper.debuggee.occurrence import NO_SUBJECT, Subject
@@ -70,6 +70,10 @@ if TYPE_CHECKING:
     from stepper.model.trace import Dependence, GraphBreak, Node
 
 
+Say: TypeAlias = Callable[[str], None]
+"""Tells the user something, and writes it down; what has been said is not said again."""
+
+
 class EngineType(NamedTuple):
     """An engine that is registered."""
 
@@ -81,6 +85,9 @@ class EngineType(NamedTuple):
     entries: Callable[[], Entries] | None = None
     """The entries of its cache for `stepper.cache`; None: a program cannot ask for them. Called
     once, by a program that imports it."""
+    serve: Callable[[Say], Callable[[], None]] | None = None
+    """Called when a session begins, for a compiler that takes the place of another while one is
+    under way. Returns what ends that."""
 
 
 # --- what an engine calls -----------------------------------------------------------------------

@@ -11,13 +11,18 @@ _VERSIONS = "stepper.engines.dynamo.versions"
 """There as soon as Dynamo is, see `stepper.uncompiled`."""
 
 
-def why_nothing(engine: str, of: Capabilities) -> str:
-    """In words, at the program's end."""
+def why_nothing(engine: str, of: Capabilities, *, serves: bool) -> str:
+    """In words, at the program's end.
+
+    serves: whether the program's own `torch.compile` was served by this compiler.
+    """
     versions = sys.modules.get(_VERSIONS)
     frames = 0 if versions is None else versions.frames_looked_at()
     asked = f"Dynamo was asked to compile {frames} frame{'s' * (frames != 1)}"
     others = of.compile != "torch.compile"
-    if others and frames:
+    if serves:
+        why = f"no function was called that `torch.compile` or `{of.compile}` had made"
+    elif others and frames:
         why = (
             f"{asked}: what `torch.compile` makes is recorded without `--engine {engine}`, which "
             f"records what `{of.compile}` makes"

@@ -80,6 +80,9 @@ def entries() -> list[Entries]:
                 raise
             continue
         if kind.entries is not None:
+            # First the compiler: by its import a session's engine arrives, which must not find its
+            # own modules half made.
+            import_module(kind.compiler)
             found.append(kind.entries())
     return found
 

@@ -77,7 +77,9 @@ class Debuggee:
         self._said_why: list[bool] = []
         writer.on_failure = self._writing_failed
         writer.on_move = self._moved
+        self._said: set[str] = set()
         self._stop_waiting = when_imported(kind.compiler, self._install)
+        self._stop_serving = _nothing if kind.serve is None else kind.serve(self._say_once)
 
     def _install(self) -> None:
         """The compiler has been imported: watch it."""
@@ -122,6 +124,13 @@ class Debuggee:
             with contextlib.suppress(Exception):  # the program's stderr can be anything
                 say(f"stepper: {text}", sys.stderr)
 
+    def _say_once(self, text: str) -> None:
+        """Tell something about the whole session, and write it down."""
+        if text not in self._said:
+            self._said.add(text)
+            self.writer.event(0, EventKind.NOTE, text)
+            self._say(text)
+
     def close(self, ended: str = "exit") -> None:
         """End the session in order; the program goes on. Harmless when it has ended.
 
@@ -139,7 +148,9 @@ class Debuggee:
         self.controller.let_go()
         self._unhook()
         if ended == "exit" and self._launched and not self._said_why and self._saw_nothing():
-            text = why_nothing(self._engine_name, self._kind.capabilities)
+            text = why_nothing(
+                self._engine_name, self._kind.capabilities, serves=self._kind.serve is not None
+            )
             noted = (self.writer.event, 0, EventKind.NOTE, text)
             at_once(noted, (self._said_why.append, True))
         self.writer.close(ended)
@@ -175,6 +186,7 @@ class Debuggee:
 
     def _unhook(self) -> None:
         self._stop_waiting()
+        self._stop_serving()
         if self._recorder is not None:
             self._recorder.detach()
         if self._engine is not None:

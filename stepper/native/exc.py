@@ -21,8 +21,8 @@ class HintedReason(str):
         return made
 
 
-class NativeError(Exception):
-    """The base of all of them."""
+class NativeError(RuntimeError):
+    """The base of all of them; what Dynamo raises instead is a RuntimeError, too."""
 
 
 class Unsupported(NativeError):

@@ -98,6 +98,25 @@ def _compiles(call: Call) -> str:
     return "torch.compile captures it, or torch.export" if entered else ""
 
 
+def _is_disabled(call: Call) -> str:
+    code = call.code
+    if code.co_filename != f"{_DYNAMO}eval_frame.py":
+        return ""
+    made = code.co_qualname.startswith("DisableContext.__call__.")
+    return "torch.compiler.disable made it" if made else ""
+
+
+def _is_disabled_alone(call: Call) -> str:
+    if call.code.co_filename != f"{_DYNAMO}external_utils.py":
+        return ""
+    if call.code.co_name != "nonrecursive_disable_wrapper":
+        return ""
+    inner = getattr(call.f_locals.get("fn"), "__code__", None)
+    if type(inner) is types.CodeType:  # what it calls now is what is not to be captured
+        _C.set_skip(inner, "frame")
+    return "torch.compiler.disable made it"
+
+
 def _of_a_library(call: Call) -> str:
     own = is_library(call.code.co_filename) and not wrappers.get(call.code)
     return "it is torch's, Python's or stepper's own" if own and not call.is_captured_at_all else ""
@@ -173,6 +192,8 @@ REASONS = (
     Reason("builtins", _builtins_replaced),
     Reason("torch", _torch_replaced),
     Reason("compiler", _compiles, "recursive", innocent=True),
+    Reason("disabled", _is_disabled, "recursive", innocent=True),
+    Reason("disabled alone", _is_disabled_alone, innocent=True),
     Reason("library", _of_a_library, "frame", innocent=True),
     Reason("own frame", _reads_its_frame, "frame"),
     Reason("objects", _counts_objects, "recursive"),

@@ -128,14 +128,8 @@ OTHERS = "; the program ran other processes, and each needs a `stepper record` o
 CALL = "import torch; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))"
 NOTHING = {
     "native": (
-        "no function was called that `stepper.compile` had made",
+        "no function was called that `torch.compile` or `stepper.compile` had made",
         "import torch",
-        ["--engine", "native"],
-    ),
-    "Dynamo's": (
-        "Dynamo was asked to compile 1 frame: what `torch.compile` makes is recorded without "
-        "`--engine native`, which records what `stepper.compile` makes",
-        CALL,
         ["--engine", "native"],
     ),
     "children": (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from stepper.debuggee.engine import Engine, EngineType, Entries
+from collections.abc import Callable
+
+from stepper.debuggee.engine import Engine, EngineType, Entries, Say
 from stepper.model.capabilities import Capabilities
 
 
@@ -20,6 +22,13 @@ def entries() -> Entries:
     return ENTRIES
 
 
+def serve(say: Say) -> Callable[[], None]:
+    """Have it serve the program's own `torch.compile`."""
+    from stepper.engines.native import torch_compile
+
+    return torch_compile.serve(say)
+
+
 ENGINE = EngineType(
     compiler="stepper.native.runtime.eval_frame",
     capabilities=Capabilities(
@@ -32,4 +41,5 @@ ENGINE = EngineType(
     ),
     create=create,
     entries=entries,
+    serve=serve,
 )

@@ -16,7 +16,7 @@ import os
 import traceback
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from stepper import _C
 from stepper.native import config
@@ -56,7 +56,18 @@ def _new_lock() -> None:
 os.register_at_fork(after_in_child=_new_lock)
 
 
-def callback_for(backend: Backend, dynamic: bool | None = None) -> Callable[..., Any]:
+class Settings(NamedTuple):
+    """What is asked of a capture, when it begins.
+
+    dynamic: see `optimize`.
+    limit: how many entries a code may have.
+    """
+
+    dynamic: bool | None
+    limit: int
+
+
+def callback_for(backend: Backend, settings: Callable[[], Settings]) -> Callable[..., Any]:
     """The frame callback that captures for a backend."""
 
     def convert(
@@ -64,7 +75,7 @@ def callback_for(backend: Backend, dynamic: bool | None = None) -> Callable[...,
     ) -> GuardedCode | None:
         nopython = not _C.parts_will_do()
         try:
-            return convert_frame(code, function, f_locals, backend, nopython, dynamic)
+            return convert_frame(code, function, f_locals, backend, nopython, settings())
         except RecursionError:  # there may be room for the frame, if not for looking at it
             if nopython:
                 raise not_one_graph(code, "the recursion is too deep to look at it") from None
@@ -78,8 +89,8 @@ def convert_frame(
     function: types.FunctionType,
     f_locals: dict[str, Any],
     backend: Backend,
-    nopython: bool = False,
-    dynamic: bool | None = None,
+    nopython: bool,
+    settings: Settings,
 ) -> GuardedCode | None:
     """The entry for a call, put into the code's cache; None: it is to run as it is.
 
@@ -97,7 +108,7 @@ def convert_frame(
         elif reason.mark is not None:
             _C.set_skip(code, reason.mark, unless_whole=not reason.innocent)
         return None
-    capture = _Capture(code, function, f_locals, backend, nopython, dynamic)
+    capture = _Capture(code, function, f_locals, backend, nopython, settings)
     return _C.call_and_undo(capture.undo, capture.run)
 
 
@@ -111,9 +122,10 @@ class _Capture:
         f_locals: dict[str, Any],
         backend: Backend,
         nopython: bool,
-        dynamic: bool | None,
+        settings: Settings,
     ) -> None:
-        self._call = code, function, f_locals, backend, nopython, dynamic
+        self._call = code, function, f_locals, backend, nopython, settings.dynamic
+        self._limit = settings.limit
         self._translation: Translation | None = None
         self._unwind: Callable[[str], None] | None = None
         self._lock = compile_lock
@@ -129,7 +141,7 @@ class _Capture:
             made = _C.code_cache(code).lookup(f_locals, function.__globals__, backend)
             if isinstance(made, GuardedCode):
                 return made
-        if full := _is_full(code, nopython):
+        if full := _is_full(code, nopython, self._limit):
             if not nopython:
                 return None
             if has_tensor_in_frame(code, function, f_locals):
@@ -149,10 +161,10 @@ class _Capture:
         self._lock.unwind(self._locked)
 
 
-def _is_full(code: types.CodeType, nopython: bool) -> str:
+def _is_full(code: types.CodeType, nopython: bool, limit: int) -> str:
     """Why no more entries are made for a code, empty: they are; said once."""
     entries = len(_C.code_cache(code))
-    if entries < config.cache_size_limit:
+    if entries < limit:
         return ""
     reason = f"captured {entries} times, which is the limit (cache_size_limit)"
     if not nopython:

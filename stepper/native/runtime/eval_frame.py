@@ -11,6 +11,7 @@ import torch
 from torch._C._dynamo.eval_frame import set_eval_frame
 
 from stepper import _C
+from stepper.native import config
 from stepper.native.exc import not_one_graph
 from stepper.native.guards.scope import is_called_plainly
 from stepper.native.library import is_library
@@ -27,7 +28,7 @@ F = TypeVar("F")
 """A function or module, and what is called in its place."""
 
 
-class _TorchDynamoContext(_C.Capturing):
+class TorchDynamoContext(_C.Capturing):
     """Sets the thread's callback: as a decorator, a wrapper, or a context manager.
 
     callback: for `_C.set_frame_callback`.
@@ -67,7 +68,7 @@ class _TorchDynamoContext(_C.Capturing):
 class OptimizedModule(torch.nn.Module):
     """A module whose calls are captured; everything else is the module's."""
 
-    def __init__(self, mod: torch.nn.Module, context: _TorchDynamoContext) -> None:
+    def __init__(self, mod: torch.nn.Module, context: TorchDynamoContext) -> None:
         super().__init__()
         self._orig_mod = mod
         code = getattr(mod.forward, "__code__", None)
@@ -145,7 +146,7 @@ def ensure_hook() -> None:
 
 def optimize(
     backend: str | Backend = "inductor", *, nopython: bool = False, dynamic: bool | None = None
-) -> _TorchDynamoContext:
+) -> TorchDynamoContext:
     """Capture what is called: a decorator, a wrapper of functions and modules, and a context.
 
     backend: a name that torch's registry knows, or `(gm, example_inputs) -> callable`.
@@ -154,24 +155,26 @@ def optimize(
         only sizes that are marked; None: those that have changed since the last capture.
     """
     compiler = lookup(backend)
-    callback = convert_frame.callback_for(compiler, dynamic)
-    return _TorchDynamoContext(callback, compiler, nopython)
+    callback = convert_frame.callback_for(
+        compiler, lambda: convert_frame.Settings(dynamic, config.cache_size_limit)
+    )
+    return TorchDynamoContext(callback, compiler, nopython)
 
 
 def optimize_assert(
     backend: str | Backend = "inductor", *, dynamic: bool | None = None
-) -> _TorchDynamoContext:
+) -> TorchDynamoContext:
     """`optimize` with `nopython`."""
     return optimize(backend, nopython=True, dynamic=dynamic)
 
 
 @overload
-def run() -> _TorchDynamoContext: ...
+def run() -> TorchDynamoContext: ...
 @overload
 def run(fn: F) -> F: ...
 def run(fn: object = None) -> object:
     """Use what has been captured, and capture nothing: a decorator or, without `fn`, a context."""
-    context = _TorchDynamoContext(False, None)
+    context = TorchDynamoContext(False, None)
     return context if fn is None else context(fn)
 
 
@@ -186,7 +189,7 @@ def disable(fn: object = None, recursive: bool = True) -> object:
     if not recursive:
         return skip(fn)
     fn = getattr(fn, "_torchdynamo_orig_callable", fn)
-    return _TorchDynamoContext(None, None)(fn)
+    return TorchDynamoContext(None, None)(fn)
 
 
 @overload

@@ -12,6 +12,7 @@ import logging
 import types
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 import torch.fx
@@ -33,7 +34,7 @@ from stepper.native.guards.check_function import CheckFunctionManager
 from stepper.native.guards.class_dicts import note_as, note_in, notings
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import GlobalState, has_hooks
-from stepper.native.runtime.backends import Backend
+from stepper.native.runtime.backends import Backend, backend_name
 from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.native.skip_reasons import wrappers
 from stepper.native.trace_rules import give_up
@@ -41,6 +42,7 @@ from stepper.native.tracing.output_graph import OutputGraph
 from stepper.native.tracing.plan import Plan
 from stepper.native.tracing.symbolic_convert import InstructionTranslator
 from stepper.native.watching import WATCHING, TranslationWatcher
+from stepper.support.outside import comes_from_outside
 from stepper.uncompiled import keep_out
 
 log = logging.getLogger("stepper.native")
@@ -189,9 +191,9 @@ class Translation:
         if output.shapes.inputs:  # symbols are known by the fake tensors only
             fakes = [node.meta["example_value"] for node in output.graphargs]
             with torch._guards.tracing(torch._guards.TracingContext(output.fake_mode)):
-                compiled = self.backend(gm, fakes)
+                compiled = self._ask_backend(gm, fakes)
         else:
-            compiled = self.backend(gm, [arg.example for arg in output.graphargs.values()])
+            compiled = self._ask_backend(gm, [arg.example for arg in output.graphargs.values()])
         self._undisturbed()
         if not callable(compiled):
             raise TypeError(f"the backend returned a {type(compiled).__name__}, not a callable")
@@ -201,6 +203,18 @@ class Translation:
             undo = partial(torch._C._set_grad_enabled, self.state.grad_enabled)
             return named(partial(_C.call_and_undo, undo, compiled), name)
         return named(compiled, name)
+
+    def _ask_backend(self, gm: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+        try:
+            return self.backend(gm, inputs)
+        except Exception as error:
+            if comes_from_outside(error):
+                raise
+            said = f"{type(error).__name__}: {error}"
+            reason = f"the backend {backend_name(self.backend)} failed: {said}"
+            place = f"{self.code.co_qualname} ({self.code.co_filename}:{self.code.co_firstlineno})"
+            log.warning("%s runs as it is: %s", place, reason)
+            raise SkipFrame(reason) from error
 
     def finished(self, tx: InstructionTranslator, code: types.CodeType) -> None:
         """The frame's code is written: make the entry."""

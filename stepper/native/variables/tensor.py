@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 
-from stepper.native.exc import unimplemented
+from stepper.native.exc import NativeError, unimplemented
 from stepper.native.guards.class_dicts import find, has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
@@ -185,6 +185,8 @@ class TensorVariable(VariableTracker):
                 if name in _MEASURES and not named:
                     return self._measure(tx, name, values).with_guards(options["guards"])
                 return wrap_constant(getattr(self.fake, name)(*values, **named), options["guards"])
+            except NativeError:
+                raise
             except (IndexError, TypeError, RuntimeError) as error:
                 raise unimplemented(f"{type(error).__name__}: {error}") from None
         if not is_graph_method(name):
