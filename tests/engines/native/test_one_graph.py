@@ -188,7 +188,7 @@ def in_a_block(function: Program, x: torch.Tensor) -> None:
 
 def test_what_is_innocent_is_no_error() -> None:
     innocent = {each.name for each in REASONS if each.innocent}
-    assert innocent == {"compiler", "library", "no tensor"}
+    assert innocent == {"compiler", "disabled", "disabled alone", "library", "no tensor"}
     with native.optimize(run_graph, nopython=True):
         assert textwrap.dedent("  a") == "a"
         assert (lambda n: n + 1)(3) == 4
