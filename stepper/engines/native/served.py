@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from stepper.debuggee.engine import Say
 
 F = TypeVar("F")
+R = TypeVar("R")
 
-_settings: Any = dynamo.config
+_settings = dynamo.config
 _seen: PerCode[bool] = PerCode()
 """Codes that were called once in a stance that compiles from the second call on."""
 _backends: list[Backend] = []
@@ -100,15 +101,15 @@ class Served(TorchDynamoContext):
         return super().__call__(fn)
 
     def call(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], /
-    ) -> Any:
+        self, function: Callable[..., R], args: tuple[object, ...], kwargs: dict[str, object], /
+    ) -> R:
         """Call a function in the stance of the moment."""
-        stance: Any = eval_frame._stance
+        stance = eval_frame._stance
         if stance.stance == "default" and stance.backend is None:
             return super().call(function, args, kwargs)
         return self._in(stance).call(function, args, kwargs)
 
-    def _in(self, stance: Any) -> _C.Capturing:
+    def _in(self, stance: eval_frame.DynamoStance) -> _C.Capturing:
         if stance.stance == "force_eager":
             return _C.Capturing(None, None)
         if stance.stance == "eager_on_recompile":
@@ -117,19 +118,20 @@ class Served(TorchDynamoContext):
             return _C.Capturing(_fail, self.backend, self.nopython)
         if stance.stance in ("eager_then_compile", "aot_eager_then_compile"):
             return _C.Capturing(self._from_the_second_call, self.backend)
+        assert stance.backend is not None  # `call` has looked
         backend = _one_for_all(stance.backend)
         return _C.Capturing(callback_for(backend, self.settings), backend, self.nopython)
 
     def _from_the_second_call(
-        self, code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]
-    ) -> Any:
+        self, code: types.CodeType, function: types.FunctionType, f_locals: dict[str, object]
+    ) -> object:
         if _seen.get(code):
             return self.callback(code, function, f_locals)
         _seen.set(code, True)
         return None
 
 
-def _fail(code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]) -> None:
+def _fail(code: types.CodeType, function: types.FunctionType, f_locals: dict[str, object]) -> None:
     call = Call(code, function, f_locals)
     if why_skip(call) is None and has_tensor_in_frame(*call):
         raise RuntimeError(

@@ -46,8 +46,8 @@ class _Service:
     def __init__(self, say: Say) -> None:
         self._say = say
         self._over = False
-        self._dynamo: Any = None
-        self._before: dict[str, Callable[..., Any]] = {}
+        self._dynamo: object = None
+        self._before: dict[str, Callable[..., object]] = {}
 
     def begin(self) -> None:
         self._dynamo = sys.modules["torch._dynamo"]
@@ -61,7 +61,7 @@ class _Service:
             if getattr(self._dynamo, name) == getattr(self, name):
                 setattr(self._dynamo, name, before)
 
-    def optimize(self, *args: Any, **kwargs: Any) -> Any:
+    def optimize(self, *args: Any, **kwargs: Any) -> object:
         """In the place of `torch._dynamo.optimize`."""
         # torch's own hands a disabled function back.
         off = kwargs.get("disable") or os.environ.get("TORCHDYNAMO_DISABLE", "") == "1"
