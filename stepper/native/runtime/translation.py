@@ -12,7 +12,6 @@ import logging
 import types
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 import torch.fx
@@ -204,7 +203,7 @@ class Translation:
             return named(partial(_C.call_and_undo, undo, compiled), name)
         return named(compiled, name)
 
-    def _ask_backend(self, gm: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+    def _ask_backend(self, gm: torch.fx.GraphModule, inputs: list[object]) -> Callable[..., object]:
         try:
             return self.backend(gm, inputs)
         except Exception as error:
