@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper.native.exc import unimplemented
@@ -109,8 +109,10 @@ class BuiltinVariable(VariableTracker):
 
 # --- operators
 
+Operation = Callable[..., object]
 
-def unary_op(tx: Translator, operation: Any, a: VariableTracker) -> VariableTracker:
+
+def unary_op(tx: Translator, operation: Operation, a: VariableTracker) -> VariableTracker:
     """`-a`, `+a`, `~a`."""
     if isinstance(a, TensorVariable):
         return tx.call_in_graph("call_function", operation, [a], {})
@@ -118,7 +120,7 @@ def unary_op(tx: Translator, operation: Any, a: VariableTracker) -> VariableTrac
 
 
 def binary_op(
-    tx: Translator, operation: Any, a: VariableTracker, b: VariableTracker
+    tx: Translator, operation: Operation, a: VariableTracker, b: VariableTracker
 ) -> VariableTracker:
     """An operator of two values, comparisons included."""
     if operation is operator.getitem:
@@ -223,7 +225,7 @@ _NUMBERS = (int, float, bool, complex)
 _COMPARISONS = frozenset(
     {operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge}
 )
-_NOT_IN_PLACE: dict[object, Any] = {
+_NOT_IN_PLACE: dict[object, Operation] = {
     getattr(operator, name): getattr(operator, name[1:] + ("_" if name in ("iand", "ior") else ""))
     for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul",
                  "ilshift", "irshift", "iand", "ior", "ixor")
@@ -300,7 +302,7 @@ def _next(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Vari
     return found
 
 
-def _combine(function: object) -> Handler:
+def _combine(function: type[Iterator[object]]) -> Handler:
     def handler(
         tx: Translator,
         args: list[VariableTracker],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from stepper.native.bytecode import opcodes
 from stepper.native.exc import unimplemented
@@ -23,6 +23,7 @@ from stepper.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Source
     from stepper.native.variables.base import TrackerOptions
 
 
@@ -44,7 +45,7 @@ class CellVariable(VariableTracker):
         self.pre_existing_contents = pre_existing_contents
 
     @classmethod
-    def new(cls, tx: Translator, name: str, value: VariableTracker | None) -> Any:
+    def new(cls, tx: Translator, name: str, value: VariableTracker | None) -> CellVariable:
         """A cell that the frame makes."""
         cell = cls(name, mutation_type=AttributeMutationNew())
         if value is not None:
@@ -186,7 +187,7 @@ class UserFunctionVariable(BaseUserFunctionVariable):
             tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=name)
 
     def _default(
-        self, tx: Translator, source: Any, key: int | str, value: object
+        self, tx: Translator, source: Source | None, key: int | str, value: object
     ) -> VariableTracker:
         if source is None:
             return wrap_constant(value, self.guards)

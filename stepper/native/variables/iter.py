@@ -4,8 +4,8 @@ effects."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Unpack
 
 from stepper import _C
 from stepper.native.exc import unimplemented
@@ -196,7 +196,7 @@ def layout_of(tx: Translator, base: VariableTracker) -> object:
     return base.layout
 
 
-def advanced(iterable: Any, count: int) -> object:
+def advanced(iterable: Iterable[object], count: int) -> object:
     """An iterator of which so many values have been taken; -1: all. Nothing is captured under
     it."""
     made = iter(iterable)
@@ -218,7 +218,7 @@ class CombinedIteratorVariable(IteratorVariable):
 
     def __init__(
         self,
-        function: Any,
+        function: type[Iterator[object]],
         items: Sequence[VariableTracker],
         count: int = 0,
         strict: bool = False,
