@@ -8,7 +8,7 @@ import pytest
 import torch._dynamo
 
 from stepper.engines.dynamo.cache import BOOK
-from stepper.engines.dynamo.cache_check import TOOLKIT
+from stepper.engines.dynamo.toolkit import TOOLKIT
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,8 @@ import torch
 
 import stepper.cache
 import stepper.native
-from stepper.engines.common.choices import Choices
-from stepper.engines.native.cache import BOOK as NATIVE
-from stepper.engines.native.cache_check import find_witness
-from stepper.engines.native.cache_face import NativeCache
+from stepper.engines.native.engine import NativeEngine
+from stepper.engines.native.entries import ENTRIES
 from stepper.model.cache import CacheError, EntryState, Origin
 
 pytestmark = pytest.mark.evaluator_out
@@ -123,9 +121,7 @@ def test_a_copy_dies_with_what_it_still_knows_by_identity() -> None:
 
 
 def test_the_session_makes_and_registers_copies_too(entry: stepper.cache.Entry) -> None:
-    cache = NativeCache(
-        Choices(), lambda code: None, lambda code, original, name, run: run(), lambda *lookup: None
-    )
+    cache = NativeEngine().cache
     view = cache.clone(entry.id, (), ("True",))
     number = view.entry.id
     assert cache.edit(number, view.bytecode).entry.id == number
@@ -137,8 +133,8 @@ def test_the_session_makes_and_registers_copies_too(entry: stepper.cache.Entry) 
 
 def test_a_witness_shows_that_a_guard_is_needed(entry: stepper.cache.Entry) -> None:
     row = next(row.index for row in entry.guards if row.source == "L['n']")
-    found = find_witness(NATIVE.entry(entry.id), row, {"x": torch.ones(2), "n": 3})
+    found = ENTRIES.find_witness(entry.id, row, {"x": torch.ones(2), "n": 3})
     assert found.guard.source == "L['n']"
     assert any(trial.witness for trial in found.trials)
     with pytest.raises(CacheError, match="has no guard 99"):
-        find_witness(NATIVE.entry(entry.id), 99, {"x": torch.ones(2), "n": 3})
+        ENTRIES.find_witness(entry.id, 99, {"x": torch.ones(2), "n": 3})

@@ -218,7 +218,6 @@ def test_what_cannot_be_done_is_explained() -> None:
     copy = cache.register(cache.clone(entry))
     for attempt, reason in (
         (lambda: cache.register(copy), "registered already"),
-        (lambda: cache.edit(copy, times_ten), "remove it first"),
         (lambda: cache.remove(entry), "not made by hand"),
         (lambda: cache.clone(entry, drop=999), "no guard 999"),
         (lambda: cache.clone(entry, drop="NOTHING"), "TENSOR_MATCH L\\['x'\\]"),
@@ -227,6 +226,16 @@ def test_what_cannot_be_done_is_explained() -> None:
     ):
         with pytest.raises(CacheError, match=reason):
             attempt()
+
+
+def test_bytecode_of_a_registered_copy_is_edited_in_another_copy() -> None:
+    _, entry = compile_once()
+    copy = cache.register(cache.clone(entry))
+    edited = cache.edit(copy, times_ten)
+    assert edited != copy
+    assert edited.facts.copied_from == copy.id
+    assert copy.facts.state is EntryState.VALID
+    assert "bytecode edited" not in copy.facts.edits
 
 
 def overlapping(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:

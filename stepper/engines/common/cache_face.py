@@ -8,10 +8,13 @@ from types import CodeType
 from typing import Any, Generic
 
 from stepper.engines.common import portable_code
+from stepper.engines.common.arguments import copies, same_random_numbers
 from stepper.engines.common.asked_call import locals_of_call
 from stepper.engines.common.choices import AnyChoice, Choices
 from stepper.engines.common.entries import EngineEntries
 from stepper.engines.common.known import E
+from stepper.engines.common.resumed import ResumedCalls
+from stepper.engines.common.words import object_text
 from stepper.model.cache import (
     CacheCheck,
     CacheError,
@@ -27,8 +30,7 @@ Standing = Callable[[CodeType], dict[str, Any] | None]
 
 
 class CacheFace(Generic[E, AnyChoice]):
-    """Answers for the entries of an engine, and for what is chosen at a miss. To step an entry by
-    hand is the engine's part."""
+    """Answers for the entries of an engine, and for what is chosen at a miss."""
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class CacheFace(Generic[E, AnyChoice]):
         choices: Choices[AnyChoice],
         standing: Standing,
         is_program: Callable[[str], bool],
+        resumed: Callable[[str], ResumedCalls[E]],
     ) -> None:
         """
         Args:
@@ -43,15 +46,13 @@ class CacheFace(Generic[E, AnyChoice]):
             choices: what becomes of calls that no entry serves.
             standing: the locals of the call at which the program stands.
             is_program: whether a file is the program's own.
+            resumed: who runs an entry of a backend by hand.
         """
         self._entries = entries
         self._choices = choices
         self._standing = standing
         self._is_program = is_program
-
-    def stepping(self, entry: int, arguments: str) -> tuple[str, Callable[[], str]]:
-        """See `Cache.stepping`."""
-        raise NotImplementedError
+        self._resumed = resumed
 
     def listing(self, function: str) -> CacheListing:
         """See `Cache.listing`."""
@@ -80,6 +81,20 @@ class CacheFace(Generic[E, AnyChoice]):
         """See `Cache.run`."""
         f_locals = self._locals(self._entries.original(entry), arguments)
         return self._entries.run(entry, f_locals, compare=compare)
+
+    def stepping(self, entry: int, arguments: str) -> tuple[str, Callable[[], str]]:
+        """See `Cache.stepping`."""
+        known = self._entries.book.entry(entry)
+        runnable = self._entries.runnable(known)
+        copied = copies(self._locals(runnable.original, arguments))
+
+        def stepped() -> str:
+            resumed = self._resumed(known.facts.backend)
+            with same_random_numbers():
+                result = resumed.follow(runnable, known.facts.compile_id, copied.f_locals)
+                return f"{object_text(result)}{resumed.remark}"
+
+        return copied.beware, stepped
 
     def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
         """See `Cache.clone`."""

@@ -88,7 +88,7 @@ class Pending:
 
     def call(
         self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any]
-    ) -> CallChoice[Any]:
+    ) -> CallChoice[Any, Any]:
         """The call, of which values can be reached."""
         raise NotImplementedError
 

@@ -18,15 +18,21 @@ from __future__ import annotations
 import _thread
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from types import CodeType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 
+from stepper.engines.common.edits import alike
+from stepper.engines.common.entries import EngineEntries
 from stepper.engines.common.known import E
 from stepper.engines.common.words import object_text
-from stepper.model.cache import CacheError
+from stepper.model.cache import CacheError, GuardCheck, GuardRow
+from stepper.model.cache import Verdict as Passing
 from stepper.model.lookup import Difference
+
+Verdict = TypeVar("Verdict")
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _SPECIAL_SIZES = (0, 1)
@@ -38,51 +44,46 @@ NOWHERE = (
 
 
 class Refusal(NamedTuple):
-    """Why an entry did not match, as far as one guard is the reason."""
+    """Why an entry did not match."""
 
-    source: str
+    entry: object
+    """The entry, as the engine's lookup has it."""
+    guard: GuardRow | None
+    """The guard that failed; None: none of them alone."""
     differences: Sequence[Difference]
     text: str
 
 
-def would_not_match(
-    label: str, number: int, others: Iterable[str], indices: Iterable[int]
-) -> CacheError:
-    """An entry would be refused by `others`, too, without the guard that refused it; `indices`: all
-    that would have to be left out."""
-    numbers = " ".join(map(str, sorted(indices)))
-    return CacheError(
-        f"{label} would not match yet: {', '.join(others)} fails, too. To leave that out as well: "
-        f"relax-guard {number} drop {numbers}"
-    )
-
-
-def not_tried(number: int | None) -> CacheError:
-    """There is nothing to relax: no entry, or not this one, has been refused so far."""
-    if number is None:
-        return CacheError("no entry has been tried yet, so there is no guard to relax")
-    return CacheError(f"entry {number} has not been tried in this lookup, as far as it has come")
-
-
-class CallChoice(Generic[E]):
-    """What becomes of one call. Holds its values; to be dropped with the lookup."""
+class CallChoice(Generic[E, Verdict]):
+    """What becomes of one call. Holds its values; to be dropped with the lookup. A verdict is what
+    the compiler takes in place of a compilation."""
 
     skip_text = ""
     """What it means to skip the call, in words."""
 
-    def __init__(self, f_locals: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        entries: EngineEntries[E],
+        code: CodeType,
+        f_locals: dict[str, Any],
+        f_globals: dict[str, Any],
+    ) -> None:
+        self.code = code
+        self._entries = entries
         self._locals = f_locals
+        self._globals = f_globals
+        self._refusals: list[Refusal] = []
         self._served: E | None = None
         """The copy of an entry that serves the call, if one was chosen."""
         self.skipped = False
         self.told = ""
         """What was chosen, in words; empty: to go on."""
 
-    # --- the engine's part
+    def refused(self, refusal: Refusal) -> None:
+        """An entry does not match."""
+        self._refusals.append(refusal)
 
-    def refusals(self) -> Sequence[Refusal]:
-        """Why entries did not match, the newest last."""
-        raise NotImplementedError
+    # --- the engine's part
 
     def reach(self, source: str) -> object:
         """The value of a source, reached without running the program's code.
@@ -92,17 +93,29 @@ class CallChoice(Generic[E]):
         """
         raise NotImplementedError
 
-    def relax(self, number: int | None, drop: tuple[int, ...]) -> str:
-        """See `stepper.model.control.RelaxGuard`.
-
-        Raises:
-            CacheError: no entry has been refused by a guard, or others of its guards fail as well.
-        """
+    def _known(self, entry: object) -> E | None:
+        """What is known of an entry that a lookup has tried."""
         raise NotImplementedError
 
-    def throw_away(self, draft: E) -> None:
-        """A copy serves nothing."""
+    def _ask(self, draft: E) -> Sequence[GuardCheck]:
+        """What the guards of a copy say of the call."""
         raise NotImplementedError
+
+    def _skipping(self) -> Verdict:
+        """The call runs as it is."""
+        raise NotImplementedError
+
+    def _serving(self, draft: E) -> Verdict | None:
+        """A copy serves the call, and becomes an entry; None: it has died meanwhile."""
+        raise NotImplementedError
+
+    # --- what is done
+
+    def verdict(self) -> Verdict | None:
+        """What the compiler is to take; None: it is to compile."""
+        if self.skipped:
+            return self._skipping()
+        return None if self._served is None else self._serving(self._served)
 
     # --- choices
 
@@ -159,6 +172,46 @@ class CallChoice(Generic[E]):
         self.skipped = True
         return self.skip_text
 
+    def relax(self, number: int | None, drop: tuple[int, ...]) -> str:
+        """See `stepper.model.control.RelaxGuard`.
+
+        Raises:
+            CacheError: no entry has been refused by a guard, or others of its guards fail as well.
+        """
+        book = self._entries.book
+        with book.held():
+            book.look_at(self.code)
+            entry, refusal = self._tried(number)
+            rows = book.rows(entry)
+            if not drop:
+                same = [] if refusal.guard is None else alike(rows, refusal.guard)
+                if not same:
+                    why = f"{entry.label} is refused by none of its guards: {refusal.text}"
+                    raise CacheError(why)
+                drop = (same[0],)
+            draft = book.entry(self._entries.clone(entry.id, drop, ()))
+            kept = [row for row in rows if row.index not in drop]
+            checks = self._ask(draft)
+            failing = [kept[each.guard] for each in checks if each.verdict is not Passing.PASS]
+            if failing:
+                self._entries.remove(draft.id)
+                others = ", ".join(f"{row.kind} {row.source}".strip() for row in failing)
+                numbers = " ".join(map(str, sorted({*drop, *(row.index for row in failing)})))
+                raise CacheError(
+                    f"{entry.label} would not match yet: {others} fails, too. To leave that out as "
+                    f"well: relax-guard {entry.id} drop {numbers}"
+                )
+            return self.serve(entry, draft)
+
+    def _tried(self, number: int | None) -> tuple[E, Refusal]:
+        for refusal in reversed(self._refusals):
+            entry = self._known(refusal.entry)
+            if entry is not None and number in (None, entry.id):
+                return entry, refusal
+        if number is None:
+            raise CacheError("no entry has been tried yet, so there is no guard to relax")
+        raise CacheError(f"entry {number} has not been tried in this lookup, as far as it has come")
+
     def serve(self, entry: E, draft: E, how: str = "") -> str:
         """A copy of an entry, without some of its guards, serves the call. Returns what is done."""
         copy = f"a copy of entry {entry.id} {', '.join(draft.facts.edits)}"
@@ -171,16 +224,16 @@ class CallChoice(Generic[E]):
     def choose(self, text: str) -> None:
         """The newest choice holds; a mark stays where it is."""
         if self._served is not None:
-            self.throw_away(self._served)
+            self._entries.remove(self._served.id)
             self._served = None
         self.skipped, self.told = False, text
 
     def _differing(self, wanted: str) -> tuple[str, tuple[int, ...]]:
         """The tensor, and its sizes, on which the newest refusal went."""
         wanted = self._expression(wanted) if wanted else ""
-        refusals = self.refusals()
-        for refusal in reversed(refusals):
-            if wanted not in ("", refusal.source):
+        for refusal in reversed(self._refusals):
+            source = "" if refusal.guard is None else refusal.guard.source
+            if wanted not in ("", source):
                 continue
             sizes = tuple(
                 each.at
@@ -188,8 +241,8 @@ class CallChoice(Generic[E]):
                 if each.what == "size" and each.at is not None
             )
             if sizes:
-                return refusal.source, sizes
-        why = "; ".join(refusal.text for refusal in refusals) or "there was no entry"
+                return source, sizes
+        why = "; ".join(refusal.text for refusal in self._refusals) or "there was no entry"
         raise CacheError(
             f"no size differs from what an entry wants ({why}): name one, e.g. mark-dynamic x 0"
         )
@@ -205,7 +258,7 @@ class CallChoice(Generic[E]):
         return f"{scope}[{first[0]!r}]{name[first.end() :]}"
 
 
-AnyChoice = TypeVar("AnyChoice", bound=CallChoice[Any])
+AnyChoice = TypeVar("AnyChoice", bound=CallChoice[Any, Any])
 
 
 class Choices(Generic[AnyChoice]):

@@ -51,6 +51,11 @@ def _key(row: GuardRow) -> tuple[str, str, tuple[str, ...]]:
     return row.kind, row.source, row.code
 
 
+def alike(rows: tuple[GuardRow, ...], wanted: GuardRow) -> list[int]:
+    """Which of these guards check what another one does, whatever its place."""
+    return [row.index for row in rows if _key(row) == _key(wanted)]
+
+
 def implied(mine: tuple[GuardRow, ...], theirs: tuple[GuardRow, ...]) -> bool:
     """Whether all that I check is checked there as well: whatever passes there, passes here."""
     return {_key(row) for row in mine} <= {_key(row) for row in theirs}

@@ -1,19 +1,25 @@
 """An engine's entries, asked by number: by a program (`stepper.cache`) and by a front end alike.
 
-What an engine adds is how its entries are found and checked, and what runs one.
+What an engine adds is how its entries are found, what their guards are, and what runs one.
+
+Asking changes nothing: no entry moves, nothing is counted, nothing is compiled. The guards run as
+they do in a lookup, on the arguments themselves; what is run is run on copies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, Generic, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple
 
+import msgspec
 from torch.fx import GraphModule
 
 from stepper.debuggee.evaluator import describe_exception
-from stepper.engines.common import arguments
-from stepper.engines.common.known import E, KnownEntry, Numbered
+from stepper.engines.common import arguments, witnesses
+from stepper.engines.common.entry_guards import EntryGuards
+from stepper.engines.common.known import E, Numbered
+from stepper.engines.common.toolkit import Toolkit
 from stepper.engines.common.words import object_text
 from stepper.model.cache import (
     CacheCheck,
@@ -26,6 +32,7 @@ from stepper.model.cache import (
     EntryView,
     GuardRow,
     RunResult,
+    Verdict,
     WitnessSearch,
 )
 
@@ -55,75 +62,48 @@ class Runners(NamedTuple):
         return arguments.compare(self.entry, self.original, f_locals)[0]
 
 
-def check_of(
-    known: int,
-    f_locals: Locals,
-    found: list[EntryCheck],
-    rows: dict[int, tuple[GuardRow, ...]],
-    comparison: Comparison | None,
-) -> CacheCheck:
-    """What the entries of the code of that number say to these locals. The first of them that wins
-    is the winner."""
-    return CacheCheck(
-        code=known,
-        arguments=tuple((name, object_text(value)) for name, value in f_locals.items()),
-        entries=tuple(found),
-        guards=rows,
-        winner=next((each.entry for each in found if each.wins), None),
-        comparison=comparison,
-    )
+class Runnable(NamedTuple):
+    """What it takes to run an entry."""
 
-
-class Toolkit(Protocol):
-    """Who makes, registers and removes an engine's entries."""
-
-    def clone(self, number: int, drop: tuple[int, ...], add: tuple[str, ...]) -> KnownEntry:
-        """A draft with other guards."""
-
-    def edit(self, number: int, text: str) -> KnownEntry:
-        """A draft with other bytecode."""
-
-    def register(self, number: int) -> KnownEntry:
-        """Put a draft into the cache."""
-
-    def remove(self, number: int) -> KnownEntry:
-        """Take it out again, or throw a draft away."""
+    code: CodeType
+    original: CodeType
+    """The code that it was made of."""
+    f_globals: dict[str, Any]
 
 
 class EngineEntries(Generic[E]):
     """See `stepper.debuggee.engine.Entries`."""
 
-    def __init__(self, book: Numbered[E], toolkit: Toolkit) -> None:
+    def __init__(self, book: Numbered[E], toolkit: Toolkit[E]) -> None:
         self.book = book
         self._toolkit = toolkit
 
     # -- the engine's part -------------------------------------------------------------------
 
-    def check(
-        self, code: CodeType, f_locals: Locals, *, backend: str = "", compare: bool = False
-    ) -> CacheCheck:
-        """Run the locals of a call against all entries of a code."""
+    def guards(self, entry: E) -> EntryGuards:
+        """An entry's guards.
+
+        Raises:
+            CacheError: it has none any more.
+        """
         raise NotImplementedError
 
-    def runners(self, entry: E) -> Runners:
-        """What runs an entry.
+    def runnable(self, entry: E) -> Runnable:
+        """What it takes to run an entry.
 
         Raises:
             CacheError: its code is gone.
         """
         raise NotImplementedError
 
-    def witness(self, entry: E, guard: int, f_locals: Locals) -> WitnessSearch:
-        """Try inputs that a guard of an entry refuses."""
+    def call(self, code: CodeType, what: Runnable, f_locals: Locals) -> Any:
+        """Run the entry's code or the one that it was made of. Nothing that it calls is compiled or
+        looked up in the cache meanwhile."""
         raise NotImplementedError
 
-    def code_of(self, entry: E) -> CodeType | None:
-        """The code that an entry runs; None when it is gone."""
-        raise NotImplementedError
-
-    def graph_of(self, entry: E) -> GraphModule | None:
-        """The graph that its code calls; None when it is gone, or was not kept."""
-        raise NotImplementedError
+    def serves(self, entry: E, backend: str) -> bool:
+        """Whether an entry is one for calls of a backend."""
+        return entry.facts.backend == backend
 
     def after_removal(self, entry: E) -> str:
         """What became of an entry that is out of the cache, and no draft."""
@@ -156,11 +136,13 @@ class EngineEntries(Generic[E]):
 
     def transformed(self, number: int) -> CodeType | None:
         """See `Entries.transformed`."""
-        return self.code_of(self.book.entry(number))
+        with self.book.held():
+            return self.book.code_of(self.book.entry(number))
 
     def graph(self, number: int) -> GraphModule | None:
         """See `Entries.graph`."""
-        return self.graph_of(self.book.entry(number))
+        with self.book.held():
+            return self.book.graph_of(self.book.entry(number))
 
     def original(self, number: int) -> CodeType:
         """See `Entries.original`."""
@@ -170,21 +152,105 @@ class EngineEntries(Generic[E]):
             raise CacheError(f"{entry.label} cannot be run: its function was deleted")
         return original
 
+    # -- asking ------------------------------------------------------------------------------
+
+    def check(
+        self, code: CodeType, f_locals: Locals, *, backend: str = "", compare: bool = False
+    ) -> CacheCheck:
+        """Run the locals of a call against all entries of a code. The first that matches wins.
+
+        Raises:
+            CacheError: another thread is compiling.
+        """
+        with self.book.held():
+            known = self.book.look_at(code)
+            found: list[EntryCheck] = []
+            rows: dict[int, tuple[GuardRow, ...]] = {}
+            winner: E | None = None
+            for entry in known.listed:
+                if entry.facts.state in (EntryState.NEW, EntryState.EVICTED):
+                    continue
+                said, rows[entry.id] = self._ask(entry, f_locals, backend)
+                if winner is None and said.matches and said.eligible:
+                    winner = entry
+                    said = msgspec.structs.replace(said, wins=True)
+                found.append(said)
+            return CacheCheck(
+                code=known.id,
+                arguments=tuple((name, object_text(value)) for name, value in f_locals.items()),
+                entries=tuple(found),
+                guards=rows,
+                winner=None if winner is None else winner.id,
+                comparison=self._runners(winner).compared(f_locals) if compare and winner else None,
+            )
+
+    def _ask(
+        self, entry: E, f_locals: Locals, backend: str
+    ) -> tuple[EntryCheck, tuple[GuardRow, ...]]:
+        facts = entry.facts
+        if facts.state is EntryState.INVALID:
+            return EntryCheck(entry.id, False, eligible=False, reason=facts.reason), ()
+        why = ""
+        if facts.state is EntryState.DRAFT:
+            why = "it is a draft: the compiler does not know it"
+        elif backend and not self.serves(entry, backend):
+            why = f"it is of the backend {facts.backend}"
+        try:
+            guards = self.guards(entry)
+            result, checks = guards.run(f_locals)
+        except CacheError as error:
+            return EntryCheck(entry.id, False, eligible=False, reason=str(error)), ()
+        except Exception as error:
+            reason = f"a guard raised {describe_exception(error)}"
+            return EntryCheck(entry.id, False, eligible=not why, reason=reason), ()
+        said = EntryCheck(
+            entry.id, result.passed, eligible=not why, reason=result.reason or why,
+            checks=checks, executed=result.executed,
+        )  # fmt: skip
+        return said, guards.rows
+
+    def find_witness(self, number: int, guard: int, f_locals: Locals) -> WitnessSearch:
+        """Try inputs that a guard of an entry refuses: see `stepper.engines.common.witnesses`.
+
+        Args:
+            number: the entry's.
+            guard: the guard's row.
+            f_locals: the call to begin from.
+
+        Raises:
+            CacheError: there is no such guard, its code is gone, or the process cannot be copied.
+        """
+        with self.book.held():
+            entry = self.book.entry(number)
+            f_globals, compared = self.runnable(entry).f_globals, self._runners(entry).compared
+            guards = self.guards(entry)
+            rows = guards.rows
+
+            def refused(local: Locals) -> list[GuardRow]:
+                _, checks = guards.run(local)
+                return [rows[each.guard] for each in checks if each.verdict is not Verdict.PASS]
+
+            tried = witnesses.Tried(entry.id, entry.label, rows, f_globals, refused, compared)
+            return witnesses.find_witness(tried, guard, f_locals)
+
     # -- running -----------------------------------------------------------------------------
+
+    def _runners(self, entry: E) -> Runners:
+        what = self.runnable(entry)
+        return Runners(
+            lambda local: self.call(what.code, what, local),
+            lambda local: self.call(what.original, what, local),
+        )
 
     def execute(self, number: int, f_locals: Locals, *, compare: bool) -> Executed:
         """See `Entries.execute`."""
-        return self.runners(self.book.entry(number)).execute(f_locals, compare=compare)
+        return self._runners(self.book.entry(number)).execute(f_locals, compare=compare)
 
     def run(self, number: int, f_locals: Locals, *, compare: bool) -> RunResult:
         """Run an entry by hand: what came of it, in words for a front end."""
         result, error, comparison = self.execute(number, f_locals, compare=compare)
         text = object_text(result) if error is None else describe_exception(error)
         return RunResult(number, text, raised=error is not None, comparison=comparison)
-
-    def find_witness(self, number: int, guard: int, f_locals: Locals) -> WitnessSearch:
-        """Try inputs that a guard of an entry refuses."""
-        return self.witness(self.book.entry(number), guard, f_locals)
 
     # -- making ------------------------------------------------------------------------------
 

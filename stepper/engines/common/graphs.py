@@ -69,3 +69,13 @@ def code_bytes(code: CodeType) -> int:
         is_code = type(constant) is CodeType
         total += code_bytes(constant) if is_code else sys.getsizeof(constant)
     return total
+
+
+def measured(code: CodeType, graph: GraphModule | None) -> dict[str, Any]:
+    """What an entry's facts tell of its code and of the graph that the code calls."""
+    return {
+        "transformed": code.co_qualname,
+        "code_bytes": code_bytes(code),
+        "graph_nodes": None if graph is None else len(graph.graph.nodes),
+        "graph_bytes": None if graph is None else graph_bytes(graph),
+    }

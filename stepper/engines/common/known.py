@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import CodeType
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from torch.fx import GraphModule
 
+from stepper.engines.common import graphs
+from stepper.engines.common.assembling import editable_text
 from stepper.engines.common.lifelines import Bond
 from stepper.model.cache import (
     CachedCode,
@@ -21,8 +26,11 @@ from stepper.model.cache import (
     CacheListing,
     EntryState,
     EntryView,
+    GuardRow,
+    Lifeline,
 )
 from stepper.model.matching import glob_matches
+from stepper.model.program import Code
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
@@ -157,36 +165,52 @@ class Numbered(Generic[E]):
 
     # -- the engine's part -------------------------------------------------------------------
 
-    def listing(self, function: str = "") -> CacheListing:
-        """Every code that has entries, or had some; `function` is a glob.
+    def held(self) -> AbstractContextManager[None]:
+        """The cache does not change meanwhile.
 
         Raises:
-            CacheError: another thread is compiling.
+            CacheError: another thread is compiling, for longer than we wait.
         """
-        raise NotImplementedError
-
-    def facts(self, number: int) -> CacheEntry:
-        """What is known of one entry now.
-
-        Raises:
-            CacheError: there is none of that number, or another thread is compiling.
-        """
-        raise NotImplementedError
-
-    def view(self, number: int) -> EntryView:
-        """All that is in one entry.
-
-        Raises:
-            CacheError: there is none of that number, or another thread is compiling.
-        """
-        raise NotImplementedError
+        return contextlib.nullcontext()
 
     def look_at(self, code: CodeType) -> KnownCode[E]:
         """Bring what is known of a code's entries up to date."""
         raise NotImplementedError
 
-    def _code_facts(self, known: KnownCode[E]) -> CachedCode:
-        """A code with its entries, as it is shown."""
+    def _look_everywhere(self) -> None:
+        """Look at every code that has entries."""
+        raise NotImplementedError
+
+    def _look_into(self, entry: E) -> None:
+        """Find out what is told of an entry itself, as far as that was put off."""
+
+    def rows(self, entry: E) -> tuple[GuardRow, ...]:
+        """An entry's guards; empty when they are gone."""
+        raise NotImplementedError
+
+    def code_of(self, entry: E) -> CodeType | None:
+        """The code that an entry runs; None when it is gone, or the compiler does not give it
+        away."""
+        raise NotImplementedError
+
+    def graph_of(self, entry: E) -> GraphModule | None:
+        """The graph that its code calls; None when it is gone, or was not kept."""
+        raise NotImplementedError
+
+    def _graph_text(self, entry: E) -> str:
+        """The graph as Python; empty when there is none."""
+        return graphs.text(self.graph_of(entry))
+
+    def _described(self, code: CodeType) -> Code:
+        """A code object in words."""
+        raise NotImplementedError
+
+    def _limits(self, entries: tuple[CacheEntry, ...]) -> tuple[int, int]:
+        """How many entries a code may have, and how many of these count."""
+        raise NotImplementedError
+
+    def _knowing(self, rows: tuple[GuardRow, ...]) -> Callable[[Bond], tuple[int, ...]]:
+        """Says which of these guards know an object by its identity."""
         raise NotImplementedError
 
     def _resumed_function(self, code: CodeType) -> str:
@@ -197,18 +221,98 @@ class Numbered(Generic[E]):
         """A code is gone, and its entries with it."""
         raise NotImplementedError
 
-    # -- by name and number ------------------------------------------------------------------
+    # -- looking -----------------------------------------------------------------------------
 
-    def _listed(self, function: str) -> CacheListing:
-        """The codes of that name that have entries, as far as they are known."""
-        return CacheListing(
-            tuple(
-                self._code_facts(known)
-                for known in list(self.codes.values())
-                if known.entries
-                and (glob_matches(function, known.qualname) or glob_matches(function, known.name))
+    def listing(self, function: str = "") -> CacheListing:
+        """Every code that has entries, or had some; `function` is a glob.
+
+        Raises:
+            CacheError: another thread is compiling.
+        """
+        with self.held():
+            self._look_everywhere()
+            return CacheListing(
+                tuple(
+                    self._code_facts(known)
+                    for known in list(self.codes.values())
+                    if known.entries
+                    and any(glob_matches(function, name) for name in (known.qualname, known.name))
+                )
             )
-        )
+
+    def facts(self, number: int) -> CacheEntry:
+        """What is known of one entry now.
+
+        Raises:
+            CacheError: there is none of that number, or another thread is compiling.
+        """
+        with self.held():
+            entry = self.entry(number)
+            if (code := entry.code.ref()) is not None:
+                self.look_at(code)
+            return self._entry_facts(entry)
+
+    def view(self, number: int) -> EntryView:
+        """All that is in one entry.
+
+        Raises:
+            CacheError: there is none of that number, or another thread is compiling.
+        """
+        with self.held():
+            entry = self.entry(number)
+            if (original := entry.code.ref()) is not None:
+                self.look_at(original)
+            rows, code = self.rows(entry), self.code_of(entry)
+            facts = self._entry_facts(entry)
+            return EntryView(
+                msgspec.structs.replace(facts, lifelines=self.lifelines(entry, rows, detail=True)),
+                rows,
+                code=None if code is None else self._described(code),
+                original=None if original is None else self._described(original),
+                graph=self._graph_text(entry),
+                bytecode="" if code is None else editable_text(code),
+            )
+
+    def lifelines(
+        self, entry: E, rows: tuple[GuardRow, ...] = (), *, detail: bool = False
+    ) -> tuple[Lifeline, ...]:
+        """The objects that an entry depends on, with the guards among `rows` that know them and
+        (`detail`) who holds them. Without rows: with the guards that were known last."""
+        told = {line.source: line for line in entry.facts.lifelines}
+        knowing = self._knowing(rows)
+        found = []
+        for bond in entry.bonds:
+            old, guards = told.get(bond.source), knowing(bond)
+            if guards:
+                line = rows[guards[0]].user_line
+                place = None if line is None else line.place
+            else:
+                guards, place = (old.guards, old.user_line) if old is not None else ((), None)
+            found.append(bond.lifeline(guards, place, detail=detail))
+        return tuple(found)
+
+    def _code_facts(self, known: KnownCode[E]) -> CachedCode:
+        entries = tuple(self._entry_facts(entry) for entry in known.listed)
+        limit, nearest = self._limits(entries)
+        return known.described(entries, limit=limit, nearest=nearest)
+
+    def _entry_facts(self, entry: E) -> CacheEntry:
+        self._look_into(entry)
+        lifelines = self.lifelines(entry) if entry.bonds else entry.facts.lifelines
+        return msgspec.structs.replace(entry.facts, age=entry.age, lifelines=lifelines)
+
+    def enter(self, entry: E) -> E:
+        """Keep an entry that is seen for the first time."""
+        self.entries[entry.id] = entry
+        entry.code.entries.append(entry)
+        return entry
+
+    def discard(self, entry: E) -> None:
+        """Keep a draft no more: it is thrown away."""
+        self.entries.pop(entry.id, None)
+        entry.code.entries.remove(entry)
+
+    # -- by name and number ------------------------------------------------------------------
 
     def entry(self, number: int) -> E:
         """The entry of that number.

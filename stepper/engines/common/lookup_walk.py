@@ -8,9 +8,9 @@ lookup found is its own affair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from types import CodeType, MappingProxyType
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,11 +19,13 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.in_view import Described
 from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.walks import Walk, WalkFrame
+from stepper.engines.common.choices import CallChoice
 from stepper.engines.common.lookup_words import MAX_TEXT, behind_note, check_notes
 from stepper.engines.common.lookup_words import notes as notes_of
+from stepper.engines.common.rebuildable import describe_whole
 from stepper.model.cache import Verdict
 from stepper.model.lookup import Check, CheckedGuard, TriedEntry
-from stepper.model.program import Code, Instruction
+from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.trace import EventKind, Outcome, Phase
 
 HIT = "HIT"
@@ -55,6 +57,23 @@ def died(object: str) -> str:
     """Why an entry is not valid that can be met in a lookup; `object` is what its guards call what
     has died, empty where that is not known."""
     return f"an object that it depends on has died{f': {object}' if object else ''}"
+
+
+class Call(NamedTuple):
+    """A call that looks for an entry; to be dropped with the lookup."""
+
+    code: CodeType
+    f_locals: dict[str, Any]
+    f_globals: dict[str, Any]
+    backend: Any
+    """None: any, or that of the winner."""
+    winner: Any
+    """The entry that serves it, as the engine's lookup has it; None: none does."""
+    python_stack: tuple[PythonFrame, ...] = ()
+    choice: CallChoice[Any, Any] | None = None
+    """Of a miss: what becomes of the call."""
+    by_hand: bool = False
+    """Whether the user makes it at a stop: then nothing of it is an event of the program's."""
 
 
 class EntryTrial(NamedTuple):
@@ -93,28 +112,48 @@ def rows(found: Iterable[Row]) -> tuple[Instruction, ...]:
 
 
 def record_lookup(
-    walk: Walk,
+    recorder: Recorder,
+    call: Call,
     code: Code,
-    function: str,
-    arguments: dict[str, Described],
     tries: Iterable[EntryTrial],
     *,
+    resume_of: str,
+    winner: str,
     unserved: str = "",
     gone: str = "",
-    chosen: Callable[[], str] = str,
 ) -> None:
-    """Tell a lookup, moment by moment; the last of `tries` has matched, or none has. Of one that
-    the user makes at a stop, nothing is an event of the program's.
+    """Tell a lookup, moment by moment; the last of `tries` has matched, or none has.
 
     Args:
         code: its instructions are the entries, and how it can end.
-        function: whose call it is.
-        arguments: the call's, as they are shown beside the entries.
+        resume_of: the name of the function that the called one continues; empty: it is none such.
+        winner: the compile id of the entry that serves the call; empty: none does.
         unserved: why nothing is compiled although nothing matches; empty: it is.
         gone: which entry was there before, and why it is no more; empty: none is known.
-        chosen: at its end, what the user has chosen to become of the call; empty: to go on.
     """
-    by_hand = walk.record.by_hand
+    f_locals = call.f_locals
+    walk = recorder.begin_walk(
+        Phase.LOOKUP,
+        code,
+        name=call.code.co_qualname,
+        python_stack=call.python_stack,
+        resume_of=resume_of,
+        compile_id=winner,
+        by_hand=call.by_hand,
+        names=lambda frame: {"locals": f_locals, "L": f_locals, "G": call.f_globals},
+    )
+    try:
+        _record(walk, call, code, tries, unserved, gone)
+    finally:
+        if walk.record.outcome is Outcome.RUNNING:
+            walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
+
+
+def _record(
+    walk: Walk, call: Call, code: Code, tries: Iterable[EntryTrial], unserved: str, gone: str
+) -> None:
+    function, by_hand = call.code.co_qualname, call.by_hand
+    arguments = {f"L[{name!r}]": describe_whole(value) for name, value in call.f_locals.items()}
     frame = walk.enter(code)
     instructions = iter(code.instructions)
     reasons: list[str] = []
@@ -153,8 +192,8 @@ def record_lookup(
         walk.occurred(EventKind.SKIP, f"{function}: {unserved}", subject=subject)
     elif reasons and not by_hand:
         walk.occurred(EventKind.MISS, f"{function}: {why}", subject=subject)
-    if told := chosen():
-        why = f"{why}; the user chose: {told}"
+    if call.choice is not None and call.choice.told:
+        why = f"{why}; the user chose: {call.choice.told}"
     walk.leave(frame)
     walk.end(Outcome.SKIPPED if unserved else Outcome.MISS, why)
 
@@ -170,7 +209,7 @@ def _record_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: st
             walk.moment(frame, check.place, locals=check_notes(guard, check))
             checks.append(msgspec.structs.replace(check, moment=frame.last_moment))
         if check.verdict is Verdict.FAIL and function:
-            what = " ".join(filter(None, (guard.kind, guard.source)))
+            what = f"{guard.kind} {guard.source}".strip()
             walk.occurred(
                 EventKind.GUARD_FAIL,
                 f"{what} of {trial.label}: {check.failure(guard)}",

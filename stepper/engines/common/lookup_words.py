@@ -28,6 +28,9 @@ from stepper.support.words import class_name
 MAX_TEXT = 300
 MAX_ALSO = 50
 
+OTHER_BACKEND = "another backend"
+"""Why an entry does not match that was compiled for another one than the call's."""
+
 
 def note(name: str, text: str) -> Described:
     """A text among the locals of a lookup's moment. The same text under a name is the same value,
@@ -61,6 +64,29 @@ def check_notes(guard: CheckedGuard, check: Check) -> dict[str, Described]:
         found["time"] = note("time", time_text(check.nanoseconds))
     line = "" if guard.user_line is None else str(guard.user_line)
     return found | notes(**{"because of": line, "hint": guard.hint})
+
+
+def entry_notes(
+    label: str, reason: str, checks: Sequence[Check] | None = None, executed: int = 0, of: int = 0
+) -> dict[str, Described]:
+    """The locals of the moment before an entry is tried.
+
+    Args:
+        reason: why it does not match; empty: it does.
+        checks: what its guards said; None: none was asked.
+        executed: how many of its guards were run, `of` all.
+    """
+    ran = {}
+    if checks is not None:
+        spent = sum(check.nanoseconds or 0 for check in checks)
+        ran = {"guards": f"{executed} of {of} run", "time": time_text(spent)}
+    verdict = f"no match: {label}: {reason}" if reason else "match"
+    return notes(entry=label, **ran, verdict=verdict)
+
+
+def refusal_text(guard: CheckedGuard, check: Check) -> str:
+    """The guard that failed, and in what."""
+    return f"{guard.kind} {guard.source}".strip() + f": {check.failure(guard)}"
 
 
 def _datum_note(name: str, found: Datum) -> Described:

@@ -21,7 +21,9 @@ import gc
 import sys
 import time
 import weakref
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from types import CodeType
 from typing import Any
 
@@ -29,10 +31,10 @@ import msgspec
 from torch._C._dynamo import eval_frame as native
 from torch._dynamo import config, convert_frame
 from torch._dynamo.guards import DeletedGuardManagerWrapper
+from torch.fx import GraphModule
 
 from stepper.engines.common import graphs
 from stepper.engines.common import known as common
-from stepper.engines.common.assembling import editable_text
 from stepper.engines.common.lifelines import Bond
 from stepper.engines.dynamo import bytecode
 from stepper.engines.dynamo.graphs import graph_of
@@ -40,17 +42,13 @@ from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
 from stepper.engines.dynamo.lifelines import all_bonds, bonds_of
 from stepper.engines.dynamo.versions import region_of
 from stepper.model.cache import (
-    CachedCode,
     CacheEntry,
     CacheError,
-    CacheListing,
     EntryState,
-    EntryView,
     GuardRow,
-    Lifeline,
     Origin,
 )
-from stepper.model.program import Code, PythonFrame
+from stepper.model.program import Code
 from stepper.support.words import callable_name, plain_text
 
 PATIENCE = 0.1
@@ -103,51 +101,43 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         self.listener = NOBODY
         """The session's, while there is one: all that a session leaves in the book."""
 
+    def held(self) -> AbstractContextManager[None]:
+        """See `Numbered.held`."""
+        return locked()
+
     # -- looking -----------------------------------------------------------------------------
 
-    def listing(self, function: str = "") -> CacheListing:
-        """See `Numbered.listing`."""
-        with locked():
-            for reference in _packaged_codes():
-                if (code := reference()) is not None:
-                    self.know(code)
-            self.refresh()
-            return self._listed(function)
+    def _look_everywhere(self) -> None:
+        for reference in _packaged_codes():
+            if (code := reference()) is not None:
+                self.know(code)
+        self.refresh()
 
-    def facts(self, number: int) -> CacheEntry:
-        """See `Numbered.facts`."""
-        with locked():
-            entry = self.entry(number)
-            code = entry.code.ref()
-            if code is not None:
-                self.look_at(code)
-            return self._entry_facts(entry)
+    def rows(self, entry: KnownEntry) -> tuple[GuardRow, ...]:
+        """See `Numbered.rows`."""
+        if entry.draft is not None:
+            rows: tuple[GuardRow, ...] = entry.draft.rows
+            return rows
+        wrapper, _ = self.parts(entry)
+        return () if wrapper is None else self.tree(entry).rows
 
-    def view(self, number: int) -> EntryView:
-        """See `Numbered.view`."""
-        with locked():
-            entry = self.entry(number)
-            original = entry.code.ref()
-            if original is not None:
-                self.look_at(original)
-            wrapper, transformed = self.parts(entry)
-            rows: tuple[Any, ...] = ()
-            if entry.draft is not None:
-                rows = entry.draft.rows
-            elif wrapper is not None:
-                rows = self.tree(entry).rows
-            facts = msgspec.structs.replace(
-                self._entry_facts(entry), lifelines=_lifelines(entry, rows, detail=True)
-            )
-            graph = graph_of(transformed, wrapper) if transformed is not None else None
-            return EntryView(
-                facts,
-                rows,
-                code=_code(transformed),
-                original=_code(original),
-                graph=graphs.text(graph),
-                bytecode=editable_text(transformed) if transformed is not None else "",
-            )
+    def code_of(self, entry: KnownEntry) -> CodeType | None:
+        """See `Numbered.code_of`."""
+        return self.parts(entry)[1]
+
+    def graph_of(self, entry: KnownEntry) -> GraphModule | None:
+        """See `Numbered.graph_of`."""
+        wrapper, code = self.parts(entry)
+        return None if code is None else graph_of(code, wrapper)
+
+    def _described(self, code: CodeType) -> Code:
+        return msgspec.structs.replace(bytecode.CodeTable().plain(code), id=0)
+
+    def _knowing(self, rows: tuple[GuardRow, ...]) -> Callable[[Bond], tuple[int, ...]]:
+        checks: dict[int | None, list[int]] = {}
+        for row in rows:
+            checks.setdefault(identity_of(row), []).append(row.index)
+        return lambda bond: tuple(checks.get(bond.id, ()))
 
     def parts(self, entry: KnownEntry) -> tuple[Any, CodeType | None]:
         """An entry's guard manager and transformed code; None for what it has no more, or what
@@ -213,9 +203,7 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         """One more entry; `facts` without its number."""
         entry = KnownEntry(code, facts)
         entry.wrapper = weakref.ref(wrapper) if wrapper is not None else None
-        self.entries[entry.id] = entry
-        code.entries.append(entry)
-        return entry
+        return self.enter(entry)
 
     def evicted(self, entry: KnownEntry, reason: str) -> None:
         """It is no longer in the cache; what was made by hand is a draft again."""
@@ -294,7 +282,7 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         entry.born = time.monotonic()
         entry.bonds = bonds_of(wrapper, newest=True)
         entry.transformed = weakref.ref(transformed)
-        entry.change(transformed=transformed.co_qualname, lifelines=_lifelines(entry, ()))
+        entry.change(transformed=transformed.co_qualname, lifelines=self.lifelines(entry))
         return entry
 
     def _recognize(
@@ -339,44 +327,23 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         wrapper, transformed = self.parts(entry)
         if is_alive(wrapper):
             rows = GuardTree(wrapper).rows
-            entry.change(guards=len(rows), lifelines=_lifelines(entry, rows))
+            entry.change(guards=len(rows), lifelines=self.lifelines(entry, rows))
         if transformed is not None:
-            graph = graph_of(transformed, wrapper)
-            entry.change(
-                transformed=transformed.co_qualname,
-                code_bytes=graphs.code_bytes(transformed),
-                graph_nodes=None if graph is None else len(graph.graph.nodes),
-                graph_bytes=None if graph is None else graphs.graph_bytes(graph),
-            )
+            entry.change(**graphs.measured(transformed, graph_of(transformed, wrapper)))
 
     # -- telling -----------------------------------------------------------------------------
 
-    def _code_facts(self, known: KnownCode) -> CachedCode:
-        entries = tuple(self._entry_facts(entry) for entry in known.listed)
-        regions: dict[int, int] = {}
-        for entry in entries:
-            if entry.origin is Origin.COMPILED and entry.position is not None:
-                regions[entry.region] = regions.get(entry.region, 0) + 1
-        return known.described(
-            entries,
-            limit=config.recompile_limit,
-            nearest=max(regions.values(), default=0),
-        )
+    def _limits(self, entries: tuple[CacheEntry, ...]) -> tuple[int, int]:
+        compiled = [each for each in entries if each.origin is Origin.COMPILED]
+        regions = Counter(each.region for each in compiled if each.position is not None)
+        return config.recompile_limit, max(regions.values(), default=0)
 
-    def _entry_facts(self, entry: KnownEntry) -> CacheEntry:
+    def _look_into(self, entry: KnownEntry) -> None:
         self.measure(entry)
-        facts = entry.facts
-        hits = facts.hits
-        if facts.state is EntryState.VALID:
-            _, transformed = self.parts(entry)
-            hits = self.listener.hits(transformed) if transformed is not None else hits
-            entry.change(hits=hits)
-        return msgspec.structs.replace(
-            facts,
-            hits=hits,
-            age=entry.age,
-            lifelines=_lifelines(entry, ()) if entry.bonds else facts.lifelines,
-        )
+        if entry.facts.state is EntryState.VALID:
+            transformed = self.code_of(entry)
+            hits = None if transformed is None else self.listener.hits(transformed)
+            entry.change(hits=entry.facts.hits if transformed is None else hits)
 
 
 BOOK = EntryRegistry()
@@ -428,36 +395,6 @@ def backend_name(backend: object) -> str:
     if type(name) is str:
         return name
     return callable_name(backend) or plain_text(backend)
-
-
-def _lifelines(
-    entry: KnownEntry, rows: tuple[Any, ...], *, detail: bool = False
-) -> tuple[Lifeline, ...]:
-    told = {line.source: line for line in entry.facts.lifelines}
-    checks: dict[int | None, list[int]] = {}
-    for row in rows:
-        checks.setdefault(identity_of(row), []).append(row.index)
-    found = []
-    for bond in entry.bonds:
-        old = told.get(bond.source)
-        guards = tuple(checks.get(bond.id, ()))
-        because = _caused_by([rows[index] for index in guards[:1]], old)
-        known_by = guards or (old.guards if old else ())
-        found.append(bond.lifeline(known_by, because, detail=detail))
-    return tuple(found)
-
-
-def _caused_by(rows: list[GuardRow], old: Lifeline | None) -> PythonFrame | None:
-    """The line of the program behind the guards of a lifeline, or what was known of it."""
-    if rows:
-        return None if rows[0].user_line is None else rows[0].user_line.place
-    return None if old is None else old.user_line
-
-
-def _code(code: CodeType | None) -> Code | None:
-    if code is None:
-        return None
-    return msgspec.structs.replace(bytecode.CodeTable().plain(code), id=0)
 
 
 def _packaged_codes() -> list[weakref.ref[CodeType]]:

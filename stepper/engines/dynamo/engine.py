@@ -33,6 +33,7 @@ from stepper.debuggee.mirror import (
     names_at,
     newest_moment_of,
 )
+from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
@@ -41,11 +42,11 @@ from stepper.engines.common.shape_env import source_name
 from stepper.engines.common.shapes import ShapeWatcher, hearer
 from stepper.engines.common.torch_state import torch_state
 from stepper.engines.dynamo import bytecode, failures, versions
-from stepper.engines.dynamo.cache_face import DynamoCache
 from stepper.engines.dynamo.cache_watch import CacheWatcher
 from stepper.engines.dynamo.changes import PendingChanges
 from stepper.engines.dynamo.choices import Choice
 from stepper.engines.dynamo.describe import DynamoDescriber, node_of
+from stepper.engines.dynamo.entries import ENTRIES
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.guards_set import (
@@ -56,6 +57,7 @@ from stepper.engines.dynamo.guards_set import (
 )
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
+from stepper.engines.dynamo.resumed import ResumedCalls
 from stepper.engines.dynamo.shapes import DynamoShapes
 from stepper.engines.dynamo.underway import Compiling, enclosing_calls, underway
 from stepper.model.cache import CacheError
@@ -113,8 +115,12 @@ class DynamoEngine(Engine):
         self._entries = CacheWatcher(
             lambda: bool(self._contexts), self._lookups.count_of, self._on_registered
         )
-        self.cache = DynamoCache(
-            choices, self._entries.call_of, self._executions.by_hand, self._lookups.by_hand
+        self.cache = CacheFace(
+            ENTRIES,
+            choices,
+            self._entries.call_of,
+            bytecode.is_program,
+            lambda backend: ResumedCalls(backend, self._lookups.by_hand, self._executions.by_hand),
         )
 
     # --- the face

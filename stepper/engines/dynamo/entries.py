@@ -5,44 +5,42 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any
 
-from torch.fx import GraphModule
-
-from stepper.engines.common.entries import EngineEntries, Runners
-from stepper.engines.dynamo import cache_check
-from stepper.engines.dynamo.cache import BOOK, KnownEntry, locked
-from stepper.engines.dynamo.cache_check import TOOLKIT
-from stepper.engines.dynamo.graphs import graph_of
-from stepper.engines.dynamo.witnesses import find_witness
-from stepper.model.cache import CacheCheck, WitnessSearch
+from stepper.engines.common import arguments
+from stepper.engines.common.entries import EngineEntries, Runnable
+from stepper.engines.common.entry_guards import EntryGuards
+from stepper.engines.dynamo.cache import BOOK, KnownEntry
+from stepper.engines.dynamo.calling import call
+from stepper.engines.dynamo.toolkit import TOOLKIT
+from stepper.model.cache import CacheError, Origin
 
 
 class DynamoEntries(EngineEntries[KnownEntry]):
     """Those of the `torch._dynamo` that is installed."""
 
-    def check(
-        self, code: CodeType, f_locals: dict[str, Any], *, backend: str = "", compare: bool = False
-    ) -> CacheCheck:
-        """See `EngineEntries.check`."""
-        return cache_check.check(code, f_locals, backend=backend, compare=compare)
+    def guards(self, entry: KnownEntry) -> EntryGuards:
+        """See `EngineEntries.guards`. One that was made by hand asks those of the entry that it was
+        copied from."""
+        guards: EntryGuards = BOOK.tree(entry) if entry.draft is None else entry.draft
+        return guards
 
-    def runners(self, entry: KnownEntry) -> Runners:
-        """See `EngineEntries.runners`."""
-        return cache_check.runners(entry)
+    def runnable(self, entry: KnownEntry) -> Runnable:
+        """See `EngineEntries.runnable`."""
+        wrapper, transformed = BOOK.parts(entry)
+        original = entry.code.ref()
+        if transformed is None or original is None:
+            why = entry.facts.reason or "its code is gone"
+            raise CacheError(f"{entry.label} cannot be run: {why}")
+        scope = wrapper.global_scope if wrapper is not None else None
+        f_globals = scope["G"] if scope else arguments.function_of(original).__globals__
+        return Runnable(transformed, original, f_globals)
 
-    def witness(self, entry: KnownEntry, guard: int, f_locals: dict[str, Any]) -> WitnessSearch:
-        """See `EngineEntries.witness`."""
-        return find_witness(entry, guard, f_locals)
+    def call(self, code: CodeType, what: Runnable, f_locals: dict[str, Any]) -> Any:
+        """See `EngineEntries.call`."""
+        return call(code, what.f_globals, f_locals, what.original)
 
-    def code_of(self, entry: KnownEntry) -> CodeType | None:
-        """See `EngineEntries.code_of`."""
-        with locked():
-            return BOOK.parts(entry)[1]
-
-    def graph_of(self, entry: KnownEntry) -> GraphModule | None:
-        """See `EngineEntries.graph_of`."""
-        with locked():
-            wrapper, code = BOOK.parts(entry)
-            return None if code is None else graph_of(code, wrapper)
+    def serves(self, entry: KnownEntry, backend: str) -> bool:
+        """See `EngineEntries.serves`. Other entries than compiled ones serve calls of all."""
+        return entry.facts.origin is not Origin.COMPILED or super().serves(entry, backend)
 
     def after_removal(self, entry: KnownEntry) -> str:
         """See `EngineEntries.after_removal`."""

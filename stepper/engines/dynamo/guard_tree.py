@@ -27,6 +27,7 @@ import torch
 from torch._C._dynamo import guards as C
 from torch.utils._traceback import shorten_filename
 
+from stepper.engines.common.entry_guards import Result
 from stepper.engines.common.shape_conditions import IN_CPP, IN_PYTHON, seen, values_in
 from stepper.engines.common.shape_env import source_name
 from stepper.engines.common.tensors import fake_tensor_meta
@@ -69,16 +70,6 @@ class Check(NamedTuple):
     condition: bool = False
     """It is one of the conditions of a shape guard: its words are evaluated, since the leaf is the
     guard of them all."""
-
-
-class Result(NamedTuple):
-    """Dynamo's verdict over an entry's guards."""
-
-    passed: bool
-    reason: str
-    """The guard that fails, in Dynamo's words."""
-    executed: int
-    """How many guards it ran."""
 
 
 class GuardTree:

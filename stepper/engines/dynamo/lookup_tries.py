@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 from stepper.debuggee.in_view import Described
 from stepper.engines.common.lookup_walk import died
-from stepper.engines.common.lookup_words import backend_check, notes, time_text
+from stepper.engines.common.lookup_words import (
+    OTHER_BACKEND,
+    backend_check,
+    entry_notes,
+    notes,
+    refusal_text,
+)
 from stepper.engines.dynamo.cache import backend_name
 from stepper.engines.dynamo.lookup_programs import Candidate, region_name
 from stepper.engines.dynamo.lookup_words import checked
@@ -149,25 +155,20 @@ def reason(tried: Tried) -> str:
     if not tried.candidate.valid:
         return died(tried.candidate.dead)
     if tried.backend is Verdict.FAIL:
-        return "another backend"
+        return OTHER_BACKEND
     if tried.failing is None:
         names = ", ".join(f"{row.kind} {row.source}".strip() for row in tried.unknown[:3])
         return "one that cannot be asked again" + (f" ({names})" if names else "")
     check = tried.checks[-1]
-    guard = tried.guards[check.place]
-    return f"{guard.kind} {guard.source}".strip() + f": {check.failure(guard)}"
+    return refusal_text(tried.guards[check.place], check)
 
 
 def tried_notes(tried: Tried) -> dict[str, Described]:
     """The locals of the moment before an entry is tried."""
-    ran = {}
-    if tried.backend is not Verdict.FAIL and tried.candidate.valid:
-        spent = sum(check.nanoseconds or 0 for check in tried.checks)
-        guards = f"{tried.executed} of {len(tried.candidate.checks)} run"
-        ran = {"guards": guards, "time": time_text(spent)}
-    why = f"{tried.candidate.label}: {reason(tried)}"
-    verdict = "match" if tried.matches else f"no match: {why}"
-    return notes(entry=tried.candidate.label, **ran, verdict=verdict)
+    candidate = tried.candidate
+    asked = tried.backend is not Verdict.FAIL and candidate.valid
+    checks, of = tried.checks if asked else None, len(candidate.checks)
+    return entry_notes(candidate.label, reason(tried), checks, tried.executed, of)
 
 
 def region_notes(region: int) -> dict[str, Any]:

@@ -25,7 +25,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch._C._dynamo import eval_frame
 from torch._dynamo import convert_frame
@@ -34,13 +34,12 @@ from torch._dynamo.eval_frame import innermost_backend
 from stepper import _C
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
-from stepper.engines.common.choices import Choices
-from stepper.engines.common.lookup_walk import EntryTrial, record_lookup, wants_lookups
+from stepper.engines.common.choices import Choices, Refusal
+from stepper.engines.common.lookup_walk import Call, EntryTrial, record_lookup, wants_lookups
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
-from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.cache import BOOK, entries_of, is_alive, locked
+from stepper.engines.dynamo.cache import BOOK, KnownEntry, entries_of, is_alive, locked
 from stepper.engines.dynamo.changes import PendingChanges
 from stepper.engines.dynamo.choices import Choice, chosen
 from stepper.engines.dynamo.hits import Hits, listen
@@ -55,7 +54,7 @@ from stepper.engines.dynamo.safe_reader import (
 )
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
-from stepper.model.trace import EventKind, Outcome, Phase
+from stepper.model.trace import EventKind
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
@@ -64,22 +63,6 @@ _REFUSED = "torch.compiler's stance is {!r}: that no entry serves the call is an
 _GUARDED_BY_IDENTITY = frozenset({"ID_MATCH"})
 
 Stack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
-
-
-class _Call(NamedTuple):
-    """A call of a compiled function; to be dropped with the lookup."""
-
-    code: CodeType
-    f_locals: dict[str, Any]
-    f_globals: dict[str, Any]
-    backend: Any
-    """None: that of the winner. (Where only the cache is used, Dynamo asks for none.)"""
-    winner: CodeType | None
-    python_stack: tuple[PythonFrame, ...]
-    choice: Choice | None = None
-    """Of a miss: what becomes of the call."""
-    by_hand: bool = False
-    """Whether the user makes it at a stop: then nothing of it is an event of the program's."""
 
 
 class _Missed:
@@ -190,7 +173,7 @@ class LookupWatcher:
             compile_id = compiling.f_locals.get("compile_id") if compiling is not None else None
             choice = Choice(code, locals, globals, compile_id)
             with self._choices.open(choice):
-                self._record(_Call(code, locals, globals, backend, None, stack, choice))
+                self._record(Call(code, locals, globals, backend, None, stack, choice))
 
     def _on_refused(self, frame: Any) -> None:
         # This hook, `has_tensor_in_frame`, then who asks.
@@ -201,7 +184,7 @@ class LookupWatcher:
         code, why = frame.f_code, _REFUSED.format(versions.stance())
         if self._misses_wanted(code):
             backend, stack = innermost_backend(callback), self._program_stack(asking)
-            call = _Call(code, frame.f_locals, frame.f_globals, backend, None, stack)
+            call = Call(code, frame.f_locals, frame.f_globals, backend, None, stack)
             self._record(call, unserved=why)
         else:
             text = f"{code.co_qualname}: {why}"
@@ -297,7 +280,7 @@ class LookupWatcher:
         if original is None:
             return
         stack = self._program_stack(caller)
-        self._record(_Call(original, f_locals, f_globals, None, transformed, stack))
+        self._record(Call(original, f_locals, f_globals, None, transformed, stack))
 
     def _on_unserved(
         self,
@@ -311,7 +294,7 @@ class LookupWatcher:
             return  # the compiler was asked, and gave it up: that is told
         why, looked = _why_unserved(code)
         if looked:
-            call = _Call(code, f_locals, f_globals, None, None, self._program_stack(caller))
+            call = Call(code, f_locals, f_globals, None, None, self._program_stack(caller))
             self._record(call, unserved=why)
         else:
             text = f"{code.co_qualname}: {why}; the cache was not looked at"
@@ -322,20 +305,24 @@ class LookupWatcher:
         code: CodeType,
         f_locals: dict[str, Any],
         f_globals: dict[str, Any],
-        winner: CodeType | None,
+        entry: KnownEntry | None,
         caller: FrameType | None,
     ) -> None:
-        """Tell a lookup that was made by hand, in which the entry of that code has won."""
+        """Tell a lookup that was made by hand, in which that entry has won."""
+        winner = None
+        if entry is not None:
+            with locked():
+                winner = BOOK.parts(entry)[1]
         stack = self._program_stack(caller)
-        call = _Call(code, f_locals, f_globals, None, winner, stack, by_hand=True)
+        call = Call(code, f_locals, f_globals, None, winner, stack, by_hand=True)
         self._record(call, "" if winner is not None else _BY_HAND_ALONE)
 
     # -- what is told ------------------------------------------------------------------------
 
-    def _record(self, call: _Call, unserved: str = "") -> None:
+    def _record(self, call: Call, unserved: str = "") -> None:
         self._recorder.whole(self._record_walk, call, unserved)
 
-    def _record_walk(self, call: _Call, unserved: str) -> None:
+    def _record_walk(self, call: Call, unserved: str) -> None:
         candidates = self._programs.candidates(call.code)
         region, regions = versions.current_region()
         candidates = [
@@ -349,45 +336,32 @@ class LookupWatcher:
         if winner is not None:
             call = call._replace(backend=winner.backend)
         code = self._programs.of_entries(call.code, candidates, regions)
-        walk = self._recorder.begin_walk(
-            Phase.LOOKUP,
-            code,
-            name=call.code.co_qualname,
-            python_stack=call.python_stack,
-            resume_of=bytecode.resumed_function(call.code),
-            compile_id="" if winner is None else winner.label,
-            by_hand=call.by_hand,
-            names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
-        )
         reader = SafeReader(call.f_locals, call.f_globals)
-        arguments = {f"L[{name!r}]": describe_whole(value) for name, value in call.f_locals.items()}
-        choice = call.choice
         try:
             record_lookup(
-                walk,
+                self._recorder,
+                call,
                 code,
-                call.code.co_qualname,
-                arguments,
                 self._tries(call, candidates, reader),
+                resume_of=bytecode.resumed_function(call.code),
+                winner="" if winner is None else winner.label,
                 unserved=unserved,
-                chosen=lambda: choice.told if choice is not None else "",
             )
             if winner is not None:
                 self._learn_names(winner.names, winner.wrapper, reader)
         finally:
             self._programs.note_order(call.code)
-            if walk.record.outcome is Outcome.RUNNING:
-                walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
 
     def _tries(
-        self, call: _Call, candidates: list[Candidate], reader: SafeReader
+        self, call: Call, candidates: list[Candidate], reader: SafeReader
     ) -> Iterator[EntryTrial]:
         for each in candidates:
             hit = call.winner is not None
             matches = hit and each.code is call.winner
             tried = try_entry(each, call.backend, reader, matches=matches, hit=hit)
             if call.choice is not None:
-                call.choice.refused(tried)
+                failing, why = tried.failing, reason(tried)
+                call.choice.refused(Refusal(each.wrapper, failing, tried.differences, why))
             yield EntryTrial(
                 each.label,
                 self._programs.of_guards(call.code, each, tried.guards),

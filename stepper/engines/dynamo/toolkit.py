@@ -30,20 +30,11 @@ from torch._dynamo import convert_frame
 from torch._dynamo.guards import GuardManagerWrapper
 
 from stepper.engines.common import graphs
-from stepper.engines.common.assembling import assemble
-from stepper.engines.common.edits import (
-    EDITED,
-    UNCHECKED,
-    compile_guard,
-    exclusive,
-    implied,
-    lost,
-    named,
-    short,
-    unique,
-)
-from stepper.engines.dynamo.cache import EntryRegistry, KnownEntry, entries_of, locked
-from stepper.engines.dynamo.guard_tree import Check, GuardTree, identity_of
+from stepper.engines.common.edits import compile_guard, exclusive, named
+from stepper.engines.common.entry_guards import Result
+from stepper.engines.common.toolkit import Toolkit
+from stepper.engines.dynamo.cache import BOOK, EntryRegistry, KnownEntry, entries_of, locked
+from stepper.engines.dynamo.guard_tree import Check, GuardTree, identity_of, strip_comment
 from stepper.model.cache import (
     CacheEntry,
     CacheError,
@@ -103,6 +94,13 @@ class Draft:
         """Those of the entry it was made of, in the order of its rows."""
         return [self.tree.checks[index] for index in self.kept]
 
+    def run(self, f_locals: dict[str, Any]) -> tuple[Result, tuple[GuardCheck, ...]]:
+        """See `EntryGuards.run`."""
+        said = self.wrapper.root.check_verbose(f_locals)
+        checks = self.ask(f_locals)
+        reason = "" if said.result else " ".join(str(part) for part in said.verbose_code_parts)
+        return Result(bool(said.result), strip_comment(reason), len(checks)), checks
+
     def ask(self, f_locals: dict[str, Any]) -> tuple[GuardCheck, ...]:
         """What each of its guards says of these locals, whatever the ones before said."""
         self.tree.root.check_verbose({})  # see the module's essay
@@ -159,71 +157,10 @@ class Draft:
         return self.alive
 
 
-class Toolkit:
-    """Makes, registers and removes entries of a book."""
+class DynamoToolkit(Toolkit[KnownEntry]):
+    """Makes entries of Dynamo's cache."""
 
-    def __init__(self, book: EntryRegistry) -> None:
-        self._book = book
-
-    def clone(
-        self, number: int, drop: tuple[int, ...] = (), add: tuple[str, ...] = ()
-    ) -> KnownEntry:
-        """A draft like an entry, without the guards of some rows and with others.
-
-        Raises:
-            CacheError: there is no such entry or row, or an expression is none.
-        """
-        with locked():
-            entry = self._book.entry(number)
-            return self._make(entry, drop, add, None)
-
-    def edit(self, number: int, text: str) -> KnownEntry:
-        """A draft like an entry, with other bytecode; a draft is changed itself.
-
-        Raises:
-            CacheError: there is no such entry, its code is out of reach, the text cannot be made
-                into code, or the assembler is missing.
-        """
-        with locked():
-            entry = self._book.entry(number)
-            _, transformed = self._book.parts(entry)
-            if transformed is None:
-                raise CacheError(f"the code of {entry.label} is out of reach: {_why(entry)}")
-            code = assemble(text, transformed)
-            if entry.draft is None:
-                return self._make(entry, (), (), code)
-            if entry.draft.registered:
-                raise CacheError(f"{entry.label} is registered: remove it first, or edit a copy")
-            entry.draft.code = code
-            entry.change(
-                edits=unique(entry.facts.edits, EDITED),
-                warnings=unique(entry.facts.warnings, UNCHECKED),
-                code_bytes=graphs.code_bytes(code),
-            )
-            return entry
-
-    def register(self, number: int) -> KnownEntry:
-        """Put a draft into Dynamo's cache, and say what that makes unsound.
-
-        Raises:
-            CacheError: it is none, is registered already, or what it depends on has died.
-        """
-        with locked():
-            entry = self._draft(number)
-            draft = entry.draft
-            if draft.registered:
-                raise CacheError(f"{entry.label} is registered already")
-            code = entry.code.ref()
-            if code is None or not draft.alive:
-                raise CacheError(f"{entry.label} cannot be registered: {_why(entry)}")
-            self._book.look_at(code)
-            self.warn(entry, (self._goes_first(entry),))
-            native._load_precompile_entry(code, draft.wrapper, draft.code)
-            convert_frame.input_codes.add(code)  # what a reset goes by
-            draft.registered, draft.ordinary = True, False
-            self._book.listener.registered(draft.code, code, entry.facts.compile_id)
-            self._book.look_at(code)
-            return entry
+    _book: EntryRegistry
 
     def hand_over(self, entry: KnownEntry) -> None:
         """A draft is about to be given to Dynamo as what a compilation has made: it becomes an
@@ -232,40 +169,67 @@ class Toolkit:
             entry.draft.registered = entry.draft.ordinary = True
             entry.change(state=EntryState.NEW)
 
-    def remove(self, number: int) -> KnownEntry:
-        """Take a registered entry out again: it is a draft then. A draft is thrown away.
+    def warn(self, entry: KnownEntry, about: tuple[str, ...]) -> None:
+        """See `Toolkit.warn`. It is also said which other entries it hides."""
+        super().warn(entry, (*about, *self._shadows(entry)))
 
-        Raises:
-            CacheError: nobody made it by hand.
-        """
-        with locked():
-            entry = self._draft(number)
-            code = entry.code.ref()
-            if not entry.draft.registered or code is None:
-                self._forget(entry)
-                return entry
-            if entry.draft.ordinary:
-                self._switch_off(entry, "Dynamo drops it with the others of its function")
-                return entry
-            self._book.look_at(code)
-            others = [
-                item.guard_manager
-                for origin, item in entries_of(code)
-                if origin is Origin.PRECOMPILED and item.guard_manager is not entry.draft.wrapper
-            ]
-            known = [self._book.by_wrapper(wrapper) for wrapper in others]
-            drafts = [each.draft for each in known if each is not None and each.draft is not None]
-            if len(drafts) < len(others):
-                # Dynamo can only drop all of them, and does not give the code of foreign ones away.
-                self._switch_off(entry, "since entries of a package are beside it")
-                return entry
-            entry.draft.registered = False
-            native._reset_precompile_entries(code)
-            for draft in drafts:
-                native._load_precompile_entry(code, draft.wrapper, draft.code)
-            entry.change(state=EntryState.DRAFT, position=None, reason="")
-            self._book.look_at(code)
-            return entry
+    # -- the cache ---------------------------------------------------------------------------
+
+    def _why_dead(self, entry: KnownEntry) -> str:
+        if entry.draft is not None:
+            return "" if entry.draft.alive else _why(entry)
+        invalid = entry.facts.state is EntryState.INVALID
+        return _why(entry) if invalid or None in self._book.parts(entry) else ""
+
+    def _is_draft(self, entry: KnownEntry) -> bool:
+        draft = entry.draft
+        return draft is not None and not (draft.registered and entry.code.ref() is not None)
+
+    def _recode(self, draft: KnownEntry, code: CodeType) -> None:
+        draft.draft.code = code
+
+    def _beware(self, draft: KnownEntry) -> tuple[str, ...]:
+        text = "it is tried before compiled entries, for calls of every backend and region"
+        source = self._book.entries.get(draft.facts.copied_from or 0)
+        if source is not None and source.facts.backend:
+            text += f"; it runs what the backend {source.facts.backend} compiled"
+        return (text,)
+
+    def _put_in(self, draft: KnownEntry, original: CodeType) -> None:
+        made = draft.draft
+        native._load_precompile_entry(original, made.wrapper, made.code)
+        convert_frame.input_codes.add(original)  # what a reset goes by
+        made.registered, made.ordinary = True, False
+        self._book.listener.registered(made.code, original, draft.facts.compile_id)
+
+    def _take_out(self, entry: KnownEntry) -> None:
+        code, made = entry.code.ref(), entry.draft
+        if made is None or code is None:
+            raise CacheError(
+                f"{entry.label} was not made by hand: copy it first. Only copies are put into the "
+                "cache and taken out of it"
+            )
+        if made.ordinary:
+            self._switch_off(entry, "Dynamo drops it with the others of its function")
+            return
+        self._book.look_at(code)
+        others = [
+            item.guard_manager
+            for origin, item in entries_of(code)
+            if origin is Origin.PRECOMPILED and item.guard_manager is not made.wrapper
+        ]
+        known = [self._book.by_wrapper(wrapper) for wrapper in others]
+        drafts = [each.draft for each in known if each is not None and each.draft is not None]
+        if len(drafts) < len(others):
+            # Dynamo can only drop all of them, and does not give the code of foreign ones away.
+            self._switch_off(entry, "since entries of a package are beside it")
+            return
+        made.registered = False
+        native._reset_precompile_entries(code)
+        for draft in drafts:
+            native._load_precompile_entry(code, draft.wrapper, draft.code)
+        entry.change(state=EntryState.DRAFT, position=None, reason="")
+        self._book.look_at(code)
 
     @staticmethod
     def _switch_off(entry: KnownEntry, why: str) -> None:
@@ -273,23 +237,19 @@ class Toolkit:
         entry.doomed = True
         entry.change(state=EntryState.INVALID, reason=f"switched off; it stays in the list: {why}")
 
+    def _retire(self, draft: KnownEntry) -> None:
+        draft.draft.retire()
+
     # -- making ------------------------------------------------------------------------------
 
     def _make(
         self, entry: KnownEntry, drop: tuple[int, ...], add: tuple[str, ...], code: CodeType | None
     ) -> KnownEntry:
         wrapper, transformed = self._book.parts(entry)
-        if wrapper is None or transformed is None or entry.facts.state is EntryState.INVALID:
-            raise CacheError(f"{entry.label} cannot be copied: {_why(entry)}")
+        assert transformed is not None  # else it was not copied
         old: Draft | None = entry.draft
-        rows = old.rows if old is not None else self._book.tree(entry).rows
-        for index in drop:
-            if not 0 <= index < len(rows):
-                raise CacheError(f"{entry.label} has no guard {index}")
-        for text in add:
-            compile_guard(text)
         tree = old.tree if old is not None else self._book.tree(entry)
-        numbers = old.kept if old is not None else list(range(len(rows)))
+        numbers = old.kept if old is not None else list(range(len(tree.checks)))
         kept = [number for index, number in enumerate(numbers) if index not in drop]
         before = old.added if old is not None else ()
         added = tuple(text for index, text in enumerate(before, len(numbers)) if index not in drop)
@@ -297,32 +257,13 @@ class Toolkit:
         base = old.base if old is not None else transformed
         # A code object of its own: what runs says by it which entry it is.
         draft = Draft(code or transformed.replace(), base, tree, scope, kept, (*added, *add))
-        warnings = [*entry.facts.warnings] if old is not None else []
-        warnings += [lost(rows[index]) for index in drop]
-        edits = [*entry.facts.edits] if old is not None else []
-        edits += [f"without {short(rows[index])}" for index in drop]
-        edits += [f"with {text}" for text in add]
-        if code is not None:
-            edits.append(EDITED)
-            warnings.append(UNCHECKED)
-        made = self._book.add(
-            entry.code,
-            CacheEntry(
-                0,
-                0,
-                entry.facts.compile_id,
-                origin=Origin.MADE,
-                state=EntryState.DRAFT,
-                guards=len(draft.rows),
-                graph_nodes=entry.facts.graph_nodes,
-                code_bytes=graphs.code_bytes(draft.code),
-                transformed=draft.code.co_qualname,
-                copied_from=entry.id,
-                edits=tuple(edits),
-                warnings=tuple(warnings),
-            ),
-            draft.wrapper,
-        )
+        facts = CacheEntry(
+            0, 0, "",
+            guards=len(draft.rows),
+            code_bytes=graphs.code_bytes(draft.code),
+            transformed=draft.code.co_qualname,
+        )  # fmt: skip
+        made = self._book.add(entry.code, facts, draft.wrapper)
         made.draft = draft
         made.bonds = [
             bond
@@ -333,8 +274,7 @@ class Toolkit:
         for bond in made.bonds:
             value = bond.object()
             if value is None:
-                self._book.entries.pop(made.id, None)
-                entry.code.entries.remove(made)
+                self._book.discard(made)
                 raise CacheError(f"{entry.label} cannot be copied: {bond.text} has died")
             finalizer = weakref.finalize(value, self._end, reference, bond.source, bond.text)
             finalizer.atexit = False
@@ -352,54 +292,27 @@ class Toolkit:
         entry.change(state=EntryState.INVALID, reason=f"{text} died, which it knows as {source}")
         self._book.listener.died(entry, source)
 
-    def _draft(self, number: int) -> KnownEntry:
-        entry = self._book.entry(number)
-        if entry.draft is None:
-            raise CacheError(
-                f"{entry.label} was not made by hand: copy it first. Only copies are put into the "
-                "cache and taken out of it"
-            )
-        return entry
-
-    def _forget(self, entry: KnownEntry) -> None:
-        entry.draft.retire()
-        entry.code.entries.remove(entry)
-        self._book.entries.pop(entry.id, None)
-        entry.change(state=EntryState.EVICTED, reason="thrown away")
-
     # -- what it makes unsound ---------------------------------------------------------------
 
-    def warn(self, entry: KnownEntry, about: tuple[str, ...]) -> None:
-        """Say at an entry that is put into the cache what is to be minded, and which others it
-        hides."""
-        entry.change(warnings=unique(entry.facts.warnings, *about, *self._shadows(entry)))
-
-    def _goes_first(self, entry: KnownEntry) -> str:
-        text = "it is tried before compiled entries, for calls of every backend and region"
-        source = self._book.entries.get(entry.facts.copied_from or 0)
-        if source is not None and source.facts.backend:
-            text += f"; it runs what the backend {source.facts.backend} compiled"
-        return text
-
     def _shadows(self, entry: KnownEntry) -> list[str]:
-        found = []
-        mine = entry.draft.rows
-        hidden, maybe = [], []
-        for other in entry.code.entries:
-            if other is entry or other.facts.state is not EntryState.VALID:
-                continue
-            if other.draft is not None and not other.draft.registered:
-                continue
-            theirs = other.draft.rows if other.draft is not None else self._book.tree(other).rows
-            if implied(mine, theirs):
-                hidden.append(other.id)
-            elif not exclusive(mine, theirs):
-                maybe.append(other.id)
+        mine, hidden, found = entry.draft.rows, self._hidden(entry), []
+        maybe = [
+            other.id
+            for other in entry.code.entries
+            if other is not entry
+            and other.facts.state is EntryState.VALID
+            and other.id not in hidden
+            and not exclusive(mine, self._book.rows(other))
+        ]
         if hidden:
             found.append(f"shadowed, they never run while it is registered: {named(hidden)}")
         if maybe:
             found.append(f"may be shadowed for some calls: {named(maybe)}")
         return found
+
+
+TOOLKIT = DynamoToolkit(BOOK)
+"""The one of this process, as its book is."""
 
 
 def _why(entry: KnownEntry) -> str:

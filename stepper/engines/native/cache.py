@@ -14,32 +14,27 @@ import sys
 import time
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType
-from typing import Any
 
-import msgspec
 from torch.fx import GraphModule
 
 from stepper import _C
 from stepper.engines.common import known as common
 from stepper.engines.common.arguments import functions_of
-from stepper.engines.common.assembler import to_text
-from stepper.engines.common.graphs import code_bytes, graph_behind, graph_bytes
-from stepper.engines.common.lifelines import bond_to
+from stepper.engines.common.graphs import graph_behind, measured
+from stepper.engines.common.lifelines import Bond, bond_to
 from stepper.engines.native.code_table import described
 from stepper.engines.native.entry_guards import guard_rows
 from stepper.model.cache import (
     CachedCode,
     CacheEntry,
     CacheError,
-    CacheListing,
     EntryState,
-    EntryView,
     GuardRow,
-    Lifeline,
 )
 from stepper.model.lookup import INVALID, RejectedEntry
+from stepper.model.program import Code
 from stepper.native import config
 from stepper.native.codegen.resume_info import info_of
 from stepper.native.library import is_library
@@ -67,8 +62,7 @@ class EntryRegistry(common.Numbered[KnownEntry]):
 
     # -- looking -----------------------------------------------------------------------------
 
-    def listing(self, function: str = "") -> CacheListing:
-        """See `Numbered.listing`."""
+    def _look_everywhere(self) -> None:
         for cache in _C.code_caches():
             code = cache.code
             if code is not None and cache.entries:
@@ -77,30 +71,35 @@ class EntryRegistry(common.Numbered[KnownEntry]):
             code = known.ref()
             if code is not None:
                 self.look_at(code)
-        return self._listed(function)
 
-    def facts(self, number: int) -> CacheEntry:
-        """See `Numbered.facts`."""
-        entry = self.entry(number)
-        code = entry.code.ref()
-        if code is not None:
-            self.look_at(code)
-        return self._entry_facts(entry)
+    def rows(self, entry: KnownEntry) -> tuple[GuardRow, ...]:
+        """See `Numbered.rows`."""
+        found = entry.ref()
+        return () if found is None else guard_rows(found)
 
-    def view(self, number: int) -> EntryView:
-        """See `Numbered.view`."""
-        facts = self.facts(number)
-        entry = self.entry(number)
-        original, found = entry.code.ref(), entry.ref()
-        rows = guard_rows(found) if found is not None else ()
-        return EntryView(
-            msgspec.structs.replace(facts, lifelines=_lifelines(entry, rows, detail=True)),
-            rows,
-            code=described(found.code, 0) if found is not None else None,
-            original=described(original, 0) if original is not None else None,
-            graph=found.graph_code.strip() if found is not None else "",
-            bytecode=to_text(found.code) if found is not None else "",
-        )
+    def code_of(self, entry: KnownEntry) -> CodeType | None:
+        """See `Numbered.code_of`."""
+        found = entry.ref()
+        return None if found is None else found.code
+
+    def graph_of(self, entry: KnownEntry) -> GraphModule | None:
+        """See `Numbered.graph_of`."""
+        found = entry.ref()
+        return None if found is None else graph_of(found)
+
+    def _graph_text(self, entry: KnownEntry) -> str:
+        found = entry.ref()
+        return "" if found is None else found.graph_code.strip()
+
+    def _described(self, code: CodeType) -> Code:
+        return described(code, 0)
+
+    def _knowing(self, rows: tuple[GuardRow, ...]) -> Callable[[Bond], tuple[int, ...]]:
+        def knowing(bond: Bond) -> tuple[int, ...]:
+            check = f"_id({bond.source}, {bond.id})"
+            return tuple(row.index for row in rows if any(check in code for code in row.code))
+
+        return knowing
 
     def parts(self, entry: KnownEntry) -> tuple[GuardedCode, CodeType]:
         """The entry itself and the code for which it was captured.
@@ -135,17 +134,13 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         for entry in known.entries:
             if entry.ref() is found:
                 return entry
-        graph = graph_of(found)
         facts = CacheEntry(
             id=0,
             code=0,
             compile_id="",
             backend=backend_name(found.backend),
             guards=len(found.manager.parts),
-            code_bytes=code_bytes(found.code),
-            graph_nodes=None if graph is None else len(graph.graph.nodes),
-            graph_bytes=None if graph is None else graph_bytes(graph),
-            transformed=found.code.co_qualname,
+            **measured(found.code, graph_of(found)),
         )
         entry = KnownEntry(known, facts, found)
         entry.bonds = [
@@ -153,10 +148,8 @@ class EntryRegistry(common.Numbered[KnownEntry]):
             for reference, name in found.manager.lifelines
             if not _of_a_library(reference()) and (bond := bond_to(name, reference)) is not None
         ]
-        entry.change(lifelines=_lifelines(entry, ()))
-        self.entries[entry.id] = entry
-        known.entries.append(entry)
-        return entry
+        entry.change(lifelines=self.lifelines(entry))
+        return self.enter(entry)
 
     def added(self, found: GuardedCode, original: CodeType) -> KnownEntry:
         """An entry was made just now."""
@@ -184,7 +177,7 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         """It is no longer in the cache."""
         found = entry.ref()
         hits = entry.facts.hits if found is None else found.hits
-        entry.change(lifelines=_lifelines(entry, ()) or entry.facts.lifelines)
+        entry.change(lifelines=self.lifelines(entry) or entry.facts.lifelines)
         entry.change(state=state, reason=reason, position=None, hits=hits)
         self.forget_oldest(
             [each for each in entry.code.entries if each.facts.state is not EntryState.VALID]
@@ -201,20 +194,14 @@ class EntryRegistry(common.Numbered[KnownEntry]):
 
     # -- telling -----------------------------------------------------------------------------
 
+    def _limits(self, entries: tuple[CacheEntry, ...]) -> tuple[int, int]:
+        return config.cache_size_limit, sum(entry.position is not None for entry in entries)
+
     def _code_facts(self, known: KnownCode) -> CachedCode:
-        entries = tuple(self._entry_facts(entry) for entry in known.listed)
         code = known.ref()
         mark = _C.get_skip(code) if code is not None else None
         known.strategy = _STRATEGIES.get(mark or "", "")
-        return known.described(
-            entries,
-            limit=config.cache_size_limit,
-            nearest=sum(entry.position is not None for entry in entries),
-        )
-
-    def _entry_facts(self, entry: KnownEntry) -> CacheEntry:
-        lifelines = _lifelines(entry, ()) or entry.facts.lifelines
-        return msgspec.structs.replace(entry.facts, age=entry.age, lifelines=lifelines)
+        return super()._code_facts(known)
 
 
 _STRATEGIES = {"capture": "run only", "frame": "skip", "recursive": "skip"}
@@ -223,7 +210,7 @@ BOOK = EntryRegistry()
 """The one of this process: numbers mean the same with and without a session."""
 
 
-def graph_of(entry: GuardedCode) -> Any:
+def graph_of(entry: GuardedCode) -> GraphModule | None:
     """The FX graph that an entry's code calls; None: it calls none, or its backend kept none."""
     return next((graph for _, graph in graphs_of(entry.code)), None)
 
@@ -260,14 +247,3 @@ def globals_of(code: CodeType) -> dict[str, object]:
 
 def _of_a_library(value: object) -> bool:
     return type(value) is CodeType and is_library(value.co_filename)
-
-
-def _lifelines(
-    entry: KnownEntry, rows: tuple[GuardRow, ...], *, detail: bool = False
-) -> tuple[Lifeline, ...]:
-    found = []
-    for bond in entry.bonds:
-        check = f"_id({bond.source}, {bond.id})"
-        guards = tuple(row.index for row in rows if any(check in code for code in row.code))
-        found.append(bond.lifeline(guards, detail=detail))
-    return tuple(found)

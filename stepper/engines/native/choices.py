@@ -10,40 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import CodeType
-from typing import NamedTuple
 
-from stepper.engines.common.choices import (
-    NOWHERE,
-    CallChoice,
-    Choices,
-    Refusal,
-    not_tried,
-    would_not_match,
-)
-from stepper.engines.native import toolkit
+from stepper.engines.common.choices import NOWHERE, CallChoice, Choices
 from stepper.engines.native.cache import BOOK, KnownEntry
-from stepper.engines.native.entry_guards import ask, guard_rows
-from stepper.model.cache import CacheError, Verdict
-from stepper.model.lookup import Difference
+from stepper.engines.native.entries import ENTRIES
+from stepper.engines.native.entry_guards import ask
+from stepper.model.cache import CacheError, GuardCheck
 from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.native.watching import Decision
 
 
-class Refused(NamedTuple):
-    """An entry that did not match.
-
-    guard: the row of the guard that failed; None: none of them alone.
-    source: what that guard is about.
-    """
-
-    entry: GuardedCode
-    guard: int | None
-    source: str
-    differences: Sequence[Difference]
-    text: str
-
-
-class Choice(CallChoice[KnownEntry]):
+class Choice(CallChoice[KnownEntry, Decision]):
     """What becomes of one call that would be captured."""
 
     skip_text = "this call runs uncaptured; what it calls is looked up and captured as ever"
@@ -57,26 +34,14 @@ class Choice(CallChoice[KnownEntry]):
         first: bool,
     ) -> None:
         """`first`: the translation has begun already."""
-        super().__init__(f_locals)
-        self.code = code
-        self._globals = f_globals
+        super().__init__(ENTRIES, code, f_locals, f_globals)
         self._first = first
-        self._refused: list[Refused] = []
-
-    def refused(self, refused: Refused) -> None:
-        """An entry does not match."""
-        self._refused.append(refused)
-
-    def refusals(self) -> list[Refusal]:
-        """See `CallChoice.refusals`."""
-        return [Refusal(each.source, each.differences, each.text) for each in self._refused]
 
     def reach(self, source: str) -> object:
         """See `CallChoice.reach`."""
         try:
-            if self._refused:
-                manager = self._refused[-1].entry.manager
-                return manager.reach(source, self._locals, self._globals)
+            if self._refusals and isinstance(entry := self._refusals[-1].entry, GuardedCode):
+                return entry.manager.reach(source, self._locals, self._globals)
             return eval(source, {"__builtins__": {}, "L": self._locals, "G": self._globals})
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
@@ -92,53 +57,26 @@ class Choice(CallChoice[KnownEntry]):
             raise CacheError(f"a first translation cannot be skipped any more; {NOWHERE}")
         return super().skip()
 
-    def relax(self, number: int | None, drop: tuple[int, ...]) -> str:
-        """See `stepper.model.control.RelaxGuard`.
+    def _known(self, entry: object) -> KnownEntry | None:
+        assert isinstance(entry, GuardedCode)
+        return BOOK.recognize(BOOK.know(self.code), entry)
 
-        Raises:
-            CacheError: no entry has been refused by a guard, or others of its guards fail as well.
-        """
-        entry, refused = self._entry(number)
-        rows = guard_rows(refused.entry)
-        if not drop:
-            if refused.guard is None:
-                raise CacheError(f"{entry.label} is refused by none of its guards: {refused.text}")
-            drop = (refused.guard,)
-        draft = toolkit.clone(entry.id, drop)
+    def _ask(self, draft: KnownEntry) -> Sequence[GuardCheck]:
         assert draft.draft is not None
-        kept = [row.index for row in rows if row.index not in drop]
-        checks = ask(draft.draft, self._locals, self._globals)
-        failing = [kept[check.guard] for check in checks if check.verdict is not Verdict.PASS]
-        if failing:
-            toolkit.remove(draft.id)
-            others = [f"{rows[at].kind} {rows[at].source}".strip() for at in failing]
-            raise would_not_match(entry.label, entry.id, others, {*drop, *failing})
-        return self.serve(entry, draft)
+        return ask(draft.draft, self._locals, self._globals)
 
-    def throw_away(self, draft: KnownEntry) -> None:
-        """See `CallChoice.throw_away`."""
-        toolkit.remove(draft.id)
+    def _skipping(self) -> Decision:
+        return Decision(None)
 
-    def decision(self) -> Decision | None:
-        """What is to be done instead of a translation; None: it is to be translated."""
-        if self.skipped:
-            return Decision(None)
-        if self._served is not None and self._served.draft is not None:
-            entry = self._served.draft
-            if entry.valid:
-                toolkit.register(self._served.id)
-                return Decision(entry)
-        return None
-
-    def _entry(self, number: int | None) -> tuple[KnownEntry, Refused]:
-        for refused in reversed(self._refused):
-            entry = BOOK.recognize(BOOK.know(self.code), refused.entry)
-            if number in (None, entry.id):
-                return entry, refused
-        raise not_tried(number)
+    def _serving(self, draft: KnownEntry) -> Decision | None:
+        entry = draft.draft
+        if entry is None or not entry.valid:
+            return None
+        ENTRIES.register(draft.id)
+        return Decision(entry)
 
 
 def decided(choices: Choices[Choice], code: CodeType) -> Decision | None:
     """What was chosen for the call of a code whose miss this thread has just told."""
     choice = choices.take()
-    return None if choice is None or choice.code is not code else choice.decision()
+    return None if choice is None or choice.code is not code else choice.verdict()

@@ -13,6 +13,7 @@ from stepper import _C
 from stepper.debuggee.engine import Engine, Recorder
 from stepper.debuggee.mirror import names_at
 from stepper.engines.common import shape_env
+from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.probes import Probe
@@ -20,15 +21,16 @@ from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.shapes import ShapeWatcher, hearer
 from stepper.engines.common.torch_state import torch_state
 from stepper.engines.native.cache import BOOK
-from stepper.engines.native.cache_face import NativeCache
 from stepper.engines.native.cache_watch import CacheWatcher
 from stepper.engines.native.changes import PendingChanges
 from stepper.engines.native.choices import Choice, decided
 from stepper.engines.native.code_table import CodeTable
 from stepper.engines.native.describe import NativeDescriber
+from stepper.engines.native.entries import ENTRIES
 from stepper.engines.native.execution import ExecutionWatcher
 from stepper.engines.native.lookups import LookupWatcher, rejected
 from stepper.engines.native.recording import RecordingObserver
+from stepper.engines.native.resumed import ResumedCalls
 from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
 from stepper.model.lookup import RejectedEntry
@@ -64,8 +66,12 @@ class NativeEngine(Engine, Watcher):
         self._choices: Choices[Choice] = Choices()
         self._lookups = LookupWatcher(_program_stack, self._choices)
         self._executions = ExecutionWatcher(_program_stack, self.break_down)
-        self.cache = NativeCache(
-            self._choices, self._call_of, self._executions.by_hand, self._lookups.by_hand
+        self.cache = CacheFace(
+            ENTRIES,
+            self._choices,
+            self._call_of,
+            self.is_program,
+            lambda backend: ResumedCalls(backend, self._lookups.by_hand, self._executions.by_hand),
         )
         self._numbers: PerCode[int] = PerCode()
         self._count = itertools.count()

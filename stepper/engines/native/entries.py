@@ -1,53 +1,43 @@
-"""The entries of the native engine's caches, asked by number."""
+"""The entries of the native engine's caches, asked by number.
+
+What is run by hand is run with nothing captured or looked up meanwhile.
+"""
 
 from __future__ import annotations
 
 from types import CodeType
 
-from torch.fx import GraphModule
-
-from stepper.engines.common.entries import EngineEntries, Runners
-from stepper.engines.native import cache_check, toolkit
-from stepper.engines.native.cache import BOOK, KnownEntry, graph_of
-from stepper.model.cache import CacheCheck, WitnessSearch
+from stepper import _C
+from stepper.engines.common import arguments
+from stepper.engines.common.entries import EngineEntries, Runnable
+from stepper.engines.common.entry_guards import EntryGuards
+from stepper.engines.native.cache import BOOK, KnownEntry, globals_of
+from stepper.engines.native.entry_guards import AskedGuards, uncaptured
+from stepper.engines.native.toolkit import TOOLKIT
 
 
 class NativeEntries(EngineEntries[KnownEntry]):
     """Those of the caches of `stepper._C`."""
 
-    def check(
-        self,
-        code: CodeType,
-        f_locals: dict[str, object],
-        *,
-        backend: str = "",
-        compare: bool = False,
-    ) -> CacheCheck:
-        """See `EngineEntries.check`."""
-        return cache_check.check(code, f_locals, backend=backend, compare=compare)
+    def guards(self, entry: KnownEntry) -> EntryGuards:
+        """See `EngineEntries.guards`."""
+        found, original = BOOK.parts(entry)
+        return AskedGuards(found, globals_of(original))
 
-    def runners(self, entry: KnownEntry) -> Runners:
-        """See `EngineEntries.runners`."""
-        return cache_check.runners(entry)
+    def runnable(self, entry: KnownEntry) -> Runnable:
+        """See `EngineEntries.runnable`."""
+        found, original = BOOK.parts(entry)
+        return Runnable(found.code, original, globals_of(original))
 
-    def witness(self, entry: KnownEntry, guard: int, f_locals: dict[str, object]) -> WitnessSearch:
-        """See `EngineEntries.witness`."""
-        return cache_check.find_witness(entry, guard, f_locals)
-
-    def code_of(self, entry: KnownEntry) -> CodeType | None:
-        """See `EngineEntries.code_of`."""
-        found = entry.ref()
-        return None if found is None else found.code
-
-    def graph_of(self, entry: KnownEntry) -> GraphModule | None:
-        """See `EngineEntries.graph_of`."""
-        found = entry.ref()
-        return None if found is None else graph_of(found)
+    def call(self, code: CodeType, what: Runnable, f_locals: dict[str, object]) -> object:
+        """See `EngineEntries.call`."""
+        with uncaptured():
+            return _C.finish(arguments.call(code, what.f_globals, f_locals, what.original))
 
     def after_removal(self, entry: KnownEntry) -> str:
         """See `EngineEntries.after_removal`."""
         return " is out of the cache: the next call is captured anew"
 
 
-ENTRIES = NativeEntries(BOOK, toolkit)
+ENTRIES = NativeEntries(BOOK, TOOLKIT)
 """Those of this process."""

@@ -11,6 +11,8 @@ import re
 from functools import partial
 from typing import Any
 
+from stepper import _C
+from stepper.engines.common.entry_guards import Result
 from stepper.engines.common.shape_conditions import SHAPE_ENV, seen, values_in
 from stepper.engines.common.tensors import tensor_meta
 from stepper.engines.common.words import object_text
@@ -22,6 +24,29 @@ from stepper.support.words import class_name
 
 _STEP = re.compile(r"\[[^\]]*\]|\.\w+")
 _RELATIONAL = frozenset({"NO_ALIASING", "DUPLICATE_INPUT"})
+
+
+class AskedGuards:
+    """Those of one entry, in a program with these globals. See
+    `stepper.engines.common.entry_guards.EntryGuards`."""
+
+    def __init__(self, entry: GuardedCode, f_globals: dict[str, Any]) -> None:
+        self._entry = entry
+        self._globals = f_globals
+        self.rows = guard_rows(entry)
+
+    def run(self, f_locals: dict[str, Any]) -> tuple[Result, tuple[GuardCheck, ...]]:
+        """See `EntryGuards.run`. Whether all pass is what the cache's own verbose lookup says."""
+        with uncaptured():
+            report = self._entry.explain(f_locals, self._globals)
+            checks = ask(self._entry, f_locals, self._globals)
+        reason = next((str(each.guard) for each in report.guards if not each.passed), "")
+        return Result(report.matched, reason, len(report.guards)), checks
+
+
+def uncaptured() -> _C.Capturing:
+    """Nothing that this thread calls is captured or looked up in this block."""
+    return _C.Capturing(None, _C.current_backend())
 
 
 def guard_rows(entry: GuardedCode) -> tuple[GuardRow, ...]:

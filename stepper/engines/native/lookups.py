@@ -16,14 +16,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 from stepper import _C
 from stepper.debuggee.engine import Recorder
-from stepper.engines.common.choices import Choices
+from stepper.engines.common.choices import Choices, Refusal
 from stepper.engines.common.lookup_walk import (
     ENDS,
     ENTRY,
+    Call,
     EntryTrial,
     Row,
     died,
@@ -32,14 +33,14 @@ from stepper.engines.common.lookup_walk import (
     wants_lookups,
 )
 from stepper.engines.common.lookup_words import (
+    OTHER_BACKEND,
     backend_check,
-    notes,
-    time_text,
+    entry_notes,
+    refusal_text,
 )
-from stepper.engines.common.rebuildable import describe_whole
-from stepper.engines.native.cache import BOOK
+from stepper.engines.native.cache import BOOK, KnownEntry
 from stepper.engines.native.cache_watch import DIED
-from stepper.engines.native.choices import Choice, Refused
+from stepper.engines.native.choices import Choice
 from stepper.engines.native.code_table import CodeTable
 from stepper.engines.native.entry_guards import ask, guard_rows, looked_at, source_of
 from stepper.engines.native.guard_words import Said, checked, checked_guard
@@ -47,28 +48,13 @@ from stepper.model.cache import Verdict
 from stepper.model.datum import Words
 from stepper.model.lookup import BACKEND, INVALID, Check, CheckedGuard, RejectedEntry
 from stepper.model.program import Code, PythonFrame
-from stepper.model.trace import EventKind, Outcome, Phase
+from stepper.model.trace import EventKind
 from stepper.native import config
 from stepper.native.codegen.resume_info import info_of
 from stepper.native.guards.guard import GuardPart
 from stepper.native.runtime.backends import backend_name
 from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.native.trace_rules import why_given_up
-
-
-class _Call(NamedTuple):
-    """A call that looks up; to be dropped with the lookup."""
-
-    code: CodeType
-    f_locals: dict[str, object]
-    f_globals: dict[str, object]
-    backend: object
-    """None: any."""
-    found: GuardedCode | None
-    choice: Choice | None
-    """What becomes of it, while that can be chosen."""
-    by_hand: bool = False
-    """Whether the user makes it at a stop: then nothing of it is an event of the program's."""
 
 
 class LookupWatcher:
@@ -113,7 +99,7 @@ class LookupWatcher:
         if self.wanted:
             choice = Choice(code, f_locals, f_globals, first=True)
             with self._choices.open(choice):
-                self._record(_Call(code, f_locals, f_globals, backend, None, choice), ())
+                self._record(Call(code, f_locals, f_globals, backend, None, choice=choice), ())
 
     @property
     def wanted(self) -> bool:
@@ -135,20 +121,22 @@ class LookupWatcher:
         entries = [each for each in tried if isinstance(each, GuardedCode)]
         unserved = "" if found is not None or may_capture else _why_unserved(code)
         if found is not None or unserved:
-            self._record(_Call(code, f_locals, f_globals, backend, found, None), entries, unserved)
+            self._record(Call(code, f_locals, f_globals, backend, found), entries, unserved)
             return
         choice = Choice(code, f_locals, f_globals, first=False)
         with self._choices.open(choice):
-            self._record(_Call(code, f_locals, f_globals, backend, None, choice), entries)
+            self._record(Call(code, f_locals, f_globals, backend, None, choice=choice), entries)
 
     def by_hand(
         self,
         code: CodeType,
         f_locals: dict[str, object],
         f_globals: dict[str, object],
-        winner: GuardedCode | None,
+        known: KnownEntry | None,
+        caller: FrameType | None,
     ) -> None:
         """Tell a lookup that was made by hand, in which that entry has won."""
+        winner = None if known is None else known.ref()
         entries: list[GuardedCode] = []
         for entry in _C.code_cache(code).entries:
             assert isinstance(entry, GuardedCode)
@@ -156,56 +144,37 @@ class LookupWatcher:
             if entry is winner:
                 break
         backend = None if winner is None else winner.backend
-        call = _Call(code, f_locals, f_globals, backend, winner, None, by_hand=True)
+        call = Call(code, f_locals, f_globals, backend, winner, by_hand=True)
         self._record(call, entries, "" if winner is not None else _BY_HAND_ALONE)
 
-    def _record(self, call: _Call, entries: Sequence[GuardedCode], unserved: str = "") -> None:
-        caller = self._program_stack(sys._getframe(1))
-        self._recorder.whole(self._record_walk, call, entries, unserved, caller)
+    def _record(self, call: Call, entries: Sequence[GuardedCode], unserved: str = "") -> None:
+        call = call._replace(python_stack=self._program_stack(sys._getframe(1)))
+        self._recorder.whole(self._record_walk, call, entries, unserved)
 
-    def _record_walk(
-        self,
-        call: _Call,
-        entries: Sequence[GuardedCode],
-        unserved: str,
-        python_stack: tuple[PythonFrame, ...],
-    ) -> None:
+    def _record_walk(self, call: Call, entries: Sequence[GuardedCode], unserved: str) -> None:
         labels = [_label(call.code, each) for each in entries]
         found: list[Row] = [(ENTRY, label, None) for label in labels]
-        code = call.code
-        listed = self._codes.lookup(code, code.co_name, code.co_qualname, rows((*found, *ENDS)))
-        walk = self._recorder.begin_walk(
-            Phase.LOOKUP,
-            listed,
-            name=code.co_qualname,
-            python_stack=python_stack,
+        code, death = call.code, BOOK.death(call.code)
+        record_lookup(
+            self._recorder,
+            call,
+            self._codes.lookup(code, code.co_name, code.co_qualname, rows((*found, *ENDS))),
+            self._tries(call, entries, labels),
             resume_of=info_of(code).function,
-            compile_id="" if call.found is None else _label(code, call.found),
-            by_hand=call.by_hand,
-            names=lambda frame: {"locals": call.f_locals, "L": call.f_locals, "G": call.f_globals},
+            winner="" if call.winner is None else _label(code, call.winner),
+            unserved=unserved,
+            gone="" if death is None else str(death),
         )
-        arguments = {f"L[{name!r}]": describe_whole(value) for name, value in call.f_locals.items()}
-        tries = self._tries(call, entries, labels)
-        try:
-            death = BOOK.death(code)
-            gone = "" if death is None else str(death)
-            record_lookup(
-                walk, listed, code.co_qualname, arguments, tries,
-                unserved=unserved, gone=gone,
-            )  # fmt: skip
-        finally:
-            if walk.record.outcome is Outcome.RUNNING:
-                walk.end(Outcome.MISS if call.found is None else Outcome.HIT)
 
     # -- entries -----------------------------------------------------------------------------
 
     def _tries(
-        self, call: _Call, entries: Sequence[GuardedCode], labels: list[str]
+        self, call: Call, entries: Sequence[GuardedCode], labels: list[str]
     ) -> Iterator[EntryTrial]:
         for entry, label in zip(entries, labels, strict=True):
             yield self._try(call, entry, label)
 
-    def _try(self, call: _Call, entry: GuardedCode, label: str) -> EntryTrial:
+    def _try(self, call: Call, entry: GuardedCode, label: str) -> EntryTrial:
         if entry.reason is not None:
             return self._dead(call, str(entry.reason).removesuffix(DIED), label)
         listed = guard_rows(entry)
@@ -218,38 +187,34 @@ class LookupWatcher:
         )
         matched = report.backend_matched
         checks = [backend_check(*names, Verdict.PASS if matched else Verdict.FAIL)]
-        reason = "" if entry is call.found else _UNKNOWN if matched else _OTHER_BACKEND
+        reason = "" if entry is call.winner else _UNKNOWN if matched else OTHER_BACKEND
         reports = report.guards if matched else ()
-        refused = Refused(entry, None, "", (), _OTHER_BACKEND) if not matched else None
+        refused = Refusal(entry, None, (), OTHER_BACKEND) if not matched else None
         for index, found in enumerate(reports):
             part, said = found.guard, _said(entry, found, call)
             check = checked(1 + index, part, said)
             checks.append(check)
             if not said.passed:
-                reason = _refusal(guards[1 + index], check)
-                refused = Refused(entry, index, part.name, check.differences, reason)
+                reason = refusal_text(guards[1 + index], check)
+                refused = Refusal(entry, listed[index], check.differences, reason)
         if call.choice is not None and refused is not None:
             call.choice.refused(refused)
-        ran = {}
-        if reports:
-            spent = sum(check.nanoseconds or 0 for check in checks)
-            ran = {"guards": f"{len(reports)} of {len(listed)} run", "time": time_text(spent)}
-        verdict = f"no match: {label}: {reason}" if reason else "match"
+        asked, of = checks if reports else None, len(listed)
         return EntryTrial(
             label,
             self._rows(call.code, label, guards),
             guards,
-            notes(entry=label, **ran, verdict=verdict),
+            entry_notes(label, reason, asked, len(reports), of),
             checks,
             len(reports),
-            _behind(entry, call, len(reports)) if call.found is None else (),
+            _behind(entry, call, len(reports)) if call.winner is None else (),
             reason,
         )
 
-    def _dead(self, call: _Call, dead: str, label: str) -> EntryTrial:
+    def _dead(self, call: Call, dead: str, label: str) -> EntryTrial:
         why = died(dead)
         guards = (CheckedGuard(INVALID, dead, (why,)),)
-        told = notes(entry=label, verdict=f"no match: {label}: {why}")
+        told = entry_notes(label, why)
         check = Check(0, Verdict.FAIL, why=why)
         code = self._rows(call.code, label, guards)
         return EntryTrial(label, code, guards, told, (check,), 0, reason=why)
@@ -261,7 +226,6 @@ class LookupWatcher:
 
 
 _BY_HAND_ALONE = "stepped by hand, so nothing is captured and it runs as it is"
-_OTHER_BACKEND = "another backend"
 _UNKNOWN = "its check failed, and none of its guards alone does"
 
 
@@ -269,13 +233,13 @@ def rejected(
     code: CodeType, f_locals: dict[str, object], f_globals: dict[str, object], backend: object
 ) -> Iterator[RejectedEntry]:
     """Why each entry of a code does not serve a call, in the order in which they are tried."""
-    call = _Call(code, f_locals, f_globals, backend, None, None)
+    call = Call(code, f_locals, f_globals, backend, None)
     for entry in _C.code_cache(code).entries:
         assert isinstance(entry, GuardedCode)
         report = entry.explain(f_locals, f_globals, backend)
         failing = next((each for each in report.guards if not each.passed), None)
         if not report.backend_matched:
-            yield RejectedEntry(_label(code, entry), BACKEND, why=_OTHER_BACKEND)
+            yield RejectedEntry(_label(code, entry), BACKEND, why=OTHER_BACKEND)
         elif failing is not None:
             part = failing.guard
             check = checked(0, part, _said(entry, failing, call))
@@ -284,23 +248,19 @@ def rejected(
             yield RejectedEntry(label, part.kind, source, check.differences, why)
 
 
-def _refusal(guard: CheckedGuard, check: Check) -> str:
-    return f"{guard.kind} {guard.source}".rstrip() + f": {check.failure(guard)}"
-
-
-def _said(entry: GuardedCode, report: Any, call: _Call) -> Said:
+def _said(entry: GuardedCode, report: Any, call: Call) -> Said:
     if report.error is not None:
         why = f"{type(report.error).__name__}: {report.error}"
         return Said(report.passed, report.nanoseconds, why=why)
     return _with_value(entry, report.guard, Said(report.passed, report.nanoseconds), call)
 
 
-def _with_value(entry: GuardedCode, part: GuardPart, said: Said, call: _Call) -> Said:
+def _with_value(entry: GuardedCode, part: GuardPart, said: Said, call: Call) -> Said:
     value, known = looked_at(entry, part, call.f_locals, call.f_globals)
     return said._replace(value=value, reached=known)
 
 
-def _behind(entry: GuardedCode, call: _Call, asked: int) -> tuple[Check, ...]:
+def _behind(entry: GuardedCode, call: Call, asked: int) -> tuple[Check, ...]:
     """The guards that would have failed, too, behind the one that did."""
     found = []
     for said in ask(entry, call.f_locals, call.f_globals):
