@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType, MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import msgspec
 
@@ -19,9 +19,10 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.in_view import Described
 from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.walks import Walk, WalkFrame
-from stepper.engines.common.choices import CallChoice
+from stepper.engines.common.choices import AnyChoice, CallChoice, Choices
 from stepper.engines.common.lookup_words import MAX_TEXT, behind_note, check_notes
 from stepper.engines.common.lookup_words import notes as notes_of
+from stepper.engines.common.python_stack import ProgramStack
 from stepper.engines.common.rebuildable import describe_whole
 from stepper.model.cache import Verdict
 from stepper.model.lookup import Check, CheckedGuard, TriedEntry
@@ -46,13 +47,6 @@ LOOKUP_EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
 """Occurrences for which lookups are to be told, when a breakpoint waits for one."""
 
 
-def wants_lookups(recorder: Recorder) -> bool:
-    """Whether lookups are to be told, those that hit too."""
-    return Phase.LOOKUP in recorder.walks.asked or any(
-        map(recorder.controller.wanted.__contains__, LOOKUP_EVENTS)
-    )
-
-
 def died(object: str) -> str:
     """Why an entry is not valid that can be met in a lookup; `object` is what its guards call what
     has died, empty where that is not known."""
@@ -74,6 +68,22 @@ class Call(NamedTuple):
     """Of a miss: what becomes of the call."""
     by_hand: bool = False
     """Whether the user makes it at a stop: then nothing of it is an event of the program's."""
+
+
+class LookupWatcher(Generic[AnyChoice]):
+    """Tells lookups to the recorder, from `install` on."""
+
+    _recorder: Recorder
+
+    def __init__(self, program_stack: ProgramStack, choices: Choices[AnyChoice]) -> None:
+        self._program_stack = program_stack
+        self._choices = choices
+
+    @property
+    def wanted(self) -> bool:
+        """Whether lookups are to be told, those that hit too."""
+        asked, waited_for = self._recorder.walks.asked, self._recorder.controller.wanted
+        return Phase.LOOKUP in asked or any(map(waited_for.__contains__, LOOKUP_EVENTS))
 
 
 class EntryTrial(NamedTuple):

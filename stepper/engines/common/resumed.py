@@ -26,6 +26,9 @@ RecordLookup = Callable[
 ]
 """Told the code, the call's locals, its globals, the entry that wins, and the caller."""
 
+Following = Callable[..., Any]
+"""See `ExecutionWatcher.by_hand`."""
+
 
 class ResumedCalls(Generic[E]):
     """Answers for one run by hand."""
@@ -33,16 +36,19 @@ class ResumedCalls(Generic[E]):
     uncompiled = "uncompiled"
     """How a function runs that no entry serves."""
 
-    def __init__(self, entries: EngineEntries[E], backend: str, record: RecordLookup[E]) -> None:
+    entries: EngineEntries[E]
+    """The engine's."""
+
+    def __init__(self, record: RecordLookup[E], following: Following, backend: str) -> None:
         """
         Args:
-            entries: the engine's.
-            backend: the one for which the stepped entry was compiled; empty: any.
             record: records a lookup that is made by hand.
+            following: calls something that runs a code once, and has that recorded.
+            backend: the one for which the stepped entry was compiled; empty: any.
         """
-        self._entries = entries
-        self._backend = backend
         self._record = record
+        self._following = following
+        self._backend = backend
         self._as_they_are: dict[str, str] = {}
 
     def follow(self, what: Runnable, compile_id: str, f_locals: dict[str, Any]) -> object:
@@ -62,10 +68,10 @@ class ResumedCalls(Generic[E]):
         code, entry = function.__code__, None
         try:
             f_locals = arguments.bind(function, args, kwargs)
-            found = self._entries.check(code, f_locals, backend=self._backend)
+            found = self.entries.check(code, f_locals, backend=self._backend)
             if found.winner is not None:
-                entry = self._entries.book.entry(found.winner)
-            winner = None if entry is None else self._entries.transformed(entry.id)
+                entry = self.entries.book.entry(found.winner)
+            winner = None if entry is None else self.entries.transformed(entry.id)
         except CacheError as error:
             self._as_they_are[code.co_qualname] = str(error)
             return None

@@ -17,8 +17,7 @@ from stepper.debuggee.occurrence import Subject
 from stepper.engines.common.arguments import parameters
 from stepper.engines.common.cache_news import CacheNews, place
 from stepper.engines.common.entry_news import Death, EntryNews
-from stepper.engines.common.probe_points import resolve
-from stepper.engines.common.probes import Probe
+from stepper.engines.common.placed_probes import Probes
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, NOBODY, CacheListener, KnownEntry, locked
 from stepper.model.cache import CacheError, EntryState
@@ -47,7 +46,7 @@ class CacheWatcher(EntryNews, CacheListener):
         self._compiling = compiling
         self._hits = hits
         self._registered = registered
-        self._probes: list[Probe] = []
+        self._probes = Probes()
         self._recorder: Recorder | None = None
         self._evicting = False
         self._stance = ""
@@ -59,7 +58,7 @@ class CacheWatcher(EntryNews, CacheListener):
         self._news = CacheNews(recorder, self._interprets, _finalizes)
         for meaning, point in versions.cache_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
-            self._probes.append(Probe(resolve(point), point.parameters, hook))
+            self._probes.place(point, hook)
         BOOK.listener = self
         try:
             with locked():
@@ -72,12 +71,10 @@ class CacheWatcher(EntryNews, CacheListener):
         if not self._probes:
             return
         self.emit()
-        for probe in self._probes:
-            probe.remove()
+        self._probes.remove()
         BOOK.listener = NOBODY
         BOOK.forget_strategies()
         self._recorder = self._news = None
-        self._probes.clear()
 
     # -- what is heard -----------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -15,8 +16,8 @@ from stepper.debuggee.mirror import (
 )
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
+from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.probe_points import resolve
-from stepper.engines.common.probes import Probe
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.shapes import hearer
 from stepper.engines.dynamo import bytecode, failures, versions
@@ -47,7 +48,7 @@ class DynamoEngine(Engine):
     """The engine behind `--engine dynamo`; see `stepper.debuggee.engine.Engine`."""
 
     def __init__(self) -> None:
-        self._probes: list[Probe] = []
+        self._probes = Probes()
         self._placed: set[str] = set()
         """What the probes that are there mean."""
         self._describer: DynamoDescriber
@@ -68,7 +69,7 @@ class DynamoEngine(Engine):
             choices,
             self._entries.call_of,
             bytecode.is_program,
-            lambda backend: ResumedCalls(backend, self._lookups.by_hand, self._executions.by_hand),
+            partial(ResumedCalls, self._lookups.by_hand, self._executions.by_hand),
         )
 
     # --- the face
@@ -121,8 +122,7 @@ class DynamoEngine(Engine):
                     hook = self.safely(hearer(meaning, of.watching, of.shapes_wait))
                 else:
                     hook = self.safely(self._hook(meaning))
-                point = points[meaning]
-                self._probes.append(Probe(resolve(point), point.parameters, hook))
+                self._probes.place(points[meaning], hook)
 
     def _hook(self, meaning: str) -> Callable[..., None]:
         name = f"on_{meaning}"
@@ -135,7 +135,7 @@ class DynamoEngine(Engine):
             self._placed.add("change")
             hook = self.safely(self._mutations.on_change)
             for point in versions.change_points():
-                self._probes.append(Probe(resolve(point), point.parameters, hook))
+                self._probes.place(point, hook)
 
     def make_describer(self) -> DynamoDescriber:
         """What knows the trackers."""
@@ -164,11 +164,9 @@ class DynamoEngine(Engine):
         self._entries.uninstall()
         self._lookups.uninstall()
         self._executions.uninstall()
-        for probe in self._probes:
-            probe.remove()
+        self._probes.remove()
         self._placed.clear()
         self._translations.clear()
-        self._probes.clear()
 
     def breakpoints_changed(self) -> None:
         """See `Engine.breakpoints_changed`."""
@@ -197,12 +195,7 @@ class DynamoEngine(Engine):
 
     def catch_up(self) -> None:
         """The recorder wants everything from now on, and what came before."""
-        point = versions.probe_points()["step"]
-        function = resolve(point)
-        for index, probe in enumerate(self._probes):
-            if probe.watches(function):
-                probe.remove()
-                self._probes[index] = Probe(function, point.parameters, self._step_hook())
+        self._probes.replace(versions.probe_points()["step"], self._step_hook())
         self._listen()
         self._translations.report_all()
 

@@ -34,10 +34,11 @@ from torch._dynamo.eval_frame import innermost_backend
 from stepper import _C
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
+from stepper.engines.common import lookup_walk
 from stepper.engines.common.choices import Choices, Refusal
-from stepper.engines.common.lookup_walk import Call, EntryTrial, record_lookup, wants_lookups
-from stepper.engines.common.probe_points import resolve
-from stepper.engines.common.probes import Probe
+from stepper.engines.common.lookup_walk import Call, EntryTrial, record_lookup
+from stepper.engines.common.placed_probes import Probes
+from stepper.engines.common.python_stack import ProgramStack
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, KnownEntry, entries_of, is_alive, locked
 from stepper.engines.dynamo.changes import PendingChanges
@@ -53,7 +54,6 @@ from stepper.engines.dynamo.safe_reader import (
     words,
 )
 from stepper.model.failure import FailedStage, Failure
-from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
@@ -61,8 +61,6 @@ from stepper.uncompiled import keep_out
 _BY_HAND_ALONE = "stepped by hand, so nothing is compiled and it runs as it is"
 _REFUSED = "torch.compiler's stance is {!r}: that no entry serves the call is an error"
 _GUARDED_BY_IDENTITY = frozenset({"ID_MATCH"})
-
-Stack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
 
 
 class _Missed:
@@ -92,22 +90,20 @@ def _reference(value: object) -> weakref.ref[Any] | None:
         return None
 
 
-class LookupWatcher:
+class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
     """Tells lookups to the recorder."""
 
     def __init__(
         self,
         codes: bytecode.CodeTable,
-        program_stack: Stack,
+        program_stack: ProgramStack,
         changes: PendingChanges,
         choices: Choices[Choice],
     ) -> None:
+        super().__init__(program_stack, choices)
         self._changes = changes
-        self._choices = choices
         self._programs = Programs(codes)
-        self._program_stack = program_stack
-        self._probes: list[Probe] = []
-        self._recorder: Recorder
+        self._probes = Probes()
         self._hits: Hits | None = None
         self._originals: PerCode[weakref.ref[CodeType]] = PerCode()
         self._missed: dict[int, _Missed] = {}
@@ -119,14 +115,12 @@ class LookupWatcher:
         for meaning, point in versions.lookup_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
             in_place = partial(chosen, self._choices) if meaning == "missed" else None
-            self._probes.append(Probe(resolve(point), point.parameters, hook, in_place))
-        self._hits = listen(safely(self._on_hit), safely(self._on_unserved), self._wanted)
+            self._probes.place(point, hook, in_place)
+        self._hits = listen(safely(self._on_hit), safely(self._on_unserved), lambda: self.wanted)
 
     def uninstall(self) -> None:
         """Listen no more; before the engine's own probes go."""
-        for probe in self._probes:
-            probe.remove()
-        self._probes.clear()
+        self._probes.remove()
         if self._hits is not None:
             self._hits.close()
         self._programs.clear()
@@ -138,12 +132,9 @@ class LookupWatcher:
         """How many calls an entry's code has served; None when nobody counted."""
         return self._hits.count_of(transformed) if self._hits is not None else None
 
-    def _wanted(self) -> bool:
-        return wants_lookups(self._recorder)
-
     def _misses_wanted(self, code: CodeType) -> bool:
         """Whether a lookup of a code that finds no entry is to be told."""
-        if self._wanted():
+        if self.wanted:
             return True
         return EventKind.MISS in self._recorder.controller.wanted and bool(entries_of(code))
 
@@ -231,9 +222,9 @@ class LookupWatcher:
         self._missed.pop(_thread.get_ident(), None)
         if self._hits is not None:
             self._hits.watch(code, original)
-        if self._wanted():
+        if self.wanted:
             self._say_trouble()
-        if self._wanted() or EventKind.MISS in self._recorder.controller.wanted:
+        if self.wanted or EventKind.MISS in self._recorder.controller.wanted:
             memory = self._programs.memory(guard_manager)
             reader = SafeReader(names.get("locals") or {}, names.get("globals") or {})
             self._learn_names(memory.names, guard_manager, reader)

@@ -7,32 +7,19 @@ they all end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import CodeType
 from typing import Any
 
 from stepper.engines.common import resumed
 from stepper.engines.common.entries import Runnable
-from stepper.engines.common.resumed import RecordLookup
 from stepper.engines.dynamo.cache import KnownEntry
 from stepper.engines.dynamo.calling import call, uncompiled
 from stepper.engines.dynamo.entries import ENTRIES
-
-Following = Callable[
-    [CodeType, CodeType, str, Callable[[], object], resumed.ResumedCalls[KnownEntry]], object
-]
-"""Calls something that runs a code and has that recorded; asked with the code, the code that it was
-made of, the compile id, what to call, and who answers for resume functions."""
 
 
 class ResumedCalls(resumed.ResumedCalls[KnownEntry]):
     """Answers for one run by hand."""
 
-    def __init__(
-        self, backend: str, record: RecordLookup[KnownEntry], following: Following
-    ) -> None:
-        super().__init__(ENTRIES, backend, record)
-        self._following = following
+    entries = ENTRIES
 
     def follow(self, what: Runnable, compile_id: str, f_locals: dict[str, Any]) -> object:
         """See `resumed.ResumedCalls`."""

@@ -15,8 +15,7 @@ from stepper.debuggee.mirror import names_at
 from stepper.engines.common import shape_env
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
-from stepper.engines.common.probe_points import resolve
-from stepper.engines.common.probes import Probe
+from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.shapes import ShapeWatcher, hearer
 from stepper.engines.common.torch_state import torch_state
@@ -71,14 +70,14 @@ class NativeEngine(Engine, Watcher):
             self._choices,
             self._call_of,
             self.is_program,
-            lambda backend: ResumedCalls(backend, self._lookups.by_hand, self._executions.by_hand),
+            partial(ResumedCalls, self._lookups.by_hand, self._executions.by_hand),
         )
         self._numbers: PerCode[int] = PerCode()
         self._count = itertools.count()
         self._translated: PerCode[int] = PerCode()
         """How often, as far as is known: an entry that has died leaves its number behind."""
         self._installed = False
-        self._probes: list[Probe] = []
+        self._probes = Probes()
 
     def change(self, changes: tuple[Change, ...]) -> None:
         """See `Engine.change`."""
@@ -100,8 +99,7 @@ class NativeEngine(Engine, Watcher):
         if self._probes or not any(map(self.recorder.wants, SHAPE_EVENTS)):
             return
         for meaning, point in shape_env.POINTS.items():
-            hook = self.safely(hearer(meaning, self._watching))
-            self._probes.append(Probe(resolve(point), point.parameters, hook))
+            self._probes.place(point, self.safely(hearer(meaning, self._watching)))
 
     def _watching(self, env: object) -> ShapeWatcher | None:
         """Who watches a ShapeEnv: nobody, if it is of no attempt."""
@@ -118,9 +116,7 @@ class NativeEngine(Engine, Watcher):
         """See `Engine.uninstall`."""
         if self._installed:
             WATCHING.watcher = NOBODY
-            for probe in self._probes:
-                probe.remove()
-            self._probes.clear()
+            self._probes.remove()
             self._lookups.uninstall()
             self._executions.uninstall()
             self._watcher.uninstall()

@@ -20,7 +20,8 @@ from typing import Any
 
 from stepper import _C
 from stepper.debuggee.engine import Recorder
-from stepper.engines.common.choices import Choices, Refusal
+from stepper.engines.common import lookup_walk
+from stepper.engines.common.choices import Refusal
 from stepper.engines.common.lookup_walk import (
     ENDS,
     ENTRY,
@@ -30,7 +31,6 @@ from stepper.engines.common.lookup_walk import (
     died,
     record_lookup,
     rows,
-    wants_lookups,
 )
 from stepper.engines.common.lookup_words import (
     OTHER_BACKEND,
@@ -47,7 +47,7 @@ from stepper.engines.native.guard_words import Said, checked, checked_guard
 from stepper.model.cache import Verdict
 from stepper.model.datum import Words
 from stepper.model.lookup import BACKEND, INVALID, Check, CheckedGuard, RejectedEntry
-from stepper.model.program import Code, PythonFrame
+from stepper.model.program import Code
 from stepper.model.trace import EventKind
 from stepper.native import config
 from stepper.native.codegen.resume_info import info_of
@@ -57,19 +57,11 @@ from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.native.trace_rules import why_given_up
 
 
-class LookupWatcher:
+class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
     """Tells lookups to the recorder."""
 
-    def __init__(
-        self,
-        program_stack: Callable[[FrameType | None], tuple[PythonFrame, ...]],
-        choices: Choices[Choice],
-    ) -> None:
-        self._program_stack = program_stack
-        self._choices = choices
-        self._recorder: Recorder
-        self._codes: CodeTable
-        self._listener: Callable[..., object]
+    _codes: CodeTable
+    _listener: Callable[..., object]
 
     def install(self, recorder: Recorder, codes: CodeTable, watcher: Any) -> None:
         """Listen, if somebody wants to hear. `watcher`: whom `_C.Hook` tells of trouble."""
@@ -100,11 +92,6 @@ class LookupWatcher:
             choice = Choice(code, f_locals, f_globals, first=True)
             with self._choices.open(choice):
                 self._record(Call(code, f_locals, f_globals, backend, None, choice=choice), ())
-
-    @property
-    def wanted(self) -> bool:
-        """Whether lookups are to be told, those that hit too."""
-        return wants_lookups(self._recorder)
 
     def _heard(
         self,

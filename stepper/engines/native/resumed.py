@@ -4,20 +4,16 @@ code returns the call instead of making it."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
+from collections.abc import Iterator
+from types import FunctionType
 from typing import cast
 
 from stepper import _C
 from stepper.engines.common import arguments, resumed
 from stepper.engines.common.entries import Runnable
-from stepper.engines.common.resumed import RecordLookup
 from stepper.engines.native.cache import KnownEntry
 from stepper.engines.native.entries import ENTRIES
 from stepper.engines.native.entry_guards import uncaptured
-
-Following = Callable[[CodeType, CodeType, str, Callable[[], object]], object]
-"""Calls something that runs a code once, and has that followed."""
 
 
 class ResumedCalls(resumed.ResumedCalls[KnownEntry]):
@@ -25,11 +21,7 @@ class ResumedCalls(resumed.ResumedCalls[KnownEntry]):
 
     uncompiled = "uncaptured"
 
-    def __init__(
-        self, backend: str, record: RecordLookup[KnownEntry], following: Following
-    ) -> None:
-        super().__init__(ENTRIES, backend, record)
-        self._following = following
+    entries = ENTRIES
 
     def follow(self, what: Runnable, compile_id: str, f_locals: dict[str, object]) -> object:
         """See `resumed.ResumedCalls`."""
