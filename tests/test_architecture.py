@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tokenize
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from tests.import_graph import circles, imports
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 800
 ENGINES = ("dynamo", "native")
+TWINS = 100
+"""Lines that may stand in both engines, by chance."""
 
 
 def test_import_contracts_hold() -> None:
@@ -145,6 +148,37 @@ def test_the_native_compiler_and_its_adapter_are_typed() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
     )
     assert untyped < 200
+
+
+def test_the_engines_say_nothing_twice() -> None:
+    """What both engines do stands once, in `engines/common`; an adapter says what is its compiler's
+    alone. Whichever files they are in, lines that do something are compared: heads of functions
+    and classes (one contract has them all alike), imports, docstrings, comments and lines of
+    less than three words are not."""
+    dynamo, native = (
+        sum(map(_working_lines, (ROOT / "stepper" / "engines" / name).rglob("*.py")), Counter())
+        for name in ENGINES
+    )
+    twins = dynamo & native
+    assert twins.total() < TWINS, f"{twins.total()} lines, such as {twins.most_common(20)}"
+
+
+def _working_lines(path: Path) -> Counter[str]:
+    text = path.read_text()
+    left: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            left.update(range(node.lineno, node.body[0].lineno))
+        elif isinstance(node, ast.Import | ast.ImportFrom) or (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        ):
+            left.update(range(node.lineno, (node.end_lineno or 0) + 1))
+    lines = [line.partition("  # ")[0].strip() for line in text.splitlines()]
+    return Counter(
+        line
+        for number, line in enumerate(lines, 1)
+        if number not in left and line[:1] != "#" and len(re.findall(r"\w+", line)) > 2
+    )
 
 
 def test_no_file_is_too_long() -> None:
