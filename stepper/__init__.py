@@ -12,7 +12,8 @@ everything else about that.
 
 `stepper.cache` is for looking at the cache of compiled code, and for changing it.
 
-Importing this costs nothing: what these need is imported when they are first used.
+Importing this costs nothing: what these need is imported when they are first used. Recordings can
+be read without the C part; these cannot be used then, and say so.
 
 PYTEST_DONT_REWRITE: under `stepper record -m pytest` it is there before pytest, which would warn.
 """
@@ -45,13 +46,36 @@ def breakpoint() -> None:
 
     Raises:
         SessionError: there is no session and no terminal to begin one on.
+        ImportError: the C part was not built.
     """
+    need_c_part()
     from stepper.debuggee.api import stop_soon
 
     stop_soon()
 
 
+def need_c_part() -> None:
+    """See that the C part is there, which takes part in whatever is watched.
+
+    Raises:
+        ImportError: it is not; the message says what to do.
+    """
+    if not _has_c_part():
+        # A checkout that was copied, one that was built for another Python, or a wheel for readers.
+        raise ImportError(
+            f"stepper's C part was not built for this Python ({sys.executable}): with a C compiler "
+            "and Python's headers installed, run `pip install .` in stepper's checkout "
+            "(`pip install -e .` to work on it). Recordings can be read without it"
+        )
+
+
+def _has_c_part() -> bool:
+    return "stepper._C" in sys.modules or PathFinder.find_spec("stepper._C", __path__) is not None
+
+
 def __getattr__(name: str) -> Any:
+    if name in ("cache", "native") or name in __all__:
+        need_c_part()
     if name in ("cache", "native"):
         return import_module(f"{__name__}.{name}")
     if name == "compile":
@@ -77,13 +101,8 @@ class _DynamoArrives:
 
 
 def _begin() -> None:
-    if PathFinder.find_spec("stepper._C", __path__) is None:
-        # A checkout that was copied, or one that was built for another Python.
-        raise ImportError(
-            f"stepper's C part was not built for this Python ({sys.executable}): with a C compiler "
-            "and Python's headers installed, run `pip install .` in stepper's checkout "
-            "(`pip install -e .` to work on it)"
-        )
+    if not _has_c_part():
+        return
     if "torch._dynamo" in sys.modules:
         import_module("stepper.uncompiled")
     else:

@@ -68,11 +68,14 @@ def test_no_reference_is_left_by_the_extensions_tests(tmp_path: Path) -> None:
     assert "test_that_leaks - AssertionError: each round leaves references" in done.stdout
 
 
-def test_a_package_without_its_c_part_says_what_to_do(run_python: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["breakpoint()", "record('a')", "native", "compile", "cache"])
+def test_a_package_without_its_c_part_says_what_to_do(
+    what: str, run_python: Run, tmp_path: Path
+) -> None:
     package = tmp_path / "elsewhere" / "stepper"
     package.mkdir(parents=True)
     shutil.copy(ROOT / "stepper" / "__init__.py", package)
-    code = f"import sys; sys.path.insert(0, {str(package.parent)!r}); import stepper"
+    code = f"import sys; sys.path.insert(0, {str(package.parent)!r}); import stepper; stepper.{what}"
     done = run_python("-c", code)
     assert done.returncode == 1
     message = done.stderr.splitlines()[-1]

@@ -7,15 +7,12 @@ that is not understood costs that message and not the connection.
 from __future__ import annotations
 
 import socket
-import struct
 import threading
 
 import msgspec
 
-from stepper.debuggee.channel import Framer
 from stepper.model.control import DebuggeeMessage, ProtocolError, Request
-
-_LENGTH = struct.Struct(">I")
+from stepper.model.framing import Framer, with_length
 
 
 class Channel:
@@ -44,7 +41,7 @@ class Channel:
         """
         body = self._encoder.encode(request)
         with self._sending:
-            self._socket.sendall(_LENGTH.pack(len(body)) + body)
+            self._socket.sendall(with_length(body))
 
     def receive(self) -> list[DebuggeeMessage | ProtocolError]:
         """Read what is there, once, and return the messages that are complete; an error stands for

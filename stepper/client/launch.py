@@ -12,6 +12,8 @@ import shlex
 import shutil
 import socket
 import sys
+from glob import escape as glob_escape
+from glob import glob
 from typing import Literal
 
 import msgspec
@@ -134,6 +136,12 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
     Raises:
         LaunchError: there is no such engine, or nowhere to put the recording.
     """
+    if not glob(os.path.join(glob_escape(os.path.dirname(stepper.__file__)), "_C.*.so")):
+        raise LaunchError(
+            "this stepper can read recordings only: it was installed without its C part, which "
+            "watches programs. Install it where a C compiler is, or where there is a wheel for "
+            "this system and Python"
+        )
     # Another interpreter may have others; what is not there either is told when it has begun.
     if not (spec.python or ":" in spec.engine or is_registered(spec.engine)):
         raise LaunchError(no_engine(spec.engine))

@@ -21,11 +21,11 @@ from stepper.client.status import ExitStatus
 from stepper.client.terminal import PseudoTerminal
 from stepper.model.control import Hello, Moved, ProtocolError, Stopped
 from stepper.recording.errors import RecordingError
-from stepper.recording.output import OutputLog
 from stepper.recording.reader import Recording
 
 if TYPE_CHECKING:
     from stepper.client.session import Session
+    from stepper.recording.output import OutputLog
 
 BATCH_SECONDS = 0.1
 # How long a terminal may stay silent, after the program's end, before it counts as drained:
@@ -209,6 +209,9 @@ class _OutputBatch:
         if not path:
             self._off = True
             return
+        # It takes the C part: whoever only reads recordings does without.
+        from stepper.recording.output import OutputLog
+
         try:
             with contextlib.closing(Recording.open(path)) as recording:
                 secrets = recording.facts.secrets

@@ -17,7 +17,6 @@ import os
 import select
 import signal
 import socket
-import struct
 from collections.abc import Callable
 
 import msgspec
@@ -30,10 +29,10 @@ from stepper.model.control import (
     Request,
     Response,
 )
+from stepper.model.framing import Framer, with_length
 from stepper.recording.at_once import at_once
 from stepper.support.debug_log import log
 
-_LENGTH = struct.Struct(">I")
 _SEND_SECONDS = 5.0
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
@@ -50,42 +49,7 @@ _numbered = msgspec.msgpack.Decoder(_Numbered)
 
 def frame_message(message: DebuggeeMessage) -> bytes:
     """A message as it goes over the wire."""
-    body = _encoder.encode(message)
-    return _LENGTH.pack(len(body)) + body
-
-
-class Framer:
-    """Cuts a stream of bytes into message bodies, without ever holding an oversize one."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._skip = 0
-
-    def feed(self, data: bytes) -> list[bytes | ProtocolError]:
-        """The bodies that are complete now; a ProtocolError stands for each oversize message."""
-        found: list[bytes | ProtocolError] = []
-        buffer = self._buffer
-        buffer += data
-        while True:
-            if self._skip:
-                gone = min(self._skip, len(buffer))
-                del buffer[:gone]
-                self._skip -= gone
-                if self._skip:
-                    return found
-            if len(buffer) < _LENGTH.size:
-                return found
-            (length,) = _LENGTH.unpack_from(buffer)
-            if length > MAX_MESSAGE:
-                refusal = f"a message of {length} bytes is refused: {MAX_MESSAGE} is the most"
-                found.append(ProtocolError(refusal))
-                del buffer[: _LENGTH.size]
-                self._skip = length
-                continue
-            if len(buffer) < _LENGTH.size + length:
-                return found
-            found.append(bytes(buffer[_LENGTH.size : _LENGTH.size + length]))
-            del buffer[: _LENGTH.size + length]
+    return with_length(_encoder.encode(message))
 
 
 def decode_request(body: bytes) -> Request:

@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from stepper import _C
+from stepper.recording.opening_lock import ReentrantLock
 
 SIDE_FILES = ("-journal", "-wal", "-shm")
 """What SQLite appends to the name of a file for those that it makes beside it."""
@@ -44,7 +44,7 @@ _FLOCK = "@qqihh" if sys.platform == "darwin" else "@hhqqi4x"
 
 _Key = tuple[int, int, int]
 
-lock = _C.ReentrantLock()
+lock = ReentrantLock()
 """Had by whoever opens or closes a recording in this process: see the module's essay. By `during`
 only: another thread that opens one would wait for ever for what an exception has left locked."""
 

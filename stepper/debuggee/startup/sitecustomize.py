@@ -64,6 +64,9 @@ def _see_that_it_has_its_own(text: str) -> None:
     wanted = json.loads(text)["stepper"]
     try:
         from stepper import __version__ as found
+        from stepper import need_c_part
+
+        need_c_part()
     except ImportError as error:
         found = f"none that works ({error})"
     if found != wanted:

@@ -30,11 +30,18 @@ from difflib import SequenceMatcher
 from types import CodeType
 from typing import Any
 
-from bytecode import Bytecode, ConcreteBytecode, Instr, Label
-from bytecode import instr as kinds
-from bytecode.instr import CellVar, FreeVar, TryBegin, TryEnd
-
 from stepper.model.cache import CacheError
+from stepper.support.bytecode_package import (
+    Bytecode,
+    CellVar,
+    ConcreteBytecode,
+    FreeVar,
+    Instr,
+    Label,
+    TryBegin,
+    TryEnd,
+)
+from stepper.support.bytecode_package import instr as kinds
 from stepper.support.disassembly import disassemble
 
 _ENUMS = {

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bytecode import Label
 from bytecode.instr import TryBegin, TryEnd
 
 from stepper.native.bytecode.bytecode_transformation import assemble
@@ -29,6 +28,7 @@ from stepper.native.codegen.pending_changes import prepare, settle_cells, write_
 from stepper.native.codegen.pycodegen import PyCodegen
 from stepper.native.exc import unimplemented
 from stepper.native.tracing.random_draws import write_putting_back, write_saving
+from stepper.support.bytecode_package import Label
 
 if TYPE_CHECKING:
     from stepper.native.tracing.symbolic_convert import InstructionTranslator

@@ -10,7 +10,6 @@ import types
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from bytecode import Instr, Label
 from bytecode.instr import CellVar, FreeVar
 
 from stepper.native.bytecode import opcodes
@@ -25,6 +24,7 @@ from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.lists import ListVariable
 from stepper.native.variables.new_object import NewObjectVariable
+from stepper.support.bytecode_package import Instr, Label
 
 if TYPE_CHECKING:
     import torch.fx

@@ -35,7 +35,6 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from bytecode import Bytecode, Instr, Label
 from bytecode.instr import CellVar, FreeVar
 
 from stepper import _C
@@ -56,6 +55,7 @@ from stepper.native.codegen.resume_info import ResumeInfo, info_of, note_info, w
 from stepper.native.exc import SkipFrame, unimplemented
 from stepper.native.variables.base import NullVariable
 from stepper.native.variables.functions import CellVariable
+from stepper.support.bytecode_package import Bytecode, Instr, Label
 
 if TYPE_CHECKING:
     from stepper.native.tracing.symbolic_convert import InstructionTranslator
