@@ -34,7 +34,7 @@ $(BIN)/python:
 BUILT_FROM := $(BIN)/python pyproject.toml setup.py constraints.txt $(wildcard csrc/*.[ch] csrc/*/*.[ch])
 
 $(VENV)/.runtime: $(BUILT_FROM)
-	$(PIP) -e .
+	$(PIP) -e '.[torch]'
 	touch $@
 
 $(VENV)/.dev: $(BUILT_FROM)
@@ -72,6 +72,7 @@ quick: check
 dist: $(VENV)/.dev
 	rm -rf $(DIST)
 	$(BIN)/python -m build --quiet --outdir $(DIST)
+	STEPPER_READER=1 $(BIN)/python -m build --quiet --wheel --outdir $(DIST)
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.distribution $(DIST)
 
 matrix:

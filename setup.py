@@ -2,7 +2,8 @@
 
 Every file of `csrc/` belongs to the C part, so that none can be forgotten. A release is compiled
 without -Werror: a compiler of the future may warn about what is harmless. Whoever works on stepper
-sets STEPPER_WERROR (the Makefile does).
+sets STEPPER_WERROR (the Makefile does). With STEPPER_READER there is no C part: that wheel is for
+any system, and reads recordings only.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ HEADERS = sorted(glob("csrc/**/*.h", recursive=True))
 FLAGS = ["-Icsrc", "-std=gnu11", "-O2", "-fvisibility=hidden"]
 FLAGS += ["-Wall", "-Wextra", "-Wno-missing-field-initializers"]
 STRICT = "STEPPER_WERROR"
+READER = "STEPPER_READER"
 
 
 def missing() -> str:
@@ -77,11 +79,10 @@ def readme(project: dict[str, Any]) -> str:
 if __name__ == "__main__":
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     strict = ["-Werror"] if os.environ.get(STRICT) else []
+    c_part = Extension("stepper._C", SOURCES, depends=HEADERS, extra_compile_args=FLAGS + strict)
     setup(
         cmdclass={"build_ext": BuildExtension},
-        ext_modules=[
-            Extension("stepper._C", SOURCES, depends=HEADERS, extra_compile_args=FLAGS + strict)
-        ],
+        ext_modules=[] if os.environ.get(READER) else [c_part],
         long_description=readme(project),
         long_description_content_type="text/markdown",
     )

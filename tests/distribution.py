@@ -1,9 +1,10 @@
 """Tries what would be released: `python -m tests.distribution FOLDER`, run by `make dist`.
 
-The folder holds one source distribution and the wheel that was built from it. Looked at is what is
-in them and what a package index would show; then the wheel is installed into an empty environment,
-that has what the wheel says it needs and nothing else, and a demo is recorded, asked, walked and
-reported there, far from the checkout.
+The folder holds one source distribution, the wheel that was built from it, and the one without the
+C part, which reads recordings on any system. Looked at is what is in them and what a package index would show; then the wheel is installed into an empty environment,
+that has what the wheel says it needs and nothing else: not torch. From there a demo is recorded in
+the environment of its own that lies beside it, which has torch and nothing else, then asked, walked
+and reported, far from the checkout.
 """
 
 from __future__ import annotations
@@ -91,8 +92,9 @@ def check_description(described: Metadata) -> None:
     assert not relative, f"links that lead nowhere from an index: {relative}"
 
 
-def check_wheel(wheel: Path, root: Path) -> Metadata:
-    """It has the package, its compiled part and its data, and no tests or sources in C."""
+def check_wheel(wheel: Path, root: Path, *, reader: bool = False) -> Metadata:
+    """It has the package, its compiled part (a reader: none) and its data, and no tests or sources
+    in C."""
     names = set(zipfile.ZipFile(wheel).namelist())
     wanted = {name for name in source_files(root) if name.startswith("stepper/")}
     assert not (absent := wanted - names), f"not in the wheel: {sorted(absent)}"
@@ -100,7 +102,7 @@ def check_wheel(wheel: Path, root: Path) -> Metadata:
         name for name in names - wanted if not re.search(r"^stepper/_C\.|\.dist-info/", name)
     }
     assert not strange, f"should not be in the wheel: {sorted(strange)}"
-    assert any(re.fullmatch(r"stepper/_C\..*\.so", name) for name in names)
+    assert reader is not any(re.fullmatch(r"stepper/_C\..*\.so", name) for name in names)
     (license_name,) = (name for name in names if name.endswith(".dist-info/licenses/LICENSE"))
     (name,) = (name for name in names if name.endswith(".dist-info/METADATA"))
     with zipfile.ZipFile(wheel) as opened:
@@ -111,9 +113,10 @@ def check_wheel(wheel: Path, root: Path) -> Metadata:
 def try_wheel(wheel: Path, described: Metadata, folder: Path) -> None:
     """Install it, and use it as somebody would who has never seen the checkout."""
     requirements = map(str, described.requires_dist or ())
-    environment = folder / "environment"
+    environment = folder / "tool"
     python = make_environment(environment, requirements)
     install(python, wheel, Path(sys.executable))
+    programs = make_environment(folder / ".venv", ["torch"])
     shutil.copy(DEMO, folder)
     text = DEMO.read_text().replace("import torch", "import stepper, torch")
     (folder / "native.py").write_text(text.replace("@torch.compile", "@stepper.compile"))
@@ -132,30 +135,33 @@ def try_wheel(wheel: Path, described: Metadata, folder: Path) -> None:
     assert Path(where.strip()).is_relative_to(site_packages(environment).resolve()), where
     assert str(described.version) in run(stepper, "--version")
     for engine, program in (("dynamo", DEMO.name), ("native", "native.py")):
-        run(stepper, "record", "--engine", engine, "-o", f"{engine}.stepper", program)
-    # An environment with torch alone: what recording takes beside it is the debugger's.
-    other = make_environment(folder / "other", ["torch"])
-    said = run(stepper, "record", "--python", other, "-o", "other.stepper", DEMO.name)
-    assert said == run(other, DEMO.name)
-    for file in ("dynamo.stepper", "native.stepper", "other.stepper"):
+        said = run(stepper, "record", "--engine", engine, "-o", f"{engine}.stepper", program)
+        assert said == run(programs, DEMO.name)
+    for file in ("dynamo.stepper", "native.stepper"):
         count = run(stepper, "query", "--format", "csv", file, "select count(*) as n from frames")
         assert int(count.split()[-1]) > 0, count
     walk = ("-x", "break graph-break", "-x", "continue", "-x", "where", "-x", "quit")
     assert DEMO.name in run(stepper, "console", *walk, DEMO.name)
     run(stepper, "report", "-o", "report.html", "dynamo.stepper")
     assert "<style>" in (folder / "report.html").read_text()
+    # In an environment that has both, as `pip install torch-stepper[torch]` makes it.
+    both = make_environment(folder / "both", [*map(str, described.requires_dist or ()), "torch"])
+    install(both, wheel, Path(sys.executable))
+    run(both.with_name("stepper"), "record", "-o", "both.stepper", DEMO.name)
 
 
 def main(folder: Path) -> None:
     """Check everything in a folder of distributions."""
-    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    (sdist,), (reader,) = folder.glob("*.tar.gz"), folder.glob("*-py3-none-any.whl")
+    (wheel,) = set(folder.glob("*.whl")) - {reader}
     check_sdist(sdist, ROOT)
     check_description(description_in_sdist(sdist))
     described = check_wheel(wheel, ROOT)
     check_description(described)
+    assert check_wheel(reader, ROOT, reader=True).requires_dist == described.requires_dist
     with tempfile.TemporaryDirectory() as scratch:
         try_wheel(wheel, described, Path(scratch).resolve())
-    print(f"{sdist.name} and {wheel.name} can be released")
+    print(f"{sdist.name}, {wheel.name} and {reader.name} can be released")
 
 
 if __name__ == "__main__":

@@ -75,7 +75,9 @@ def test_a_package_without_its_c_part_says_what_to_do(
     package = tmp_path / "elsewhere" / "stepper"
     package.mkdir(parents=True)
     shutil.copy(ROOT / "stepper" / "__init__.py", package)
-    code = f"import sys; sys.path.insert(0, {str(package.parent)!r}); import stepper; stepper.{what}"
+    code = (
+        f"import sys; sys.path.insert(0, {str(package.parent)!r}); import stepper; stepper.{what}"
+    )
     done = run_python("-c", code)
     assert done.returncode == 1
     message = done.stderr.splitlines()[-1]

@@ -39,8 +39,10 @@ class Parser(argparse.ArgumentParser):
 def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     """The parser of the whole command line, and those of the subcommands by name."""
     from stepper.cli import (
+        completion,
         console,
         diff,
+        doctor,
         open,
         post_mortem,
         query,
@@ -64,6 +66,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     for module in (
         run, record, open, console, post_mortem,
         query, why_recompile, why_break, why_failed, why_guard, why_shape, diff, report,
+        doctor, completion,
     ):  # fmt: skip
         module.add_to(subparsers)
     return parser, subparsers.choices
@@ -82,13 +85,24 @@ class _Version(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        from importlib.metadata import PackageNotFoundError, version
+        import platform
 
-        try:
-            say(f"stepper {version('torch-stepper')}")
-        except PackageNotFoundError:
-            say("stepper (not installed)")
+        own = _version_of("torch-stepper") or "(not installed)"
+        torch = _version_of("torch")
+        say(
+            f"stepper {own} (Python {platform.python_version()}, "
+            f"{f'torch {torch}' if torch else 'no torch'}, textual {_version_of('textual')})"
+        )
         parser.exit(0)
+
+
+def _version_of(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -148,7 +162,11 @@ def add_program(parser: argparse.ArgumentParser, *, what: str = "the program to 
     program.add_argument("-c", metavar="CODE", help="run code, as python -c")
     parser.set_defaults(kind="script", program=[], takes_program=True)
     program.add_argument(
-        "--python", default="", metavar="PYTHON", help="the interpreter (default: this one)"
+        "--python",
+        default="",
+        metavar="PYTHON",
+        help="the interpreter (default: this one; if it has no torch, that of the environment "
+        "that is active, or of a .venv in the program's folder or above)",
     )
     program.add_argument(
         "--python-option",
@@ -244,7 +262,7 @@ def launch_spec(options: argparse.Namespace, config: Config) -> LaunchSpec:
         kind=kind,
         target=given[0],
         args=tuple(given[1:]),
-        python=options.python,
+        python=options.python or _python_of(kind, given[0]),
         python_options=tuple(options.python_options),
         breakpoints=breakpoints,
         recording=options.output or config.output or None,
@@ -254,6 +272,17 @@ def launch_spec(options: argparse.Namespace, config: Config) -> LaunchSpec:
         execute=config.execute if options.execute is None else options.execute,
         secrets=config.secrets if options.secrets is None else options.secrets,
     )
+
+
+def _python_of(kind: str, target: str) -> str:
+    """The interpreter of the program's own environment, where stepper's has no torch."""
+    from stepper.client.interpreter import python_of
+    from stepper.client.program import program_file
+
+    python = python_of(os.path.dirname(program_file(kind, target, os.curdir)))
+    if python:
+        say(f"stepper: runs with {python}; --python names another", sys.stderr)
+    return python
 
 
 def breakpoints_of(options: argparse.Namespace, config: Config) -> tuple[Breakpoint, ...]:

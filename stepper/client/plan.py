@@ -131,10 +131,12 @@ def plan_of(recording: Recording, *, python: str = "", trust: bool = False) -> P
     if not os.path.isabs(facts.cwd) or not os.path.isdir(facts.cwd):
         raise ReplayError(f"the directory {facts.cwd!r} that it ran in is gone")
     if not python and not _is_this_python(facts.argv[0]):
-        raise ReplayError(
-            f"it ran in another Python than this one ({facts.argv[0]}): name the one to run it "
-            "with, --python PYTHON on the command line"
-        )
+        if strange:
+            raise ReplayError(
+                f"it ran in another Python than this one ({facts.argv[0]}): name the one to run it "
+                "with, --python PYTHON on the command line"
+            )
+        python = facts.argv[0]
     program = _program(spec, facts.cwd, recording)
     items = recording.translations()
     named = {recording.code(item.code).filename for item in items}

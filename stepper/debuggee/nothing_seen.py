@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 
 from stepper.model.capabilities import Capabilities
 
@@ -16,6 +17,8 @@ def why_nothing(engine: str, of: Capabilities, *, serves: bool) -> str:
 
     serves: whether the program's own `torch.compile` was served by this compiler.
     """
+    if find_spec("torch") is None:
+        return f"{sys.executable} has no torch: name the program's own Python with --python"
     versions = sys.modules.get(_VERSIONS)
     frames = 0 if versions is None else versions.frames_looked_at()
     asked = f"Dynamo was asked to compile {frames} frame{'s' * (frames != 1)}"

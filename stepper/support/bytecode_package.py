@@ -35,19 +35,11 @@ def _bring() -> None:
 
 _bring()
 
-from bytecode import (  # noqa: E402  # it can be imported now
-    Bytecode,
-    CellVar,
-    ConcreteBytecode,
-    FreeVar,
-    Instr,
-    Label,
-    TryBegin,
-    TryEnd,
-    instr,
-)
+from bytecode import Bytecode, ConcreteBytecode, Instr, Label, instr  # noqa: E402  # can be now
+from bytecode.instr import UNSET, CellVar, FreeVar, TryBegin, TryEnd  # noqa: E402  # likewise
 
 __all__ = [
+    "UNSET",
     "Bytecode",
     "CellVar",
     "ConcreteBytecode",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import venv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,9 +41,10 @@ def stepper(tmp_path: Path) -> Run:
     return run
 
 
-def environment(home: Path) -> dict[str, str]:
+def environment(home: Path, **more: str) -> dict[str, str]:
     root = Path(__file__).resolve().parents[2]
-    return {**os.environ, "XDG_STATE_HOME": str(home / "state"), "PYTHONPATH": str(root)}
+    state = str(home / "state")
+    return {**os.environ, "XDG_STATE_HOME": state, "PYTHONPATH": str(root), **more}
 
 
 @pytest.mark.parametrize(
@@ -67,6 +70,36 @@ def test_wrong_use_is_one_line_and_code_2(stepper: Run, arguments: list[str], me
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert result.stdout == ""
+
+
+def test_the_version_names_what_matters(stepper: Run) -> None:
+    said = stepper("--version").stdout
+    assert re.fullmatch(r"stepper \S+ \(Python 3\.\d+\.\d+\S*, torch 2\.\S+, textual \S+\)\n", said)
+
+
+def test_a_shell_completes_options(stepper: Run, tmp_path: Path) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(stepper("completion", "bash").stdout)
+    asked = "COMP_WORDS=(stepper record --loo); COMP_CWORD=2; _shtab_stepper; echo ${COMPREPLY[@]}"
+    done = subprocess.run(
+        ["bash", "-c", f"source {script}; {asked}"], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "--lookups\n", done.stderr
+
+
+def test_the_doctor_finds_nothing_wrong_here(stepper: Run) -> None:
+    done = stepper("doctor")
+    assert done.returncode == 0, done.stdout
+    assert "has all that is watched" in done.stdout
+    assert "nothing is wrong" in done.stdout
+
+
+def test_the_doctor_says_what_is_wrong_and_what_to_do(stepper: Run, tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare", symlinks=True, with_pip=False)
+    done = stepper("doctor", "--python", "bare/bin/python", env=environment(tmp_path, CC="no-cc"))
+    assert done.returncode == 1
+    assert "No module named 'torch'. Name the program's Python with --python" in done.stdout
+    assert "1 wrong" in done.stdout
 
 
 def test_help_names_every_subcommand(stepper: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import venv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,7 +45,8 @@ def forge(home: Path) -> Forge:
 
     def make(*words: str, python: str = sys.executable, seal: bool = False, **facts: object) -> str:
         path = str(home / "r.stepper")
-        config = make_config(LaunchSpec(target="program.py", recording=path), None)
+        spec = LaunchSpec(target="program.py", python=python if seal else "", recording=path)
+        config = make_config(spec, None)
         told = SessionFacts(
             argv=(python, *(words or ("program.py",))), cwd=str(home), launched=True, started=LATE
         )
@@ -90,6 +92,16 @@ def test_what_this_user_started_here_is_planned(forge: Forge, home: Path) -> Non
         "environment  as it is here",
         "files        program.py",
     ]
+
+
+def test_what_ran_in_an_environment_of_its_own_runs_there_again(forge: Forge, home: Path) -> None:
+    """As for a stepper that is installed as a tool; a recording without a seal names no Python."""
+    venv.create(home / ".venv", symlinks=True, with_pip=False)
+    python = str(home / ".venv" / "bin" / "python")
+    assert planned(forge(seal=True, python=python)).spec.python == python
+    (home / "r.stepper").unlink()
+    unsealed = forge(python=python)
+    assert "another Python than this one" in refused(unsealed, trust=True)
 
 
 @pytest.mark.parametrize(

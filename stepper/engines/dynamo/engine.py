@@ -84,6 +84,8 @@ class DynamoEngine(Engine):
         for point in (*points.values(), *versions.change_points()):
             resolve(point)  # what this torch lacks is said before anything begins
         super().install(recorder)
+        if untested := versions.untested():
+            recorder.controller.notice(untested)
         translations = self._translations
         translations.begin(recorder, self._describer)
         self._mutations.begin(recorder, self._describer)

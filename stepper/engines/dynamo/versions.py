@@ -8,6 +8,7 @@ to us. A version that lacks a function, or has it with other parameters, gets a 
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import os
 import sys
@@ -229,17 +230,47 @@ def probe_points() -> dict[str, ProbePoint]:
     """The functions to watch in the installed torch, by what their call means.
 
     Raises:
-        UnsupportedTorch: it is older or newer than what was tested.
+        UnsupportedTorch: it is older than what was tested, or newer and other than that.
     """
     version = torch_version()
-    if not OLDEST <= version <= NEWEST:
+    points = _POINTS | _OVERRIDES.get(min(version, NEWEST), {})
+    if version < OLDEST or (version > NEWEST and lacking()):
         raise UnsupportedTorch(
             f"stepper's dynamo engine supports torch {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}."
             f"{NEWEST[1]}, but {torch.__version__} is installed. Install a torch in that range, or "
-            "a stepper that supports yours."
+            "a stepper that supports yours; `stepper doctor` says what is different in it."
         )
-    points = _POINTS | _OVERRIDES.get(version, {})
     return {meaning: point for meaning, point in points.items() if point is not None}
+
+
+def lacking() -> list[str]:
+    """The functions to watch that the installed torch does not have, or has with other
+    parameters."""
+    points = _POINTS | _OVERRIDES.get(min(torch_version(), NEWEST), {}) | _LOOKUP_POINTS
+    found: list[str] = []
+    for point in filter(None, points.values()):
+        try:
+            parameters = inspect.signature(resolve(point)).parameters
+        except (UnsupportedTorch, ImportError, TypeError, ValueError):
+            found.append(f"{point.module}.{point.qualname}")
+            continue
+        found += [
+            f"{point.module}.{point.qualname}({name})"
+            for name in point.parameters
+            if name not in parameters
+        ]
+    return found
+
+
+def untested() -> str:
+    """What to tell of a torch that is newer than those that were tested; empty: it is not."""
+    if torch_version() <= NEWEST:
+        return ""
+    return (
+        f"torch {torch.__version__} is newer than those that stepper was tested with (to "
+        f"{NEWEST[0]}.{NEWEST[1]}). All that it watches is there; if something that it shows looks "
+        "wrong, try a torch in that range"
+    )
 
 
 def lookup_points() -> dict[str, ProbePoint]:

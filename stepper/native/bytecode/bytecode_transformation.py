@@ -14,11 +14,9 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
-from bytecode.instr import UNSET, TryBegin, TryEnd
-
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import listing
-from stepper.support.bytecode_package import Bytecode, Instr, Label
+from stepper.support.bytecode_package import UNSET, Bytecode, Instr, Label, TryBegin, TryEnd
 
 
 def assemble(

@@ -21,14 +21,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bytecode.instr import TryBegin, TryEnd
-
 from stepper.native.bytecode.bytecode_transformation import assemble
 from stepper.native.codegen.pending_changes import prepare, settle_cells, write_changes
 from stepper.native.codegen.pycodegen import PyCodegen
 from stepper.native.exc import unimplemented
 from stepper.native.tracing.random_draws import write_putting_back, write_saving
-from stepper.support.bytecode_package import Label
+from stepper.support.bytecode_package import Label, TryBegin, TryEnd
 
 if TYPE_CHECKING:
     from stepper.native.tracing.symbolic_convert import InstructionTranslator

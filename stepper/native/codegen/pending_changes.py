@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bytecode.instr import CellVar, FreeVar
-
 from stepper.native.codegen.pycodegen import PyCodegen
 from stepper.native.source import LocalSource
 from stepper.native.variables.base import (
@@ -26,6 +24,7 @@ from stepper.native.variables.namespace import NamespaceVariable
 from stepper.native.variables.object_sets import ObjectSetVariable
 from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
+from stepper.support.bytecode_package import CellVar, FreeVar
 
 
 def keep_sources(codegen: PyCodegen, roots: Sequence[VariableTracker]) -> None:

@@ -10,8 +10,6 @@ import types
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from bytecode.instr import CellVar, FreeVar
-
 from stepper.native.bytecode import opcodes
 from stepper.native.codegen.resume_info import info_of
 from stepper.native.source import AttrSource, ChainedSource, ClosureSource, Source
@@ -24,7 +22,7 @@ from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.lists import ListVariable
 from stepper.native.variables.new_object import NewObjectVariable
-from stepper.support.bytecode_package import Instr, Label
+from stepper.support.bytecode_package import CellVar, FreeVar, Instr, Label
 
 if TYPE_CHECKING:
     import torch.fx

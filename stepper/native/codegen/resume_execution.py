@@ -35,8 +35,6 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from bytecode.instr import CellVar, FreeVar
-
 from stepper import _C
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.bytecode_analysis import live_locals
@@ -55,7 +53,7 @@ from stepper.native.codegen.resume_info import ResumeInfo, info_of, note_info, w
 from stepper.native.exc import SkipFrame, unimplemented
 from stepper.native.variables.base import NullVariable
 from stepper.native.variables.functions import CellVariable
-from stepper.support.bytecode_package import Bytecode, Instr, Label
+from stepper.support.bytecode_package import Bytecode, CellVar, FreeVar, Instr, Label
 
 if TYPE_CHECKING:
     from stepper.native.tracing.symbolic_convert import InstructionTranslator

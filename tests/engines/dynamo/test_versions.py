@@ -1,0 +1,58 @@
+"""A torch that is newer than those that were tested: watched, if it has what is watched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from stepper.engines.common.probe_points import ProbePoint, UnsupportedTorch
+from stepper.engines.dynamo import versions
+from tests.conftest import ROOT
+from tests.real.running import COMPILED, run
+
+
+@pytest.fixture
+def newer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the installed torch had come out after this stepper."""
+    major, minor = versions.torch_version()
+    monkeypatch.setattr(versions, "NEWEST", (major, minor - 1))
+
+
+@pytest.mark.usefixtures("newer")
+def test_a_newer_torch_that_has_everything_is_watched_with_a_notice() -> None:
+    assert versions.probe_points()
+    assert f"torch {torch.__version__} is newer than" in versions.untested()
+
+
+@pytest.mark.usefixtures("newer")
+@pytest.mark.parametrize(
+    ("point", "named"),
+    [
+        (ProbePoint("torch._dynamo.gone", "f", ()), "torch._dynamo.gone.f"),
+        (ProbePoint("torch._dynamo.exc", "gone", ()), "torch._dynamo.exc.gone"),
+        (ProbePoint("torch._dynamo.exc", "unimplemented", ("x",)), "exc.unimplemented(x)"),
+    ],
+)
+def test_a_newer_torch_that_lacks_something_is_refused(
+    point: ProbePoint, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(versions._POINTS, "step", point)
+    (lacking,) = versions.lacking()
+    assert lacking.endswith(named)
+    with pytest.raises(UnsupportedTorch, match="stepper doctor"):
+        versions.probe_points()
+
+
+def test_what_is_tested_needs_no_notice() -> None:
+    assert versions.untested() == ""
+
+
+def test_a_newer_torch_that_is_other_is_said_to_who_records(tmp_path: Path) -> None:
+    """As 2.13 is other than 2.15, whose computed caches it does not have."""
+    program = tmp_path / "program.py"
+    program.write_text(f"import torch\ntorch.__version__ = '2.99.0'\n{COMPILED}")
+    done = run(["-m", "stepper", "record", "-o", tmp_path / "run.stepper", program], ROOT)
+    assert done.status == 0, done.err
+    assert "supports torch 2.11 to 2.15, but 2.99.0 is installed" in done.err
