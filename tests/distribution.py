@@ -1,10 +1,11 @@
 """Tries what would be released: `python -m tests.distribution FOLDER`, run by `make dist`.
 
 The folder holds one source distribution, the wheel that was built from it, and the one without the
-C part, which reads recordings on any system. Looked at is what is in them and what a package index would show; then the wheel is installed into an empty environment,
-that has what the wheel says it needs and nothing else: not torch. From there a demo is recorded in
-the environment of its own that lies beside it, which has torch and nothing else, then asked, walked
-and reported, far from the checkout.
+C part, which reads recordings on any system. Looked at is what is in them and what a package index
+would show; then the wheel is installed into an empty environment, that has what the wheel says it
+needs and nothing else: not torch. From there a demo is recorded in the environment of its own that
+lies beside it, which has torch and nothing else, then asked, walked and reported, far from the
+checkout.
 """
 
 from __future__ import annotations

@@ -26,13 +26,15 @@ else:
 
             def __init__(self) -> None:
                 lock = threading.RLock()
-                self._lock = lock
                 self.acquire, self.release = lock.acquire, lock.release
 
             def during(self, call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
                 """Call while having the lock."""
-                with self._lock:
+                self.acquire()
+                try:
                     return call(*args, **kwargs)
+                finally:
+                    self.release()
 
 
 __all__ = ["ReentrantLock"]
