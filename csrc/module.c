@@ -17,7 +17,7 @@ static Part *const parts[] = {
     frame_hook_exec,    cache_entry_exec, code_cache_exec,  lookup_report_exec,   leaf_checks_exec,
     hook_exec,          event_run_exec,   resume_call_exec, instructions_exec,    node_words_exec,
     guard_program_exec, code_lines_exec,  sieve_exec,       class_check_exec,     undo_exec,
-    undisturbed_exec,   capturing_exec,   shorten_exec,     namespace_check_exec,
+    undisturbed_exec,   capturing_exec,   shorten_exec,     namespace_check_exec, processes_exec,
 };
 
 static int

@@ -9,7 +9,8 @@
 
 typedef int Part(PyObject *module);
 
-Part names_exec, fields_exec, hook_exec, shorten_exec, sieve_exec, undisturbed_exec, undo_exec;
+Part names_exec, fields_exec, hook_exec, processes_exec, shorten_exec, sieve_exec;
+Part undisturbed_exec, undo_exec;
 Part code_lines_exec, facts_exec, instructions_exec, node_words_exec;
 Part event_run_exec, steps_exec;
 Part cache_entry_exec, capturing_exec, class_check_exec, code_cache_exec, frame_hook_exec;

@@ -1038,3 +1038,24 @@ def instance_dict(object: object, /) -> dict[str, Any]:
     Raises:
         AttributeError: it has none.
     """
+
+# --- functions that start and end processes (csrc/support/processes.c) ---
+
+def hook_processes(
+    environment: Callable[[Any], object],
+    leaving: Callable[[int], object],
+    ended: Callable[[int, int], object],
+    /,
+) -> None:
+    """Put hooks into the functions by which Python code starts, replaces, leaves and waits for
+    processes; the functions stay the same objects. What a hook raises is dropped.
+
+    Args:
+        environment: is given the environment of a process that is to be started, a list of bytes or
+            a mapping (None: that of `os.environ`, as a mapping), and returns the one that it gets.
+        leaving: called before `os._exit`, with its argument.
+        ended: called with what `os.waitpid` returns.
+    """
+
+def unhook_processes() -> None:
+    """Take them out again. A call that is under way ends as it began."""

@@ -185,6 +185,12 @@ def add_program(parser: argparse.ArgumentParser, *, what: str = "the program to 
         "(default: a file in ~/.local/state/stepper/recordings)",
     )
     recording.add_argument(
+        "--children",
+        action="store_true",
+        help="record the processes that the program starts, too, each by itself, in one folder: "
+        "-o names it",
+    )
+    recording.add_argument(
         "--detail",
         choices=("all", "stops"),
         help="record every instruction (all, the default) or only from the first stop on (stops)",
@@ -265,7 +271,8 @@ def launch_spec(options: argparse.Namespace, config: Config) -> LaunchSpec:
         python=options.python or _python_of(kind, given[0]),
         python_options=tuple(options.python_options),
         breakpoints=breakpoints,
-        recording=options.output or config.output or None,
+        recording=options.output or (None if options.children else config.output) or None,
+        children=options.children,
         engine=options.engine or config.engine,
         detail=options.detail or config.detail,
         lookups=config.lookups if options.lookups is None else options.lookups,

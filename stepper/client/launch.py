@@ -21,7 +21,7 @@ import msgspec
 import stepper.debuggee
 from stepper.client.channel import Channel
 from stepper.client.origin import origin_of
-from stepper.client.paths import default_recording
+from stepper.client.paths import default_recording, default_session
 from stepper.client.process import Process, Reads
 from stepper.client.program import program_file
 from stepper.client.session import Session, number_breakpoints
@@ -31,6 +31,8 @@ from stepper.model.breakpoint import Breakpoint
 from stepper.model.change import Change
 from stepper.model.launch import SESSION_VARIABLE, DebuggeeConfig, encode_config
 from stepper.recording.occupied import in_use, is_recording, writer_of
+from stepper.recording.process_entry import SUFFIX
+from stepper.recording.session_folder import make
 from stepper.support.debug_log import log
 
 
@@ -60,6 +62,8 @@ class LaunchSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     secrets: bool = False
     """Whether values of environment variables, and what looks like a key, are recorded, too."""
     stop_at_entry: bool = False
+    children: bool = False
+    """Whether the processes that it starts are recorded, too. The recording is a folder then."""
     changes: tuple[Change, ...] = ()
     """What is to be tried."""
     post_mortem: bool = False
@@ -145,8 +149,11 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
     # Another interpreter may have others; what is not there either is told when it has begun.
     if not (spec.python or ":" in spec.engine or is_registered(spec.engine)):
         raise LaunchError(no_engine(spec.engine))
-    recording = spec.recording
-    if recording is not None:
+    recording, folder = spec.recording, ""
+    if spec.children:
+        folder = _session_folder(spec)
+        recording = os.path.join(folder, "{pid}" + SUFFIX)
+    elif recording is not None:
         check_output(recording)
     else:
         try:
@@ -157,8 +164,8 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
                 "Choose a file with -o FILE, or set XDG_STATE_HOME"
             ) from None
     argv = tuple(command_line(spec))
-    folder = _folder()
-    program = program_file(spec.kind, spec.target, folder)
+    here = _here()
+    program = program_file(spec.kind, spec.target, here)
     return DebuggeeConfig(
         stepper=stepper.__version__,
         recording=os.path.abspath(recording),
@@ -171,14 +178,30 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
         breakpoints=spec.breakpoints,
         stop_at_entry=spec.stop_at_entry,
         post_mortem=spec.post_mortem,
+        children=folder,
         changes=spec.changes,
         path_entry=startup_directory(),
         argv=argv,
-        origin=origin_of(argv, folder=folder, engine=spec.engine, program=program),
+        origin=origin_of(argv, folder=here, engine=spec.engine, program=program),
     )
 
 
-def _folder() -> str:
+def _session_folder(spec: LaunchSpec) -> str:
+    """Make the folder for the recordings of a program and of the processes that it starts."""
+    path = spec.recording
+    try:
+        if path is None:
+            path = default_session("code" if spec.kind == "code" else spec.target)
+        return make(path)
+    except FileExistsError:
+        raise LaunchError(
+            f"cannot record to {path}: with --children it has to be a new folder or an empty one"
+        ) from None
+    except OSError as error:
+        raise LaunchError(f"cannot make the folder {path}: {error.strerror}") from None
+
+
+def _here() -> str:
     try:
         return os.getcwd()
     except OSError:  # it has been deleted

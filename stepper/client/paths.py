@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
 from pathlib import Path
 
+from stepper.recording import session_folder
 from stepper.recording.occupied import delete, process_exists
+from stepper.recording.process_entry import SUFFIX
 
 KEEP = 20
 """How many recordings the default directory holds; older ones make room."""
 
-SUFFIX = ".stepper"
+SESSION_SUFFIX = ".session"
+"""Of a folder that holds the recordings of several processes."""
 
 
 def state_directory() -> Path:
@@ -35,6 +39,19 @@ def default_recording(program: str) -> str:
     Raises:
         OSError: the directory cannot be made.
     """
+    return str(_new_name(program)) + f"-{{pid}}{SUFFIX}"
+
+
+def default_session(program: str) -> str:
+    """Path for a new session folder of a program, likewise.
+
+    Raises:
+        OSError: the directory cannot be made.
+    """
+    return str(_new_name(program)) + f"-{os.getpid()}{SESSION_SUFFIX}"
+
+
+def _new_name(program: str) -> Path:
     directory = recordings_directory()
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     # Programs' data can be in a recording; the umask may have been laxer than 0700 elsewhere.
@@ -42,22 +59,30 @@ def default_recording(program: str) -> str:
     prune(directory, KEEP - 1)
     stem = re.sub(r"[^\w.-]+", "-", Path(program).stem).strip("-") or "program"
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    return str(directory / f"{stem[:60]}-{stamp}-{{pid}}{SUFFIX}")
+    return directory / f"{stem[:60]}-{stamp}"
 
 
 def prune(directory: Path, keep: int) -> None:
-    """Delete all but the newest `keep` recordings, with the files SQLite keeps beside them."""
+    """Delete all but the newest `keep` recordings, with the files SQLite keeps beside them, and all
+    but as many session folders."""
+    for path in _aged(directory, SUFFIX)[keep:]:
+        if not _in_use(path):
+            delete(str(path))
+    for path in _aged(directory, SESSION_SUFFIX)[keep:]:
+        if not session_folder.is_in_use(str(path)):
+            with contextlib.suppress(OSError):
+                session_folder.delete(str(path))
+
+
+def _aged(directory: Path, suffix: str) -> list[Path]:
+    """The files with such names, from the newest on."""
     aged: list[tuple[float, Path]] = []
-    for path in directory.glob(f"*{SUFFIX}"):
+    for path in directory.glob(f"*{suffix}"):
         try:
             aged.append((path.stat().st_mtime, path))
         except OSError:
             continue
-    aged.sort(reverse=True)
-    for _, path in aged[keep:]:
-        if _in_use(path):
-            continue
-        delete(str(path))
+    return [path for _, path in sorted(aged, reverse=True)]
 
 
 def _in_use(path: Path) -> bool:

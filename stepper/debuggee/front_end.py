@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Collection
 
+from stepper.debuggee.children import apart
+
 
 def start_front_end(*words: str, pass_fds: Collection[int] = ()) -> subprocess.Popen[bytes]:
     """Start `stepper WORDS …` with the program's stdin, stdout and stderr.
@@ -14,9 +16,10 @@ def start_front_end(*words: str, pass_fds: Collection[int] = ()) -> subprocess.P
     Raises:
         OSError: the system refuses.
     """
-    return subprocess.Popen(
-        [sys.executable, "-m", "stepper", *words], pass_fds=pass_fds, env=_environment()
-    )
+    with apart():
+        return subprocess.Popen(
+            [sys.executable, "-m", "stepper", *words], pass_fds=pass_fds, env=_environment()
+        )
 
 
 def _environment() -> dict[str, str]:

@@ -3,7 +3,8 @@
 `begin` is called before the program's first line (by `startup/sitecustomize.py`) or in its midst
 (by `stepper.breakpoint()` and the like). It opens the recording and the channel and waits for the
 compiler to be imported; nothing else of the process changes. A session ends with the interpreter,
-with a detach, or, in a forked child, at once.
+with a detach, or, in a forked child, at once. Where children are recorded, too
+(`stepper.debuggee.children`), a session of the child's own follows.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import stepper
 from stepper._C import call_and_undo
+from stepper.debuggee import children
 from stepper.debuggee.channel import Channel
 from stepper.debuggee.controller import Controller
 from stepper.debuggee.engine import Engine, EngineType
@@ -28,11 +30,12 @@ from stepper.debuggee.nothing_seen import why_nothing
 from stepper.debuggee.registry import EngineError, find
 from stepper.model.capabilities import Capabilities
 from stepper.model.control import Exiting, Hello, Moved, Notice
-from stepper.model.launch import DebuggeeConfig
+from stepper.model.launch import DebuggeeConfig, encode_config
 from stepper.model.printing import say
 from stepper.model.trace import EventKind, Phase, SessionFacts
 from stepper.recording.at_once import at_once
 from stepper.recording.errors import RecordingError
+from stepper.recording.process_entry import rank
 from stepper.recording.writer import Writer
 from stepper.support.arrival import when_imported
 from stepper.support.debug_log import log
@@ -40,6 +43,8 @@ from stepper.support.needed import explain_import
 from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stepper.debuggee.recorder import Recorder
 
 
@@ -47,8 +52,16 @@ class Debuggee:
     """A session of this process: what records, what listens, and what watches."""
 
     def __init__(
-        self, config: DebuggeeConfig, kind: EngineType, channel: Channel | None, writer: Writer
+        self,
+        config: DebuggeeConfig,
+        kind: EngineType,
+        channel: Channel | None,
+        writer: Writer,
+        *,
+        arrived: bool = False,
     ) -> None:
+        """`arrived`: the compiler has just been imported, so nobody need wait for it."""
+        self.pid = os.getpid()
         self.writer = writer
         self._channel = channel
         self._detail = config.detail
@@ -78,7 +91,11 @@ class Debuggee:
         writer.on_failure = self._writing_failed
         writer.on_move = self._moved
         self._said: set[str] = set()
-        self._stop_waiting = when_imported(kind.compiler, self._install)
+        self._stop_waiting: Callable[[], None] = _nothing
+        if arrived:
+            self._install()
+        else:
+            self._stop_waiting = when_imported(kind.compiler, self._install)
         self._stop_serving = _nothing if kind.serve is None else kind.serve(self._say_once)
 
     def _install(self) -> None:
@@ -113,12 +130,17 @@ class Debuggee:
     def _moved(self, text: str) -> None:
         if self._channel is not None:
             self._channel.send(Moved(recording=self.writer.path))
+        if (entry := children.entry()) is not None:
+            entry.update(recording=os.path.basename(self.writer.path))
         self._say(text)
 
     def _say(self, text: str) -> None:
         """Tell what must not go unseen: the recording is not where it was asked for, or not all."""
-        # A program that a front end has started has its own terminal, whatever became of that.
-        if self._channel is not None:
+        if (entry := children.entry()) is not None:
+            entry.update(note=text)
+        # A program that a front end has started has its own terminal, whatever became of that, and
+        # its children write to the same.
+        if self._channel is not None or entry is not None:
             self.controller.notice(text)
         else:
             with contextlib.suppress(Exception):  # the program's stderr can be anything
@@ -250,11 +272,55 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
     if channel is not None:
         channel.start_reading()
     _hook()
+    if config.children:
+        children.follow(
+            config.children,
+            kind.compiler,
+            encode_config(children.child_config(config)),
+            how="first",
+            restart=partial(_begin_in_copy, children.child_config(config)),
+            close=_at_exit,
+        )
     if config.post_mortem:
         from stepper.debuggee import post_mortem
 
         post_mortem.install()
     return session, ""
+
+
+def begin_in_child(config: DebuggeeConfig) -> None:
+    """Begin the session of a process that one with a session has started: its compiler has been
+    imported.
+
+    Raises:
+        EngineError: there is no such engine here.
+    """
+    _begin_recorded(config, find(config.engine), arrived=True)
+    _hook()
+    children.recording_begins(partial(_begin_in_copy, config), _at_exit)
+
+
+def _begin_in_copy(config: DebuggeeConfig) -> None:
+    """The same in a forked child. Nothing of the world is asked that its parent has not asked."""
+    if _session is not None:
+        _session.abandon()
+    with contextlib.suppress(Exception):  # what is ours must not keep the child from its work
+        _begin_recorded(config, find(config.engine), arrived=False)
+
+
+def _begin_recorded(config: DebuggeeConfig, kind: EngineType, *, arrived: bool) -> None:
+    """A session without a front end, whose file is made when there is something to write."""
+    global _session
+    entry = children.entry()
+    assert entry is not None
+
+    def facts() -> SessionFacts:
+        found = collect_facts(config, kind.capabilities)
+        entry.update(rank=found.rank)
+        return found
+
+    writer = Writer.later(entry.recording, facts)
+    _session = Debuggee(config, kind, None, writer, arrived=arrived)
 
 
 def _refused(channel: Channel | None, facts: SessionFacts, trouble: str) -> str:
@@ -304,7 +370,8 @@ def _after_fork() -> None:
 
 
 def _in_child() -> None:
-    if _session is not None:
+    # One that is the child's own has begun already where children are followed.
+    if _session is not None and _session.pid != os.getpid():
         _session.abandon()
 
 
@@ -313,12 +380,11 @@ def _in_child() -> None:
 
 def collect_facts(config: DebuggeeConfig, capabilities: Capabilities) -> SessionFacts:
     """What this session is a session of."""
-    rank = os.environ.get("RANK", "")
     return SessionFacts(
         argv=config.argv or tuple(getattr(sys, "orig_argv", ())),
         cwd=_cwd(),
         pid=os.getpid(),
-        rank=int(rank) if rank.isdecimal() else None,
+        rank=rank(),
         python=".".join(map(str, sys.version_info[:3])),
         torch=torch_version(),
         engine=config.engine,

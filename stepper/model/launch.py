@@ -44,6 +44,9 @@ class DebuggeeConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     breakpoints: tuple[Breakpoint, ...] = ()
     stop_at_entry: bool = False
     """Stop at the first instruction of the first translation."""
+    children: str = ""
+    """Absolute path of the folder in which the processes that the program starts are recorded, too;
+    empty: they are not."""
     post_mortem: bool = False
     """Open a front end on the recording when the program dies while it compiles."""
     path_entry: str = ""

@@ -157,11 +157,23 @@ class Writer:
         Raises:
             RecordingError: something with that name exists, or the place cannot be written.
         """
-        self._secrets = None if facts.secrets else Secrets()
-        if self._secrets is not None:
-            facts = self._secrets.facts(facts)
-        first = ("INSERT INTO session VALUES (?, NULL)", (pack(facts),))
-        self._database: Database | None = Database.create(path, [first])
+        self._prepare(path)
+        self._database = self._created(facts)
+
+    @classmethod
+    def later(cls, path: str, facts: Callable[[], SessionFacts]) -> Writer:
+        """A writer that creates the recording, and asks for its facts, when there is something to
+        write; without that there is none. Where the name is taken by then, it takes another."""
+        writer = cls.__new__(cls)
+        writer._prepare(path)
+        writer._facts = facts
+        return writer
+
+    def _prepare(self, path: str) -> None:
+        self._secrets: Secrets | None = None
+        self._database: Database | None = None
+        self._facts: Callable[[], SessionFacts] | None = None
+        """To be asked when the recording is created; None: it has been, or is not going to be."""
         self._batches = [_Batch()]
         """What is handed in belongs to the last one; those before it are being committed."""
         self._refused = False
@@ -191,6 +203,22 @@ class Writer:
         self.failed = ""
         self.on_failure = None
         self.on_move = None
+
+    def _created(self, facts: SessionFacts) -> Database:
+        if not facts.secrets:
+            self._secrets = Secrets()
+            facts = self._secrets.facts(facts)
+        first = ("INSERT INTO session VALUES (?, NULL)", (pack(facts),))
+        return Database.create(self.path, [first])
+
+    def _create(self, facts: Callable[[], SessionFacts]) -> None:
+        """Create what was to be created later."""
+        if os.path.lexists(self.path):
+            self.path = _free_name(self.path)
+            if self.on_move is not None:
+                self.on_move(f"the recording is in {self.path}")
+        self._database = self._created(facts())
+        self._facts = None
 
     def _add(self, sql: str, *row: object) -> None:
         # The row is whole before the batch is looked up: making it can run anything, even a commit.
@@ -310,7 +338,7 @@ class Writer:
         """
         if self._is_committing():
             return
-        if self._database is None or self.failed:
+        if not self._opened or self.failed:
             self._forget()
             return
         self.before_commit()
@@ -325,6 +353,10 @@ class Writer:
         else:
             self._refused = False
 
+    @property
+    def _opened(self) -> bool:
+        return self._database is not None or self._facts is not None
+
     def _is_committing(self) -> bool:
         """Whether a commit is under way below this call. Not a flag: an interrupt could leave one
         set."""
@@ -337,7 +369,6 @@ class Writer:
 
     def _commit(self, *, wait: bool) -> None:
         """Commit what there is, all of it or nothing."""
-        assert self._database is not None
         self._gather()
         self._batches.append(_Batch())
         done = len(self._batches) - 1
@@ -347,6 +378,9 @@ class Writer:
             at_once(forget)
             return
         log(f"commits {sum(map(len, rows.values())):,} values")
+        if self._facts is not None:
+            self._create(self._facts)
+        assert self._database is not None
         if self._database.missing():
             self._move()
         if self._secrets is not None:
@@ -404,7 +438,7 @@ class Writer:
 
         Harmless when closed; when it was interrupted, the next call does the rest.
         """
-        if self._database is None:
+        if not self._opened:
             return
         for _ in range(_LAST_TRIES):
             self._refused = False
@@ -414,13 +448,16 @@ class Writer:
         else:
             self._fail(f"{self.path}: another process keeps it locked, so its end is missing.")
         self._note_end(self.failed or ended)
-        self._database.tidy()
-        self._database.close()
-        self._database = None
+        self._facts = None
+        if self._database is not None:
+            self._database.tidy()
+            self._database.close()
+            self._database = None
 
     def abandon(self) -> None:
         """After a fork, in the child: let go without touching the parent's file or its locks."""
         self._forget()
+        self._facts = None
         if self._database is not None:
             self._database.leak()
             self._database = None
@@ -442,7 +479,8 @@ class Writer:
             self.on_failure(reason)
 
     def _note_end(self, ended: str) -> None:
-        assert self._database is not None
+        if self._database is None:
+            return  # nothing was written
         _note_end(self._database, ended if self._secrets is None else self._secrets.text(ended))
 
 

@@ -2,8 +2,9 @@
 
 The front end put this directory first on PYTHONPATH and the session's configuration in one
 variable. Both are gone again when the program begins: `os.environ`, `sys.path`, the importer cache
-and `sys.modules["sitecustomize"]` are as they would be without us. A `sitecustomize` of the user's
-own runs in our place, and its errors are reported by `site` as ever.
+and `sys.modules["sitecustomize"]` are as they would be without us. A process that the program
+starts comes here in the same way, when children are recorded, with another variable. A
+`sitecustomize` of the user's own runs in our place, and its errors are reported by `site` as ever.
 """
 
 import _imp
@@ -13,17 +14,18 @@ import sys
 
 def _begin() -> None:
     text = os.environ.pop("STEPPER_SESSION", None)
+    inherited = os.environ.pop("STEPPER_CHILD", None)
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if entry != here]
     sys.path_importer_cache.pop(here, None)
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if here in entries:
-        entries.remove(here)
+        entries = [entry for entry in entries if entry != here]
         if any(entries):
             os.environ["PYTHONPATH"] = os.pathsep.join(entries)
         else:
             del os.environ["PYTHONPATH"]
-    if text is None:
+    if text is None and inherited is None:
         return
     path = list(sys.path)
     # The program may not be able to import us by itself, e.g. when it runs from elsewhere.
@@ -37,13 +39,19 @@ def _begin() -> None:
             # What we need is the program's own if it has it: its versions are not ours to choose.
             sys.path[:] = [*path, home]
         else:
-            _see_that_it_has_its_own(text)
-        from stepper.debuggee.start import begin
-        from stepper.model.launch import decode_config
+            _see_that_it_has_its_own(text or (inherited or "").split("\n", 2)[1])
+        if text is None:
+            from stepper.debuggee.children import begin_child
 
-        begin(decode_config(text))
+            begin_child(inherited or "", home)
+        else:
+            from stepper.debuggee.start import begin
+            from stepper.model.launch import decode_config
+
+            begin(decode_config(text))
     except Exception as error:
-        _refuse(text, _reason(error))
+        if text is not None:
+            _refuse(text, _reason(error))
         _forget()
     finally:
         sys.path[:] = path

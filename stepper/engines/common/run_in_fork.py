@@ -18,6 +18,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
+from stepper.debuggee.children import apart
+
 _SIZE = struct.Struct(">I")
 
 
@@ -32,13 +34,13 @@ def run_in_fork(work: Callable[[], Iterator[bytes]], seconds: float) -> Iterator
         Died: it was killed by a signal, or it took too long.
     """
     reader, writer = os.pipe()
-    with warnings.catch_warnings():
+    with apart(), warnings.catch_warnings():
         # From Python 3.12 on, that there are other threads. They are not needed.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
-    if child == 0:
-        os.close(reader)
-        _work(work, writer)
+        if child == 0:
+            os.close(reader)
+            _work(work, writer)
     os.close(writer)
     try:
         yield from _received(reader, time.monotonic() + seconds)

@@ -1,0 +1,240 @@
+"""Following a program into the processes that it starts: each is recorded by itself.
+
+**How a child is found.** By its environment: our directory on PYTHONPATH and one variable, as for
+the program itself (`startup/sitecustomize.py`), gone again before its first line. What was decided
+against: a `.pth` file in the user's environment would have to be installed, and acts in programs
+that nobody watches; words put into command lines show in `sys.orig_argv`; variables that stay in
+`os.environ` are seen by the program, are lost where it passes an environment of its own (torchrun
+does), and are printed by whoever lists them. So the variables are put in where a process is made,
+by hooks in the functions of CPython that do it (csrc/support/processes.c): `subprocess`,
+`multiprocessing`, pools, torchrun and `os.spawn*` all end there. A program that is no Python, such
+as a shell, sees them and hands them on.
+
+**What a child costs.** Most children compile nothing: pools, loaders, trackers of resources. So
+this module is all that is imported in one: it needs no package and no database. When the compiler
+is imported, the rest of stepper comes, and a file is made when there is something to record. In a
+forked child nothing has to be imported; its parent's session is let go, and one of its own begun.
+
+**The index** is written by `stepper.recording.process_entry`, and read by `session_folder` there.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepper import _C
+from stepper.recording import process_entry
+from stepper.support.arrival import when_imported
+from stepper.uncompiled import keep_out
+
+if TYPE_CHECKING:
+    from stepper.model.launch import DebuggeeConfig
+
+VARIABLE = "STEPPER_CHILD"
+"""What a child is told: the module to wait for, the `DebuggeeConfig` as JSON, and the folder, in a
+line each."""
+_PATH = "PYTHONPATH"
+_STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
+
+
+class _Following:
+    """What this process hands on to those that it starts."""
+
+    def __init__(self, entry: process_entry.Entry, compiler: str, config: str) -> None:
+        self.entry = entry
+        self.text = f"{compiler}\n{config}\n{entry.folder}"
+        self.restart: Callable[[], None] | None = None
+        """Begins a session in a forked child; None: the compiler is not there yet."""
+        self.close: Callable[[], None] = lambda: None
+        """Ends this process's session in order."""
+
+
+_following: _Following | None = None
+_apart = 0
+_hooked = False
+
+
+def entry() -> process_entry.Entry | None:
+    """This process's entry, when it is one of a session with children."""
+    return None if _following is None else _following.entry
+
+
+def follow(
+    folder: str,
+    compiler: str,
+    config: str,
+    *,
+    how: str,
+    restart: Callable[[], None] | None = None,
+    close: Callable[[], None] = lambda: None,
+) -> process_entry.Entry:
+    """Enter this process into the index, and follow it into those that it starts.
+
+    Args:
+        folder: the session's.
+        compiler: name of the module at whose import a child's session begins.
+        config: the children's configuration, encoded.
+        how: how the process came to be.
+        restart: see `recording_begins`.
+        close: likewise.
+    """
+    global _following, _hooked
+    _following = _Following(process_entry.Entry(folder, how), compiler, config)
+    recording_begins(restart, close)
+    _C.hook_processes(_environment, _leaving, _child_ended)
+    if not _hooked:
+        _hooked = True
+        atexit.register(_at_exit)
+        os.register_at_fork(after_in_child=_in_child)
+    return _following.entry
+
+
+def recording_begins(restart: Callable[[], None] | None, close: Callable[[], None]) -> None:
+    """There is a session: in a forked child `restart` begins another one, and `close` ends it where
+    the process is left without being finalized."""
+    assert _following is not None
+    _following.restart, _following.close = restart, close
+
+
+def begin_child(text: str, home: str) -> None:
+    """In a process that one that is watched has started, before its first line.
+
+    Args:
+        text: what the parent has put into its environment.
+        home: the folder that holds the package, for what it needs and the program has not.
+    """
+    compiler, config, folder = text.split("\n", 2)
+    follow(folder, compiler, config, how="start")
+    when_imported(compiler, lambda: _begin(config, home))
+
+
+def _begin(config: str, home: str) -> None:
+    """The compiler has been imported."""
+    if _following is None:
+        return
+    path = list(sys.path)
+    known = home in sys.path_importer_cache
+    try:
+        if home not in sys.path:
+            sys.path.append(home)
+        from stepper.debuggee.start import begin_in_child
+        from stepper.model.launch import decode_config
+
+        begin_in_child(decode_config(config))
+    except Exception as error:  # the program's import of its compiler goes on
+        _following.entry.update(note=f"not watched: {type(error).__name__}: {error}")
+    finally:
+        sys.path[:] = path
+        if not known:
+            sys.path_importer_cache.pop(home, None)
+
+
+def child_config(config: DebuggeeConfig) -> DebuggeeConfig:
+    """What is handed on of a configuration: what is recorded, but no stops, and no front end."""
+    import msgspec
+
+    return msgspec.structs.replace(
+        config, recording="", channel=None, socket="", breakpoints=(), stop_at_entry=False,
+        post_mortem=False, path_entry="", argv=(), origin=None,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """What is forked or started meanwhile is stepper's own, and no process of the program."""
+    global _apart
+    _apart += 1
+    try:
+        yield
+    finally:
+        _apart -= 1
+
+
+# -- what the hooks do ----------------------------------------------------------------------------
+
+
+def _environment(given: Any) -> object:
+    """An environment with what a child is to find in it."""
+    if _following is None or _apart:
+        return given
+    if given is None or isinstance(given, Mapping):
+        return _in_mapping(os.environ if given is None else given, _following.text)
+    return _in_list(given, _following.text)
+
+
+def _in_list(given: Sequence[bytes], text: str) -> list[bytes]:
+    path_is, ours_is = f"{_PATH}=".encode(), f"{VARIABLE}=".encode()
+    path = b""
+    kept = []
+    for each in given:
+        if each.startswith(path_is):
+            path = each[len(path_is) :]
+        elif not each.startswith(ours_is):
+            kept.append(each)
+    entry = os.fsencode(_STARTUP)
+    kept.append(path_is + (entry + os.pathsep.encode() + path if path else entry))
+    kept.append(ours_is + os.fsencode(text))
+    return kept
+
+
+def _in_mapping(given: Mapping[Any, Any], text: str) -> dict[Any, Any]:
+    copy = dict(given.items())
+    path = [copy.pop(key) for key in (_PATH, _PATH.encode()) if key in copy]
+    copy.pop(VARIABLE.encode(), None)
+    rest = os.fsdecode(path[0]) if path else ""
+    copy[_PATH] = _STARTUP + os.pathsep + rest if rest else _STARTUP
+    copy[VARIABLE] = text
+    return copy
+
+
+def _leaving(status: int) -> None:
+    """The process calls `os._exit`, as a forked child of `multiprocessing` does."""
+    _end(status & 0xFF)
+
+
+def _child_ended(pid: int, status: int) -> None:
+    """`os.waitpid` has told of a child."""
+    if pid > 0 and _following is not None and not _apart:
+        process_entry.write_exit(_following.entry.folder, pid, status)
+
+
+def _at_exit() -> None:
+    _end(None)
+
+
+def _end(code: int | None) -> None:
+    if _following is None or _apart or _following.entry.pid != os.getpid():
+        return
+    _following.close()
+    ended: dict[str, process_entry.Field] = {"ended": time.time(), "rank": process_entry.rank()}
+    name = process_entry.process_name()
+    if name:
+        ended["name"] = name
+    if code is not None:
+        ended["exit"] = code
+    _following.entry.update(**ended)
+
+
+def _in_child() -> None:
+    """This process is a copy of the one that was followed."""
+    global _following
+    before = _following
+    if before is None:
+        return
+    if _apart:
+        _following = None
+        return
+    compiler, config, folder = before.text.split("\n", 2)
+    _following = _Following(process_entry.Entry(folder, "fork"), compiler, config)
+    if before.restart is not None:
+        recording_begins(before.restart, before.close)
+        before.restart()
+
+
+keep_out()
