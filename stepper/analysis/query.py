@@ -17,11 +17,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sqlite3
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from stepper.analysis.answering import MEMORY, DiedError, GivenUpError, run_in_fork
-from stepper.analysis.views import COLUMNS, FILLERS, Row, tables
+from stepper.analysis.session_views import SessionViews
+from stepper.analysis.views import RecordingViews, Row
 from stepper.recording.database import damaged
 from stepper.recording.reader import Recording
 
@@ -46,7 +47,7 @@ class Query:
 
     def __init__(
         self,
-        recording: Recording,
+        asked: Recording | SessionViews,
         sql: str,
         *,
         seconds: float | None = None,
@@ -54,7 +55,7 @@ class Query:
     ) -> None:
         """
         Args:
-            recording: what is asked.
+            asked: a recording, or the views of a session folder.
             sql: one SELECT over the views.
             seconds: how long SQLite may work in all; None: as long as it takes.
             stop: asked now and then; True gives the question up.
@@ -66,9 +67,11 @@ class Query:
         self._seconds = seconds
         self._stop = stop
         self._pieces: Iterator[Any] = iter(())
-        self._connection = _empty_views()
+        views = RecordingViews(asked) if isinstance(asked, Recording) else asked
+        self._there = f"the views are {', '.join(views.columns)}"
+        self._connection = _empty(views.tables())
         try:
-            self._fill(recording, self._names_read(sql))
+            self._fill(views, self._names_read(sql))
             self._pieces = run_in_fork(lambda: self._answer(sql), seconds=seconds, stop=stop)
             self.columns: tuple[str, ...] = tuple(self._next())
         except BaseException:
@@ -76,7 +79,7 @@ class Query:
             raise
         if not self.columns:
             self.close()
-            raise QueryError(f"a question begins with SELECT or WITH; {_VIEWS_THERE}")
+            raise QueryError(f"a question begins with SELECT or WITH; {self._there}")
 
     def rows(self) -> Iterator[Row]:
         """The rows, each once; huge results are never held as a whole.
@@ -113,7 +116,7 @@ class Query:
     def _answer(self, sql: str) -> Iterator[object]:
         """In the other process: the columns, then rows; or what went wrong."""
         try:
-            with _in_words():
+            with _in_words(self._there):
                 cursor = self._connection.execute(sql)
                 yield "columns", [item[0] for item in cursor.description or ()]
                 rows: list[Row] = []
@@ -142,20 +145,19 @@ class Query:
         self._connection.set_authorizer(authorize)
         explains = sql.lstrip().lower().startswith("explain")
         try:
-            with _in_words():
+            with _in_words(self._there):
                 self._connection.execute(sql if explains else f"EXPLAIN {sql}").close()
         except QueryError as error:
             if refused:
-                raise QueryError(f"only SELECT is possible here; {_VIEWS_THERE}") from error
+                raise QueryError(f"only SELECT is possible here; {self._there}") from error
             raise
         return names
 
-    def _fill(self, recording: Recording, names: set[str]) -> None:
-        wanted = [name for name in FILLERS if name in names]
+    def _fill(self, views: RecordingViews | SessionViews, names: set[str]) -> None:
         # What the question may do is settled; these statements are ours.
         self._connection.set_authorizer(None)
-        for name in wanted:
-            rows = self._watched(FILLERS[name](recording))
+        for name, found in views.rows(names):
+            rows = self._watched(found)
             first = next(rows, None)
             if first is not None:
                 marks = ", ".join("?" * len(first))
@@ -164,7 +166,7 @@ class Query:
                         f'INSERT INTO "{name}" VALUES ({marks})', itertools.chain((first,), rows)
                     )
                 except (sqlite3.Error, OverflowError, UnicodeError) as error:
-                    raise damaged(recording.path, f"{name}: {error}") from error
+                    raise damaged(views.path, f"{name}: {error}") from error
         self._connection.commit()
         self._connection.execute("PRAGMA query_only=ON")
         self._connection.set_authorizer(_only_reading)
@@ -177,21 +179,21 @@ class Query:
 
 
 @contextlib.contextmanager
-def _in_words() -> Iterator[None]:
+def _in_words(there: str) -> Iterator[None]:
     """Say in words what SQLite raises."""
     try:
         yield
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, ValueError) as error:
-        raise QueryError(_meaning(str(error))) from error
+        raise QueryError(_meaning(str(error), there)) from error
     except (MemoryError, RecursionError) as error:
         raise QueryError(
             f"this takes more than {MEMORY >> 20} MB of memory; ask for less at once"
         ) from error
 
 
-def _meaning(text: str) -> str:
+def _meaning(text: str, there: str) -> str:
     if text.startswith("no such table"):
-        return f"{text}; {_VIEWS_THERE}"
+        return f"{text}; {there}"
     if text.startswith("no such column"):
         return f"{text}; stepper query FILE lists all columns"
     if "one statement" in text:
@@ -199,7 +201,7 @@ def _meaning(text: str) -> str:
     if 'near "values"' in text:
         return f'{text}; values is a word of SQL: write "values" in double quotes'
     if text == "authorization denied":
-        return f"only SELECT is possible here; {_VIEWS_THERE}"
+        return f"only SELECT is possible here; {there}"
     return text
 
 
@@ -207,20 +209,17 @@ def _length(row: Row) -> int:
     return sum(len(value) for value in row if isinstance(value, (str, bytes)))
 
 
-_VIEWS_THERE = f"the views are {', '.join(COLUMNS)}"
-
-
 def _only_reading(action: int, first: str | None, second: str | None, *_: Any) -> int:
     allowed = action in _ALLOWED and (second or "").lower() not in _FORBIDDEN_FUNCTIONS
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-def _empty_views() -> sqlite3.Connection:
+def _empty(tables: Iterable[str]) -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_TEXT)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     for pragma in ("journal_mode=OFF", "synchronous=OFF", "trusted_schema=OFF"):
         connection.execute(f"PRAGMA {pragma}")
-    for statement in tables():
+    for statement in tables:
         connection.execute(statement)
     return connection

@@ -106,7 +106,7 @@ CREATE TABLE nodes (
     attempt INTEGER,              -- 1, 2, … within the frame
     moment INTEGER,               -- whose instruction made it
     graph TEXT,                   -- empty: the main graph; else a higher-order op's subgraph
-    rank REAL,                    -- sorts a graph's nodes into graph order
+    position REAL,                -- sorts a graph's nodes into graph order
     name TEXT,
     op TEXT,                      -- placeholder, call_function …
     target TEXT,
@@ -288,6 +288,25 @@ def tables() -> Iterator[str]:
         if "CREATE TABLE instructions" not in statement and statement.strip():
             yield statement
     yield from filter(str.strip, PARTS.split(";\n"))
+
+
+class RecordingViews:
+    """What a question can ask of a recording."""
+
+    columns = COLUMNS
+    """The columns of each view."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self.path = recording.path
+
+    def tables(self) -> Iterator[str]:
+        """The statements that make all views, empty."""
+        return tables()
+
+    def rows(self, names: set[str]) -> Iterator[tuple[str, Iterator[Row]]]:
+        """The rows of some tables."""
+        return ((name, fill(self._recording)) for name, fill in FILLERS.items() if name in names)
 
 
 def _frames(recording: Recording) -> Iterator[Row]:

@@ -22,6 +22,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         say_what_is_uncaught()
     options = parse(argv)
     try:
+        if hasattr(options, "process"):
+            from stepper.cli.choosing import choose
+
+            choose(options)
         code: int = options.handler(options)
     except UsageError as error:
         say(f"stepper {options.subcommand}: {error}", sys.stderr)

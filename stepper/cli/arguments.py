@@ -148,6 +148,19 @@ def _find_program(parser: argparse.ArgumentParser, argv: list[str]) -> tuple[int
     return len(argv), "script", []
 
 
+def add_recording(parser: argparse.ArgumentParser) -> None:
+    """Add the recording that is asked, and which process is meant in a session folder."""
+    parser.add_argument("file", metavar="FILE", help="the recording, or a session folder")
+    add_choice(parser)
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a process of a session folder."""
+    group = parser.add_argument_group("in a session folder (record --children)")
+    group.add_argument("--process", type=int, metavar="N", help="the process with this number")
+    group.add_argument("--rank", type=int, metavar="N", help="the process of this rank")
+
+
 def add_program(parser: argparse.ArgumentParser, *, what: str = "the program to run") -> None:
     """Add the options that say which program to run, and how to record it."""
     program = parser.add_argument_group("program")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stepper.cli.arguments import (
     UsageError,
     add_breakpoints,
+    add_choice,
     add_program,
     breakpoints_of,
     config_here,
@@ -39,7 +41,8 @@ def add_to(subparsers: Any) -> None:
     )
     parser.add_argument("--attach-fd", type=int, help=argparse.SUPPRESS)
     add_breakpoints(parser)
-    add_program(parser, what="the program to run, or the recording to open")
+    add_program(parser, what="the program to run, or the recording (or session folder) to open")
+    add_choice(parser)
     parser.set_defaults(handler=console)
 
 
@@ -74,7 +77,9 @@ def _session(options: argparse.Namespace) -> Session:
         if options.kind == "script" and named and is_recording(named[0]):
             if len(named) > 1:
                 raise UsageError(f"{named[0]} is a recording: options go before it")
-            session = open_recording(named[0])
+            from stepper.cli.choosing import recording_in
+
+            session = open_recording(recording_in(named[0], options.process, options.rank))
             session.set_breakpoints(breakpoints_of(options, config))
             return session
         import msgspec
@@ -104,8 +109,11 @@ def _reads(options: argparse.Namespace) -> Reads:
 
 
 def is_recording(path: str) -> bool:
-    """Whether a path is meant as a recording: by its name, or by its first bytes."""
+    """Whether a path is meant as a recording: by its name, or by its first bytes; or as a folder of
+    them."""
     if path.endswith(".stepper"):
+        return True
+    if os.path.isdir(path) and not os.path.exists(os.path.join(path, "__main__.py")):
         return True
     try:
         with open(path, "rb") as file:

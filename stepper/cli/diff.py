@@ -39,6 +39,11 @@ def add_to(subparsers: Any) -> None:
         metavar=("X", "Y"),
         help="compare only X of A with Y of B: two compile ids, ID:ATTEMPT each, or two moments",
     )
+    two = parser.add_argument_group("in a session folder (record --children)")
+    two.add_argument("--ranks", nargs=2, type=int, metavar=("X", "Y"), help="two ranks")
+    two.add_argument(
+        "--processes", nargs=2, type=int, metavar=("X", "Y"), help="two processes of A"
+    )
     parser.set_defaults(handler=diff)
 
 
@@ -47,13 +52,19 @@ def diff(options: argparse.Namespace) -> int:
     from stepper.analysis.compare_recordings import compare_runs
     from stepper.analysis.run_lines import run_lines
     from stepper.cli.asking import opened, say
+    from stepper.cli.choosing import recording_in
 
     a, b, of = options.a, options.b, options.of
+    if options.ranks is not None or options.processes is not None:
+        if b is not None:
+            raise UsageError("--ranks and --processes name two recordings of A: leave B out")
+        a, b = _two_of(a, options)
     if of is None and b is not None:
         a, b, of = _with_moments(a, b)
     if b is None and of is None:
         raise UsageError("which second recording? Give A and B, or A and --of X Y")
     width = shutil.get_terminal_size((120, 24)).columns - 2
+    a, b = recording_in(a), None if b is None else recording_in(b)
     with opened(a) as one, opened(b or a) as other:
         if of is not None:
             say(_chosen(one, other, of, width))
@@ -61,6 +72,17 @@ def diff(options: argparse.Namespace) -> int:
         found = compare_runs(one, other)
         say(run_lines(one, other, found, width=width))
         return int(found.first is not None)
+
+
+def _two_of(folder: str, options: argparse.Namespace) -> tuple[str, str]:
+    """The recordings of two processes of a session folder."""
+    from stepper.cli.choosing import recording_in
+
+    if options.ranks is not None:
+        one, other = options.ranks
+        return recording_in(folder, rank=one), recording_in(folder, rank=other)
+    one, other = options.processes
+    return recording_in(folder, process=one), recording_in(folder, process=other)
 
 
 def _with_moments(a: str, b: str) -> tuple[str, str, list[str] | None]:

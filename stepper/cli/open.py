@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from stepper.cli.arguments import UsageError, config_here, need_terminal, theme_of
+from stepper.cli.arguments import UsageError, add_recording, config_here, need_terminal, theme_of
 
 
 def add_to(subparsers: Any) -> None:
@@ -17,7 +17,7 @@ def add_to(subparsers: Any) -> None:
         "is still being written. Nothing in it is run.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    add_recording(parser)
     parser.add_argument("--at", type=int, metavar="MOMENT", help="the moment to begin at")
     parser.set_defaults(handler=open_file)
 

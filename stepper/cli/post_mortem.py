@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from stepper.cli.arguments import UsageError, config_here, need_terminal, theme_of
+from stepper.cli.arguments import UsageError, add_recording, config_here, need_terminal, theme_of
 from stepper.model.printing import say
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def add_to(subparsers: Any) -> None:
         "no terminal.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    add_recording(parser)
     parser.add_argument(
         "--why", default="", metavar="TEXT", help="what went wrong; by default what the file says"
     )

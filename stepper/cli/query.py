@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import UsageError
 from stepper.model.printing import give, say
+
+if TYPE_CHECKING:
+    from stepper.analysis.session_views import SessionViews
+    from stepper.recording.reader import Recording
 
 SECONDS = 60.0
 
@@ -24,7 +29,7 @@ def add_to(subparsers: Any) -> None:
         "See the page on the views of a recording.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument("file", metavar="FILE", help="the recording, or a session folder")
     parser.add_argument("sql", nargs="?", metavar="SQL", help="one SELECT; - reads it from stdin")
     parser.add_argument(
         "--format",
@@ -46,18 +51,20 @@ def add_to(subparsers: Any) -> None:
 def query(options: argparse.Namespace) -> int:
     """Answer the question on stdout."""
     from stepper.analysis.query import Query, QueryError
-    from stepper.analysis.views import COLUMNS
-    from stepper.cli.asking import opened
 
-    with opened(options.file) as recording:
+    with _asked(options.file) as asked:
         if options.sql is None:
-            for name, columns in COLUMNS.items():
+            from stepper.analysis.session_views import SessionViews
+            from stepper.analysis.views import COLUMNS
+
+            views = asked.columns if isinstance(asked, SessionViews) else COLUMNS
+            for name, columns in views.items():
                 say(f"{name}({', '.join(columns)})")
             return 0
         sql = sys.stdin.read() if options.sql == "-" else options.sql
         with _interruptible() as interrupted:
             try:
-                answer = Query(recording, sql, seconds=options.timeout or None, stop=interrupted)
+                answer = Query(asked, sql, seconds=options.timeout or None, stop=interrupted)
                 try:
                     for line in _lines(options, answer):
                         give(f"{line}\n")
@@ -70,6 +77,29 @@ def query(options: argparse.Namespace) -> int:
                     raise KeyboardInterrupt from None
                 raise UsageError(str(error)) from None
     return 0
+
+
+@contextlib.contextmanager
+def _asked(path: str) -> Iterator[Recording | SessionViews]:
+    """The recording, or all those of a session folder.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    from stepper.cli.asking import opened
+
+    if not os.path.isdir(path):
+        with opened(path) as recording:
+            yield recording
+        return
+    from stepper.analysis.session_views import SessionViews
+    from stepper.recording.errors import RecordingError
+    from stepper.recording.session_folder import read
+
+    try:
+        yield SessionViews(read(path))
+    except RecordingError as error:
+        raise UsageError(str(error)) from None
 
 
 def _lines(options: argparse.Namespace, answer: Any) -> Iterator[str]:

@@ -137,9 +137,12 @@ class _Progress:
         """The closing line, and what had to be said."""
         recording, trouble = _refreshed(session)
         # Some come over the channel, some are only written down; many are both.
-        for text in dict.fromkeys([*self._notices, *_written_notices(recording)]):
+        written = [] if session.folder else _written_notices(recording)
+        for text in dict.fromkeys([*self._notices, *written]):
             say(f"stepper: {text}", sys.stderr)
-        if recording is not None:
+        if session.folder:
+            _say_processes(session.folder)
+        elif recording is not None:
             what = _counts(recording) if recording.newest else _nothing(recording)
             say(f"stepper: {what} → {recording.path}", sys.stderr)
         elif trouble:
@@ -148,6 +151,18 @@ class _Progress:
             reason = session.exit_status.explanation or "the program made no recording"
             say(f"stepper: nothing recorded: {reason}", sys.stderr)
         sys.stderr.flush()
+
+
+def _say_processes(folder: str) -> None:
+    """The closing line of a session with children."""
+    from stepper.analysis.processes import overview
+    from stepper.recording.errors import RecordingError
+    from stepper.recording.session_folder import read
+
+    try:
+        say(f"stepper: {overview(read(folder))} → {folder}", sys.stderr)
+    except RecordingError as error:
+        say(f"stepper: the session cannot be read: {error}", sys.stderr)
 
 
 def _refreshed(session: Session) -> tuple[Recording | None, str]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from stepper.cli.arguments import UsageError
+from stepper.cli.arguments import UsageError, add_recording
 from stepper.model.printing import give
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def add_to(subparsers: Any) -> None:
         "shows it.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    add_recording(parser)
     parser.add_argument(
         "-o", "--output", metavar="REPORT", help="where to write to (default: stdout)"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from stepper.cli.arguments import add_recording
 from stepper.cli.replaying import add_options, answer_or_replay
 
 
@@ -18,7 +19,7 @@ def add_to(subparsers: Any) -> None:
         "what it cost, and the nearest change that avoids it; then the frames that were skipped.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    add_recording(parser)
     parser.add_argument(
         "function", nargs="?", default="", metavar="FUNCTION", help="only in functions named so"
     )

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from stepper.cli.arguments import add_recording
 from stepper.cli.replaying import add_options, agreed
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def add_to(subparsers: Any) -> None:
         "whether another guard of its entry implies it.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    add_recording(parser)
     parser.add_argument(
         "guard",
         metavar="GUARD",
@@ -48,7 +49,7 @@ def add_to(subparsers: Any) -> None:
         "leads to it.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    add_recording(parser)
     parser.add_argument(
         "expression", metavar="EXPR", help="e.g. x.shape[0], self.fc.weight, config['depth']"
     )
@@ -64,7 +65,7 @@ def add_to(subparsers: Any) -> None:
         "the way to such values and about no value; and which are none of these.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    add_recording(parser)
     parser.add_argument(
         "entry", nargs="?", default="", metavar="ENTRY", help="only of this entry, e.g. 0/1"
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from stepper.cli.arguments import add_recording
+
 
 def add_to(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -16,7 +18,7 @@ def add_to(subparsers: Any) -> None:
         "torch's own frames. Without EXPRESSION: every size that was to be a symbol and was fixed.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    add_recording(parser)
     parser.add_argument(
         "expression", nargs="?", default="", metavar="EXPRESSION",
         help="a size (x.shape[0]), a number, or a symbol (s77)",

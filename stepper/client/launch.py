@@ -110,7 +110,11 @@ def launch(spec: LaunchSpec) -> Session:
     if terminal is not None:
         terminal.release_slave()
     session = Session(
-        channel=Channel(ours), process=process, terminal=terminal, breakpoints=numbered
+        channel=Channel(ours),
+        process=process,
+        terminal=terminal,
+        breakpoints=numbered,
+        folder=config.children,
     )
     session.start_reading()
     return session

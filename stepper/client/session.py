@@ -45,6 +45,7 @@ from stepper.model.control import (
 from stepper.model.stepping import Motion
 from stepper.recording.occupied import process_exists
 from stepper.recording.reader import Recording
+from stepper.recording.session_folder import note_exit
 from stepper.support.debug_log import log
 
 __all__ = ["Ended", "OutputArrived", "Session", "SessionEvent", "open_recording"]
@@ -65,7 +66,10 @@ class Session:
         process: Process | None = None,
         terminal: PseudoTerminal | None = None,
         breakpoints: Iterable[Breakpoint] = (),
+        folder: str = "",
     ) -> None:
+        self.folder = folder
+        """The session folder, where the program's children are recorded, too; else empty."""
         self.recording_path = recording_path
         """Where the recording is; empty until the program has said Hello."""
         self.hello: Hello | None = None
@@ -365,6 +369,8 @@ class Session:
             self.exit_status = ExitStatus(explanation=explanation)
         else:
             self.exit_status = ExitStatus.from_wait(wait_status, explanation)
+            if self.folder and self._process is not None:
+                note_exit(self.folder, self._process.pid, wait_status)
         log(f"the program {self.exit_status.sentence}")
         self.channel_closed()
         self._over.set()

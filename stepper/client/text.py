@@ -87,9 +87,11 @@ def time_text(seconds: float, *, utc: bool = False) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 guard`, `2,345 guards`, `1 entry`, `2 entries`."""
+    """`1 guard`, `2,345 guards`, `1 entry`, `2 entries`, `2 processes`."""
     if count == 1:
         return f"1 {noun}"
+    if noun.endswith("s"):
+        return f"{count:,} {noun}es"
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         noun = noun[:-1] + "ie"
     return f"{count:,} {noun}s"

@@ -12,10 +12,11 @@ _VERSIONS = "stepper.engines.dynamo.versions"
 """There as soon as Dynamo is, see `stepper.uncompiled`."""
 
 
-def why_nothing(engine: str, of: Capabilities, *, serves: bool) -> str:
+def why_nothing(engine: str, of: Capabilities, *, serves: bool, children: bool) -> str:
     """In words, at the program's end.
 
     serves: whether the program's own `torch.compile` was served by this compiler.
+    children: whether the processes that it starts are recorded, too.
     """
     if find_spec("torch") is None:
         return f"{sys.executable} has no torch: name the program's own Python with --python"
@@ -36,8 +37,8 @@ def why_nothing(engine: str, of: Capabilities, *, serves: bool) -> str:
         why = f"{asked}, and skipped {'them' if frames > 1 else 'it'}"
     else:
         why = "no function was called that `torch.compile` had made, or it was not to be compiled"
-    if _had_children():
-        why += "; the program ran other processes, and each needs a `stepper record` of its own"
+    if _had_children() and not children:
+        why += "; the program ran other processes, which `stepper record --children` records, too"
     return why
 
 

@@ -171,7 +171,10 @@ class Debuggee:
         self._unhook()
         if ended == "exit" and self._launched and not self._said_why and self._saw_nothing():
             text = why_nothing(
-                self._engine_name, self._kind.capabilities, serves=self._kind.serve is not None
+                self._engine_name,
+                self._kind.capabilities,
+                serves=self._kind.serve is not None,
+                children=children.entry() is not None,
             )
             noted = (self.writer.event, 0, EventKind.NOTE, text)
             at_once(noted, (self._said_why.append, True))

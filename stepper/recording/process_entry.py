@@ -189,6 +189,8 @@ def _json(value: Field) -> str:
         return "null"
     if isinstance(value, list):
         return f"[{', '.join(map(_quoted, value))}]"
+    if isinstance(value, int):
+        return str(int(value))  # a member of an enumeration is one, too
     return _quoted(value) if isinstance(value, str) else repr(value)
 
 

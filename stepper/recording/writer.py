@@ -158,7 +158,7 @@ class Writer:
             RecordingError: something with that name exists, or the place cannot be written.
         """
         self._prepare(path)
-        self._database = self._created(facts)
+        self._database: Database | None = self._created(facts)
 
     @classmethod
     def later(cls, path: str, facts: Callable[[], SessionFacts]) -> Writer:
@@ -171,7 +171,7 @@ class Writer:
 
     def _prepare(self, path: str) -> None:
         self._secrets: Secrets | None = None
-        self._database: Database | None = None
+        self._database = None
         self._facts: Callable[[], SessionFacts] | None = None
         """To be asked when the recording is created; None: it has been, or is not going to be."""
         self._batches = [_Batch()]

@@ -20,6 +20,7 @@ import pytest
 from stepper.analysis.document import page
 from stepper.analysis.query import Query, QueryError
 from stepper.analysis.row_lines import csv_lines, json_lines, table_lines
+from stepper.analysis.session_views import PROCESS_COLUMNS
 from stepper.analysis.views import COLUMNS, FILLERS
 from stepper.model.trace import EventKind, Phase
 from stepper.recording.errors import RecordingError
@@ -56,7 +57,7 @@ def test_every_view_has_the_columns_that_its_page_explains(sample: Recording) ->
         assert f"\n## `{view}`\n" in text
         answer.close()
     rows = re.findall(r"^\| `(\w+)` \| [A-Z ]+ \| (.*) \|$", text, re.MULTILINE)
-    assert len(rows) == sum(map(len, COLUMNS.values()))
+    assert len(rows) == sum(map(len, COLUMNS.values())) + len(PROCESS_COLUMNS)
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -157,7 +157,7 @@ def test_record_leaves_stdio_alone(stepper: Run) -> None:
 
 
 UNSEEN = "no function was called that `torch.compile` had made, or it was not to be compiled"
-OTHERS = "; the program ran other processes, and each needs a `stepper record` of its own"
+OTHERS = "; the program ran other processes, which `stepper record --children` records, too"
 CALL = "import torch; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))"
 NOTHING = {
     "native": (

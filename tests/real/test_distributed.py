@@ -166,7 +166,7 @@ def test_the_launcher_itself_compiles_nothing_and_that_is_said(tmp_path: Path) -
     outcome = settled(lambda: record(tmp_path, *LAUNCH, "train.py"))
     assert len(ranks(outcome)) == 2
     why, closing = outcome.err.splitlines()[-2:]
-    assert why.endswith("and each needs a `stepper record` of its own")
+    assert why.endswith("which `stepper record --children` records, too")
     assert closing.startswith("stepper: nothing was translated → ")
 
 

@@ -136,10 +136,12 @@ def insert_call(
 
 def _prologue_units(code: CodeType) -> int:
     """How many code units stand up to and including RESUME."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "RESUME":
-            return instruction.offset // 2 + 1
-        if instruction.opname not in ("MAKE_CELL", "COPY_FREE_VARS"):
+    # Not by `dis`, which looks for the labels of the whole function first: a forked child that is
+    # watched places all probes again.
+    for unit, opcode in enumerate(code.co_code[::2]):
+        if dis.opname[opcode] == "RESUME":
+            return unit + 1
+        if dis.opname[opcode] not in ("MAKE_CELL", "COPY_FREE_VARS"):
             break
     raise ProbeError(f"{code.co_qualname}: no RESUME at its beginning (a generator?)")
 

@@ -1,0 +1,131 @@
+"""The processes of a session folder, in words, and which of them a question is about."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+from stepper.analysis.failures import failures
+from stepper.analysis.line import Line
+from stepper.client.status import signal_name
+from stepper.client.text import clip, plural
+from stepper.model.trace import EventKind
+from stepper.recording.errors import RecordingError
+from stepper.recording.reader import Recording
+from stepper.recording.session_folder import Process, SessionFolder
+
+_WIDTH = 118
+_OPENED = 500
+"""Recordings that are opened to see what they have to tell."""
+
+
+class ChoiceError(Exception):
+    """No single process is meant; the message says why, and `lines` is what to choose from."""
+
+    def __init__(self, message: str, lines: tuple[Line, ...]) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+def chosen(folder: SessionFolder, process: int | None, rank: int | None) -> Process:
+    """The process that is asked for by its number or its rank; without either, the one that has
+    something to tell.
+
+    Raises:
+        ChoiceError: there is none, or there are several.
+    """
+    recorded = folder.recorded
+    found = [
+        each
+        for each in recorded
+        if (process is None or each.pid == process) and (rank is None or each.rank == rank)
+    ]
+    if process is None and rank is None and len(found) > 1:
+        found = [each for each in found if tells(each)] or found[:1]
+    if len(found) == 1:
+        return found[0]
+    lines = tuple(process_lines(folder))
+    if found:
+        raise ChoiceError(
+            f"{folder.path} has recordings of {plural(len(found), 'process')} that are meant: "
+            "choose one with --process N or --rank N",
+            lines,
+        )
+    asked = [f"--process {process}"] * (process is not None) + [f"--rank {rank}"] * (
+        rank is not None
+    )
+    what = f"no recording for {' '.join(asked)}" if asked else "no recording"
+    raise ChoiceError(f"{folder.path} has {what}", lines)
+
+
+def tells(process: Process) -> bool:
+    """Whether anything was translated, or refused, in a process. One that cannot be read tells
+    that."""
+    try:
+        with contextlib.closing(Recording.open(process.recording)) as recording:
+            return bool(recording.newest or recording.event_count((EventKind.SKIP,)))
+    except RecordingError:
+        return True
+
+
+def overview(folder: SessionFolder) -> str:
+    """What a folder holds, in a line."""
+    recorded = len(folder.recorded)
+    lost = sum(each.state in ("killed", "gone") for each in folder.processes)
+    parts = [plural(len(folder.processes), "process"), plural(recorded, "recording")]
+    return ", ".join(parts + [f"{lost:,} killed or gone"] * bool(lost))
+
+
+def process_lines(folder: SessionFolder) -> Iterator[Line]:
+    """Each process of a folder, and what it has to tell."""
+    yield Line(f"{folder.path}: {overview(folder)}", role="title")
+    silent = 0
+    for number, each in enumerate(folder.processes):
+        if not each.recording and each.state == "exited" and not (each.exit or each.note):
+            silent += 1
+            continue
+        yield Line(clip(f"  {process_text(each, opened=number < _OPENED)}", _WIDTH))
+        if each.note:
+            yield Line(clip(f"      {each.note}", _WIDTH))
+    if silent:
+        yield Line(f"  and {plural(silent, 'process')} that compiled nothing", role="dim")
+    for text in folder.unreadable:
+        yield Line(clip(f"  cannot be read: {text}", _WIDTH))
+
+
+def process_text(process: Process, *, opened: bool = True) -> str:
+    """One process in a line: its number, rank and end, what was recorded, and its command."""
+    rank = "" if process.rank is None else f"rank {process.rank}"
+    what = _recorded(process) if opened else ""
+    name = process.name or _command(process)
+    return f"{process.pid:<8} {rank:<8} {_end(process):<18} {what:<32} {name}".rstrip()
+
+
+def _recorded(process: Process) -> str:
+    if not process.recording:
+        return "nothing recorded"
+    try:
+        with contextlib.closing(Recording.open(process.recording)) as recording:
+            breaks = recording.event_count((EventKind.GRAPH_BREAK,))
+            failed = len(failures(recording))
+            made = plural(recording.event_count((EventKind.TRANSLATION,)), "translation")
+    except RecordingError as error:
+        return str(error)
+    parts = [made, plural(breaks, "break") if breaks else "", f"{failed} failed" if failed else ""]
+    return ", ".join(filter(None, parts))
+
+
+def _end(process: Process) -> str:
+    if process.state == "killed" and process.exit is not None:
+        return f"killed, {signal_name(process.exit)}"
+    if process.state == "exited" and process.exit is not None:
+        return f"exited, {process.exit}"
+    return process.state
+
+
+def _command(process: Process) -> str:
+    words = list(process.command)
+    if words:
+        words[0] = os.path.basename(words[0])
+    return " ".join(words)

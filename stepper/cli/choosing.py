@@ -1,0 +1,43 @@
+"""Which recording is meant where a session folder is named."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from stepper.cli.arguments import UsageError
+
+
+def choose(options: argparse.Namespace) -> None:
+    """Put the recording that is meant in the place of the folder that was named.
+
+    Raises:
+        UsageError: none is meant, or it is not said which.
+    """
+    if hasattr(options, "file"):
+        options.file = recording_in(options.file, options.process, options.rank)
+
+
+def recording_in(path: str, process: int | None = None, rank: int | None = None) -> str:
+    """Path of the recording of a process in a session folder; a path of something else is the one
+    that is meant itself. What there is to choose from is printed.
+
+    Raises:
+        UsageError: none is meant, or it is not said which.
+    """
+    if not os.path.isdir(path):
+        if process is not None or rank is not None:
+            raise UsageError(f"{path} is no session folder: leave --process and --rank out")
+        return path
+    from stepper.analysis.processes import ChoiceError, chosen
+    from stepper.cli.asking import say
+    from stepper.recording.errors import RecordingError
+    from stepper.recording.session_folder import read
+
+    try:
+        return chosen(read(path), process, rank).recording
+    except RecordingError as error:
+        raise UsageError(str(error)) from None
+    except ChoiceError as error:
+        say(error.lines)
+        raise UsageError(str(error)) from None

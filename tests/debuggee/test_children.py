@@ -1,0 +1,189 @@
+"""Processes that a program starts, under `stepper record --children`."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from stepper.recording.reader import Recording
+from stepper.recording.session_folder import Process, SessionFolder, read
+from tests.real.running import Outcome, run
+
+pytestmark = pytest.mark.slow
+
+FAMILY = """
+import atexit, concurrent.futures, multiprocessing, os, subprocess, sys
+
+def seen():
+    # What a process sees of who watches it.
+    names = sorted(name for name in os.environ if "STEPPER" in name)
+    return names, os.environ.get("PYTHONPATH", ""), "sitecustomize" in sys.modules, sys.path
+
+LOOK = "import os, sys; print(sorted(os.environ), sys.argv[1:]); sys.exit(3)"
+
+def work(n):
+    import torch
+
+    @torch.compile(backend="eager")
+    def compiled(x):
+        return x * n + 1
+
+    return n, compiled(torch.ones(2)).tolist(), seen()
+
+def killed():
+    work(6)
+    os.kill(os.getpid(), 9)
+
+def main():
+    print(seen())
+    own = {"PATH": os.environ["PATH"], "MINE": "1"}
+    names = sorted({*own, "LC_CTYPE"})
+    shell = f"exec {sys.executable} -c 'import sys; sys.exit(5)'"
+    for command in ([sys.executable, "-c", LOOK, *names], ["sh", "-c", shell]):
+        print(subprocess.run(command, env=own, capture_output=True, text=True))
+    print(os.system(shell))
+    leaving = [sys.executable, "-c", "import os; os._exit(4)"]
+    print(os.waitpid(os.posix_spawn(sys.executable, leaving, own), 0)[1])
+    with concurrent.futures.ProcessPoolExecutor(
+        1, mp_context=multiprocessing.get_context("spawn")
+    ) as pool:
+        print(list(pool.map(work, [2, 3])))
+    import torch
+    forked = multiprocessing.get_context("fork")
+    for target in (lambda: print(work(5)), killed, lambda: sys.exit(7), lambda: None):
+        child = forked.Process(target=target)
+        child.start()
+        child.join()
+        print(child.exitcode)
+    server = multiprocessing.get_context("forkserver").Process(target=print, args=("served",))
+    server.start()
+    server.join()
+    child = os.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", "print('another program')"])
+    print(os.waitpid(child, 0)[1])
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+class Family:
+    """The program run by itself, and watched."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "family.py").write_text(FAMILY)
+        self.plain = run(["family.py"], folder)
+        command = ["-m", "stepper", "record", "--children", "-o", "session", "family.py"]
+        self.watched: Outcome = run(command, folder)
+        self.folder = folder / "session"
+        self.session: SessionFolder = read(str(self.folder))
+
+    def one(self, **wanted: object) -> Process:
+        (found,) = [
+            each
+            for each in self.session.processes
+            if all(getattr(each, name) == value for name, value in wanted.items())
+        ]
+        return found
+
+
+@pytest.fixture(scope="module")
+def family(tmp_path_factory: pytest.TempPathFactory) -> Family:
+    return Family(tmp_path_factory.mktemp("family"))
+
+
+def functions(process: Process) -> list[str]:
+    recording = Recording.open(process.recording)
+    names = [item.name for item in recording.translations()]
+    recording.close()
+    return names
+
+
+def test_a_program_and_its_children_do_what_they_do_without(family: Family) -> None:
+    assert (family.watched.out, family.watched.status) == (family.plain.out, family.plain.status)
+    *others, last = family.watched.err.splitlines()
+    assert (others, family.plain.err) == ([], "")
+    assert last.endswith(f"recordings, 1 killed or gone → {family.folder}")
+
+
+def test_each_child_has_a_recording_of_its_own(family: Family) -> None:
+    assert functions(family.one(name="SpawnProcess-1")) == ["work.<locals>.compiled"] * 2
+    forked = [each for each in family.session.recorded if each.how == "fork"]
+    assert [functions(each) for each in forked] == [["work.<locals>.compiled"]] * 2
+    first = family.one(how="first")
+    assert functions(first) == []
+    assert {each.parent for each in forked} == {first.pid}
+
+
+def test_the_index_says_how_each_ended(family: Family) -> None:
+    assert (family.one(how="first").state, family.one(how="first").exit) == ("exited", 0)
+    ends = [(each.how, each.state, each.exit) for each in family.session.processes]
+    assert ("start", "exited", 3) in ends  # a subprocess with an environment of its own
+    assert ("start", "exited", 5) in ends  # behind a shell
+    assert ("start", "exited", 4) in ends  # posix_spawn, and os._exit
+    assert ("fork", "exited", 7) in ends
+    assert ("fork", "killed", signal.SIGKILL) in ends
+    assert {each.state for each in family.session.processes} <= {"exited", "killed"}
+
+
+def test_the_recording_of_a_killed_child_can_be_read(family: Family) -> None:
+    killed = family.one(state="killed")
+    assert functions(killed) == ["work.<locals>.compiled"]
+
+
+def test_what_compiles_nothing_makes_no_recording(family: Family) -> None:
+    recorded = {each.pid for each in family.session.recorded}
+    silent = [each for each in family.session.processes if each.pid not in recorded]
+    assert len(silent) > 5
+    files = [name for name in os.listdir(family.folder) if name.endswith(".stepper")]
+    assert len(files) == len(recorded) == 4
+
+
+def test_a_session_is_nobody_elses(family: Family) -> None:
+    assert family.folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in family.folder.iterdir()} == {0o600}
+
+
+def test_a_command_has_no_words_of_the_program_in_the_index(family: Family) -> None:
+    looked = family.one(exit=3)
+    assert looked.command[1:] == ("-c", "import os, sys; print")
+
+
+def test_a_question_takes_the_process_that_is_named(family: Family) -> None:
+    spawned = family.one(name="SpawnProcess-1")
+    asked = ["-m", "stepper", "why-recompile", family.folder]
+    unsaid = run(asked, family.folder)
+    assert unsaid.status == 2
+    assert f"  {spawned.pid} " in unsaid.out
+    assert "choose one with --process N or --rank N" in unsaid.err
+    said = run([*asked, "--process", spawned.pid], family.folder)
+    assert said.status == 0
+    assert "compiled" in said.out
+    none = run([*asked, "--rank", 9], family.folder)
+    assert (none.status, "no recording for --rank 9" in none.err) == (2, True)
+
+
+def test_a_query_sees_all_processes(family: Family) -> None:
+    sql = (
+        "SELECT process, rank, count(*) FROM instructions WHERE opname = 'RETURN_VALUE' "
+        "GROUP BY process ORDER BY process"
+    )
+    asked = run(["-m", "stepper", "query", family.folder, sql, "--format", "csv"], family.folder)
+    pids = sorted(each.pid for each in family.session.recorded if each.how != "first")
+    rows = [line.split(",") for line in asked.out.splitlines()[1:]]
+    assert [int(row[0]) for row in rows] == pids, asked.err
+    states = run(
+        ["-m", "stepper", "query", family.folder, "SELECT state FROM processes", "--format=csv"],
+        family.folder,
+    )
+    assert states.out.count("killed") == 1
+
+
+def test_two_processes_are_compared(family: Family) -> None:
+    one, other = (each.pid for each in family.session.recorded if each.how == "fork")
+    command = ["-m", "stepper", "diff", family.folder, "--processes", one, other]
+    assert "L['n']" in run(command, family.folder).out
