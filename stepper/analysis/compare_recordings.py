@@ -26,6 +26,7 @@ from stepper.analysis.guard_uses import checked
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import wanted_by
 from stepper.client.text import node_line, one_line, short_name
+from stepper.model.program import Code
 from stepper.model.trace import Attempt, Guard, MomentId, Node, Translation
 from stepper.recording.reader import Recording
 
@@ -56,7 +57,7 @@ class Named(NamedTuple):
     @classmethod
     def of(cls, name: str, text: str) -> Named:
         """A line by its name."""
-        return cls(name, text, _plain(text))
+        return cls(name, text, plain(text))
 
 
 class FrameDiff(msgspec.Struct, frozen=True):
@@ -71,6 +72,9 @@ class FrameDiff(msgspec.Struct, frozen=True):
     at_a: MomentId | None
     """The first moment that is different; None: `a` was over, or they never parted."""
     at_b: MomentId | None
+    before_a: MomentId | None
+    """The last moment that both have; None: there is none."""
+    before_b: MomentId | None
     guards: tuple[Row, ...]
     """Guards of the entries that only one has, or that check something else."""
     nodes: tuple[Row, ...]
@@ -139,23 +143,38 @@ def _aligned_frames(
             yield from ((None, item) for item in b[b1:b2])
 
 
+def what_is_compared(recording: Recording, item: Translation) -> Iterator[str]:
+    """All texts of a compilation that a comparison looks at, but its instructions: those of the
+    code objects that they are of."""
+    side = _Side(recording, item, recording.attempts(item.id))
+    yield from _whose(item)
+    yield from (text for _, text in _told(item))
+    for attempt in side.attempts:
+        for frame in recording.frames(attempt.id):
+            code = recording.code(frame.code)
+            yield f"{code.label} {os.path.basename(code.filename)} {frame.depth}"
+            yield from _body(code)
+    yield _guards_text(side)
+    yield from map(node_line, side.nodes())
+
+
 def _whose(item: Translation) -> tuple[str, str]:
-    return _plain(item.name), os.path.basename(item.filename)
+    return plain(item.name), os.path.basename(item.filename)
 
 
 def _same(one: str, other: str) -> bool:
     """Whether two texts differ in nothing but what differs between any two runs."""
-    return one == other or _plain(one) == _plain(other)
+    return one == other or plain(one) == plain(other)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A text without what differs between any two runs."""
     if "_" in text and ("__" in text or "_resume_" in text):
         text = _MADE_UP.sub("", short_name(text))
     return _ADDRESS.sub("", one_line(text))
 
 
-_plain_argument = lru_cache(maxsize=4096)(_plain)
+_plain_argument = lru_cache(maxsize=4096)(plain)
 """The same of what is short, and is there again and again."""
 
 
@@ -187,11 +206,8 @@ class Words:
         found = self._codes.get((recording.path, id))
         if found is None:
             code = recording.code(id)
-            body = tuple(
-                f"{row.opname} {'' if row.target is not None else _plain_argument(row.argrepr)}"
-                for row in code.instructions
-            )
-            name = (_plain(code.label), os.path.basename(code.filename))
+            body = _body(code)
+            name = (plain(code.label), os.path.basename(code.filename))
             found = self._numbered(recording.path, name, body)
             self._codes[recording.path, id] = found
         return found
@@ -210,6 +226,14 @@ class Words:
                 numbers[at : at + size] = other.numbers[start : start + size]
         known.append(_Numbered(path, body, numbers))
         return numbers
+
+
+def _body(code: Code) -> tuple[str, ...]:
+    """The instructions of a code object, in words."""
+    return tuple(
+        f"{row.opname} {'' if row.target is not None else _plain_argument(row.argrepr)}"
+        for row in code.instructions
+    )
 
 
 class _Numbered(NamedTuple):
@@ -234,7 +258,7 @@ def compare_attempts(a: Recording, one: Attempt, b: Recording, other: Attempt) -
     left = _Side(a, a.translation(one.translation), [one])
     right = _Side(b, b.translation(other.translation), [other])
     reasons = (one_line(one.restart_reason), one_line(other.restart_reason))
-    facts = (("thrown away since", *reasons),) if _plain(reasons[0]) != _plain(reasons[1]) else ()
+    facts = (("thrown away since", *reasons),) if plain(reasons[0]) != plain(reasons[1]) else ()
     return _compared(left, right, facts, Words())
 
 
@@ -265,24 +289,32 @@ class _Side(NamedTuple):
 def _compared(
     left: _Side, right: _Side, facts: tuple[tuple[str, str, str], ...], words: Words
 ) -> FrameDiff:
-    common, at_a, at_b = _parting(_Steps(left, words), _Steps(right, words))
+    one, other = _Steps(left, words), _Steps(right, words)
+    common, at_a, at_b = _parting(one, other)
+    before_a, before_b = (each.moments[common - 1] if common else None for each in (one, other))
     same = left.found_as(right)
     guards, graphs = (() if same else tuple(each(left, right)) for each in (_guards, _graphs))
     return FrameDiff(
-        left.translation, right.translation, facts, common, at_a, at_b, guards, graphs
+        left.translation, right.translation, facts, common, at_a, at_b, before_a, before_b, guards,
+        graphs,
     )  # fmt: skip
 
 
 def _facts(one: Translation, other: Translation) -> Iterator[tuple[str, str, str]]:
-    for name, left, right in (
-        ("outcome", str(one.outcome), str(other.outcome)),
-        ("reason", one.reason.partition("\n")[0], other.reason.partition("\n")[0]),
-        ("attempts", str(one.attempts), str(other.attempts)),
-        ("graph breaks", str(one.graph_breaks), str(other.graph_breaks)),
-        ("compiled again because", _first_line(one), _first_line(other)),
-    ):
-        if _plain(left) != _plain(right):
+    for (name, left), (_, right) in zip(_told(one), _told(other), strict=True):
+        if plain(left) != plain(right):
             yield name, one_line(left), one_line(right)
+
+
+def _told(item: Translation) -> tuple[tuple[str, str], ...]:
+    """What a compilation is as a whole."""
+    return (
+        ("outcome", str(item.outcome)),
+        ("reason", item.reason.partition("\n")[0]),
+        ("attempts", str(item.attempts)),
+        ("graph breaks", str(item.graph_breaks)),
+        ("compiled again because", _first_line(item)),
+    )
 
 
 def _first_line(item: Translation) -> str:
@@ -373,7 +405,7 @@ def _guards(left: _Side, right: _Side) -> Iterator[Row]:
         mine, theirs = one.get(key), other.get(key)
         if mine == theirs:
             continue
-        if mine is None or theirs is None or _plain(mine) != _plain(theirs):
+        if mine is None or theirs is None or plain(mine) != plain(theirs):
             yield mine, theirs
 
 
@@ -398,7 +430,7 @@ def _by_key(side: _Side) -> dict[tuple[str, str, int], str]:
     counts: Counter[tuple[str, str]] = Counter()
     wants = wanted_by(side.recording, side.translation)
     for guard in side.guards():
-        key = (guard.kind, _plain(guard.source))
+        key = (guard.kind, plain(guard.source))
         checks = "; ".join(checked(guard, wants))
         text = one_line(short_name(f"{guard.kind} {guard.source}  {checks}"))
         found[(*key, counts[key])] = text

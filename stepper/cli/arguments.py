@@ -46,6 +46,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         open,
         post_mortem,
         query,
+        ranks,
         record,
         report,
         run,
@@ -65,7 +66,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
     for module in (
         run, record, open, console, post_mortem,
-        query, why_recompile, why_break, why_failed, why_guard, why_shape, diff, report,
+        query, why_recompile, why_break, why_failed, why_guard, why_shape, diff, ranks, report,
         doctor, completion,
     ):  # fmt: skip
         module.add_to(subparsers)

@@ -26,6 +26,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stepper import _C
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from stepper.model.launch import DebuggeeConfig
 
 VARIABLE = "STEPPER_CHILD"
-"""What a child is told: the module to wait for, the `DebuggeeConfig` as JSON, and the folder, in a
+"""What a child is told: the modules to wait for, the `DebuggeeConfig` as JSON, and the folder, in a
 line each."""
 _PATH = "PYTHONPATH"
 _STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
@@ -78,7 +79,7 @@ def follow(
 
     Args:
         folder: the session's.
-        compiler: name of the module at whose import a child's session begins.
+        compiler: names of the modules at whose import a child's session begins, with commas.
         config: the children's configuration, encoded.
         how: how the process came to be.
         restart: see `recording_begins`.
@@ -111,12 +112,13 @@ def begin_child(text: str, home: str) -> None:
     """
     compiler, config, folder = text.split("\n", 2)
     follow(folder, compiler, config, how="start")
-    when_imported(compiler, lambda: _begin(config, home))
+    for module in compiler.split(","):
+        when_imported(module, partial(_begin, module, config, home))
 
 
-def _begin(config: str, home: str) -> None:
-    """The compiler has been imported."""
-    if _following is None:
+def _begin(module: str, config: str, home: str) -> None:
+    """A module has been imported with which a session begins."""
+    if _following is None or _following.restart is not None:
         return
     path = list(sys.path)
     known = home in sys.path_importer_cache
@@ -126,7 +128,7 @@ def _begin(config: str, home: str) -> None:
         from stepper.debuggee.start import begin_in_child
         from stepper.model.launch import decode_config
 
-        begin_in_child(decode_config(config))
+        begin_in_child(decode_config(config), module)
     except Exception as error:  # the program's import of its compiler goes on
         _following.entry.update(note=f"not watched: {type(error).__name__}: {error}")
     finally:

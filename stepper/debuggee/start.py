@@ -278,7 +278,8 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
     if config.children:
         children.follow(
             config.children,
-            kind.compiler,
+            # One that takes another's place has to be there before that one is asked.
+            kind.compiler if kind.serve is None else f"{kind.compiler},torch",
             encode_config(children.child_config(config)),
             how="first",
             restart=partial(_begin_in_copy, children.child_config(config)),
@@ -291,14 +292,15 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
     return session, ""
 
 
-def begin_in_child(config: DebuggeeConfig) -> None:
-    """Begin the session of a process that one with a session has started: its compiler has been
-    imported.
+def begin_in_child(config: DebuggeeConfig, arrived: str) -> None:
+    """Begin the session of a process that one with a session has started: the module `arrived` has
+    been imported, with which it begins.
 
     Raises:
         EngineError: there is no such engine here.
     """
-    _begin_recorded(config, find(config.engine), arrived=True)
+    kind = find(config.engine)
+    _begin_recorded(config, kind, arrived=arrived == kind.compiler)
     _hook()
     children.recording_begins(partial(_begin_in_copy, config), _at_exit)
 

@@ -1,0 +1,287 @@
+"""What many recordings have in common, and where they part, in words."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from stepper.analysis.compare_recordings import FrameDiff
+from stepper.analysis.line import Line
+from stepper.analysis.ranks import Class, Ranks, first_divergence
+from stepper.client.text import (
+    clip,
+    instruction_text,
+    one_line,
+    plural,
+    python_frame_line,
+    short_name,
+    source_line,
+    value_line,
+)
+from stepper.model.trace import MomentId, Phase, Translation
+from stepper.recording.errors import RecordingError
+from stepper.recording.reader import Recording
+from stepper.recording.session_folder import Process
+
+WIDTH = 118
+MOST = 12
+"""Classes that are compared with the largest, unless all are asked for."""
+_ROWS = 4
+_HEAD = 40
+
+
+def rank_lines(found: Ranks, *, everything: bool = False) -> Iterator[Line]:
+    """The classes, and for each that deviates its first divergence from the largest."""
+    count = sum(len(each.processes) for each in found.classes)
+    if not found.classes:
+        yield Line("no recording can be compared", role="title")
+    elif len(found.classes) == 1:
+        one = found.classes[0]
+        yield Line(f"all {plural(count, 'recording')} did the same: {_size(one)}", role="title")
+        yield Line(f"  {members(one.processes)}")
+    else:
+        title = f"{plural(count, 'recording')} in {plural(len(found.classes), 'class')}"
+        yield Line(f"{title} that did the same", role="title")
+        for number, each in enumerate(found.classes, 1):
+            yield Line(clip(f"  {number}  {members(each.processes)}: {_size(each)}", WIDTH))
+    for process, why in found.unreadable:
+        yield Line(clip(f"  not compared: {_name(process)}: {why}", WIDTH))
+    for process in found.unfinished:
+        yield Line(
+            f"  {_name(process)} {_without_end(process)}: what it did after that is not recorded"
+        )
+    if len(found.classes) < 2:
+        return
+    usual, *others = found.classes
+    shown = others if everything else others[:MOST]
+    for number, other in enumerate(shown, 2):
+        yield Line("")
+        yield from _deviation(number, usual, other)
+    if len(shown) < len(others):
+        yield Line("")
+        yield Line(f"and {plural(len(others) - len(shown), 'more class')}: --all compares them")
+    yield Line("")
+    yield Line(
+        "Not recorded, so not told: which collective the others wait in because of it, and calls "
+        "that compiled nothing.",
+        role="dim",
+    )
+
+
+def members(processes: Sequence[Process]) -> str:
+    """`ranks 0-2, 5`, or the numbers of processes where they have no rank."""
+    ranks = [each.rank for each in processes if each.rank is not None]
+    if len(ranks) == len(processes) == len(set(ranks)):
+        return f"rank{'s' * (len(ranks) != 1)} {_ranges(sorted(ranks))}"
+    return ", ".join(map(_name, processes))
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1] = [parts[-1][0], number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts)
+
+
+def _name(process: Process) -> str:
+    rank = "" if process.rank is None else f"rank {process.rank}, "
+    return f"{rank}process {process.pid}"
+
+
+def _without_end(process: Process) -> str:
+    return {"running": "still runs", "killed": "was killed"}.get(process.state, "left no end")
+
+
+def _size(each: Class) -> str:
+    return f"{plural(each.frames, 'compilation')}, {plural(each.moments, 'moment')}"
+
+
+def _deviation(number: int, usual: Class, other: Class) -> Iterator[Line]:
+    mine, theirs = other.processes[0], usual.processes[0]
+    yield Line(
+        f"class {number}, {members(other.processes)}: against {_who(theirs)} of class 1",
+        role="title",
+    )
+    with contextlib.ExitStack() as stack:
+        try:
+            a, b = (
+                stack.enter_context(contextlib.closing(Recording.open(each.recording)))
+                for each in (theirs, mine)
+            )
+            first = first_divergence(a, b)
+            sides = (_Side(_who(theirs), a), _Side(_who(mine), b))
+            if first is None:
+                yield Line("  comparing these two shows no difference in what was interpreted")
+            elif isinstance(first, FrameDiff):
+                yield from _frame(first, sides)
+            else:
+                yield from _alone(first, sides)
+        except RecordingError as error:
+            yield Line(clip(f"  {error}", WIDTH))
+
+
+class _Side(NamedTuple):
+    """One of two recordings that part."""
+
+    name: str
+    recording: Recording
+
+
+def _who(process: Process) -> str:
+    return f"rank {process.rank}" if process.rank is not None else f"process {process.pid}"
+
+
+def _frame(found: FrameDiff, sides: tuple[_Side, _Side]) -> Iterator[Line]:
+    """Both have compiled a frame, and differently."""
+    items = (found.a, found.b)
+    yield Line(f"  first divergence: {_compiled(found.a, found.b)}")
+    callers = [_caller(item) for item in items]
+    if callers[0] != callers[1]:
+        yield from _both(sides, [f"was called {caller}" for caller in callers])
+    if found.a.cache_size != found.b.cache_size:
+        entries = [f"had {plural(item.cache_size, 'entry')} before" for item in items]
+        yield Line("  another state of the cache")
+        yield from _both(sides, entries)
+    yield from _again(items, sides)
+    # What was guarded when the frame began is a cause of what came of it, unless the way parts
+    # before anything else is different.
+    if found.parted:
+        yield from _way(found, sides)
+    for name, mine, theirs in found.facts:
+        if name != "compiled again because":
+            yield Line(f"  {name}")
+            yield from _both(sides, [mine or "none", theirs or "none"])
+    yield from _broken(items, sides)
+    for title, rows in (("guard", found.guards), ("graph", found.nodes)):
+        if not rows or (title == "graph" and found.parted):
+            continue
+        yield Line(f"  {plural(len(rows), f'different {title}' if title == 'guard' else 'node')}")
+        # What follows from an input that is guarded otherwise says nothing more.
+        for row in rows[: 1 if title == "graph" and found.guards else _ROWS]:
+            yield from _both(sides, _around_the_difference(*row))
+
+
+def _alone(item: Translation, sides: tuple[_Side, _Side]) -> Iterator[Line]:
+    """Only one of them has compiled a frame."""
+    has = 0 if any(each is item for each in sides[0].recording.translations()) else 1
+    mine, other = sides[has], sides[1 - has]
+    yield Line(f"  first divergence: only {mine.name} compiles {_named(item)}")
+    yield Line(clip(f"    {mine.name} was called {_caller(item)}", WIDTH), item.first_moment)
+    if item.recompile_reason:
+        yield Line(clip(f"    {mine.name} compiled again: {_reason(item)}", WIDTH))
+    elif item.cache_size:
+        yield Line(f"    {mine.name} had {plural(item.cache_size, 'entry')} that did not serve it")
+    yield Line(
+        f"    {other.name} compiled nothing there: whether it made the call, and an entry served "
+        "it, is not recorded" + ("" if _has_lookups(other.recording) else " (--lookups records it)")
+    )
+
+
+def _has_lookups(recording: Recording) -> bool:
+    return any(each.phase is Phase.LOOKUP for each in recording.translations())
+
+
+def _both(sides: tuple[_Side, _Side], texts: Sequence[str]) -> Iterator[Line]:
+    wide = max(len(side.name) for side in sides)
+    for side, text in zip(sides, texts, strict=True):
+        yield Line(clip(f"    {side.name:<{wide}}  {one_line(short_name(text))}", WIDTH))
+
+
+def _around_the_difference(mine: str | None, theirs: str | None) -> list[str]:
+    """Two texts that differ, each cut where what both begin with is long."""
+    if mine is None or theirs is None:
+        return [text or "has none" for text in (mine, theirs)]
+    texts = [one_line(mine), one_line(theirs)]
+    pairs = enumerate(zip(*texts, strict=False))
+    alike = next((at for at, (one, other) in pairs if one != other), min(map(len, texts)))
+    start = texts[0].rfind(", ", 0, alike) + 2
+    if start > _HEAD:
+        return [f"{text[:_HEAD].rstrip()} … {text[start:]}" for text in texts]
+    return texts
+
+
+def _compiled(a: Translation, b: Translation) -> str:
+    return _named(a) if a.compile_id == b.compile_id else f"{_named(a)}, there {b.compile_id}"
+
+
+def _named(item: Translation) -> str:
+    return f"{item.compile_id or '-'} {short_name(item.name)}"
+
+
+def _caller(item: Translation) -> str:
+    if not item.python_stack:
+        return "from a place that is not recorded"
+    return f"at {python_frame_line(item.python_stack[-1])}"
+
+
+def _reason(item: Translation) -> str:
+    return one_line(item.recompile_reason.partition("  #")[0].partition("\n")[0])
+
+
+def _again(items: tuple[Translation, Translation], sides: tuple[_Side, _Side]) -> Iterator[Line]:
+    reasons = [_reason(item) for item in items]
+    if reasons[0] != reasons[1]:
+        yield Line("  compiled again because")
+        yield from _both(sides, [reason or "it was the first time" for reason in reasons])
+
+
+def _way(found: FrameDiff, sides: tuple[_Side, _Side]) -> Iterator[Line]:
+    """Where the symbolic interpreter went another way, and what decided it."""
+    yield Line(f"  alike for {plural(found.common, 'instruction')}, then")
+    before, after = (found.before_a, found.before_b), (found.at_a, found.at_b)
+    decided = [_decided(side.recording, at) for side, at in zip(sides, before, strict=True)]
+    if all(decided):
+        yield from _both(sides, decided)
+    yield from _both(
+        sides, [_place(side.recording, at) for side, at in zip(sides, after, strict=True)]
+    )
+
+
+def _decided(recording: Recording, moment: MomentId | None) -> str:
+    """The value on which a conditional jump decided; empty: the instruction is none."""
+    if moment is None:
+        return ""
+    found = recording.moment(moment)
+    code = recording.code(recording.frame(found.frame).code)
+    instruction = code.instructions[found.ip]
+    if "JUMP" not in instruction.opname or "_IF_" not in instruction.opname:
+        return ""
+    state = recording.state(moment)
+    if not state.top.stack:
+        return ""
+    value = state.values.get(state.top.stack[-1])
+    line = "" if instruction.line is None else f", line {instruction.line}"
+    text = source_line(code, instruction.line)
+    known = value.constant if value is not None and value.constant is not None else None
+    return f"decides by {known or value_line(value)}{line}: {text}"
+
+
+def _place(recording: Recording, moment: MomentId | None) -> str:
+    if moment is None:
+        return "is over"
+    found = recording.moment(moment)
+    code = recording.code(recording.frame(found.frame).code)
+    instruction = code.instructions[found.ip]
+    line = "" if instruction.line is None else f", line {instruction.line}"
+    text = source_line(code, instruction.line)
+    return f"goes to {short_name(code.label)}{line}: {text or instruction_text(instruction)}"
+
+
+def _broken(items: tuple[Translation, Translation], sides: tuple[_Side, _Side]) -> Iterator[Line]:
+    """The breaks of a frame, where only one side has any."""
+    for item, side in zip(items, sides, strict=True):
+        other = items[1] if item is items[0] else items[0]
+        if item.graph_breaks and not other.graph_breaks:
+            breaks = [
+                each
+                for attempt in side.recording.attempts(item.id)
+                for each in side.recording.graph_breaks(attempt.id)
+            ]
+            for each in breaks[-1:]:
+                where = python_frame_line(each.user_stack[-1]) if each.user_stack else ""
+                text = f"    {side.name} breaks the graph at {where}: {one_line(each.reason)}"
+                yield Line(clip(text, WIDTH), each.moment)

@@ -1,0 +1,113 @@
+"""Many recordings of one program: which of them did the same.
+
+The ranks of a job run one program, and mostly compile the same. To compare each with each would
+read every recording as often as there are recordings. So each is read once: all that a comparison
+of two looks at (`stepper.analysis.compare_recordings`), frame after frame in their order, goes into
+a digest, and those of one digest are a class. Only digests are kept, whatever the number of
+recordings. Then one of each class is compared with one of the largest class, which says where they
+part and why.
+
+What is left out is what is left out there: numbers and addresses that differ between any two runs,
+and the numbers of lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from stepper.analysis.compare_recordings import FrameDiff, compare_runs, plain, what_is_compared
+from stepper.analysis.walks import compilations
+from stepper.model.trace import Translation
+from stepper.recording.errors import RecordingError
+from stepper.recording.reader import Recording
+from stepper.recording.session_folder import Process
+
+_SIZE = 16
+
+
+class Class(msgspec.Struct, frozen=True):
+    """Processes that did the same."""
+
+    processes: tuple[Process, ...]
+    frames: int
+    """That were compiled in each."""
+    moments: int
+    """In the first of them."""
+
+
+class Ranks(msgspec.Struct, frozen=True):
+    """All processes of a session that are compared."""
+
+    classes: tuple[Class, ...]
+    """The largest first; of equals, the one with the lowest rank."""
+    unreadable: tuple[tuple[Process, str], ...] = ()
+    """Those that cannot be compared, and why."""
+    unfinished: tuple[Process, ...] = ()
+    """Those whose recordings have no end: what they did afterwards is not known."""
+
+
+def compared(processes: Sequence[Process]) -> list[Process]:
+    """Those of a session that are ranks; all that have a recording, when none has a rank."""
+    recorded = [each for each in processes if each.recording]
+    ranks = [each for each in recorded if each.rank is not None]
+    return sorted(ranks, key=lambda each: (each.rank or 0, each.started)) or recorded
+
+
+def classes(processes: Iterable[Process]) -> Ranks:
+    """Group processes by what they did. Each recording is read once, and one at a time."""
+    found: dict[bytes, list[Process]] = {}
+    sizes: dict[bytes, tuple[int, int]] = {}
+    unreadable: list[tuple[Process, str]] = []
+    unfinished: list[Process] = []
+    for process in processes:
+        try:
+            with contextlib.closing(Recording.open(process.recording)) as recording:
+                frames = [_digest(recording, each) for each in compilations(recording)]
+                whole = hashlib.blake2b(b"".join(frames), digest_size=_SIZE).digest()
+                sizes.setdefault(whole, (len(frames), recording.newest))
+                if recording.ended is None:
+                    unfinished.append(process)
+        except RecordingError as error:
+            unreadable.append((process, str(error)))
+        else:
+            found.setdefault(whole, []).append(process)
+    made = [Class(tuple(members), *sizes[whole]) for whole, members in found.items()]
+    made.sort(key=lambda each: -len(each.processes))  # stable: then by the order they came in
+    return Ranks(tuple(made), tuple(unreadable), tuple(unfinished))
+
+
+def first_divergence(a: Recording, b: Recording) -> FrameDiff | Translation | None:
+    """Where two recordings part first: in a frame, or at one that only one of them has."""
+    return compare_runs(a, b).first
+
+
+def _digest(recording: Recording, item: Translation) -> bytes:
+    """A compilation, as far as it is compared."""
+    digest = hashlib.blake2b(digest_size=_SIZE)
+    for text in what_is_compared(recording, item):
+        digest.update(plain(text).encode(errors="replace") + b"\0")
+    for numbers in _steps(recording, item):
+        digest.update(numbers.tobytes())
+    return digest.digest()
+
+
+def _steps(recording: Recording, item: Translation) -> Iterator[array[int]]:
+    """The instructions of a compilation: of each the frame, in the order in which the frames were
+    entered, and its index."""
+    for attempt in recording.attempts(item.id):
+        last = recording.newest if attempt.last_moment is None else attempt.last_moment
+        own = {frame.id: number for number, frame in enumerate(recording.frames(attempt.id))}
+        for run in recording.runs(attempt.first_moment, last):
+            kept = [at for at, frame in enumerate(run.frames) if frame in own]
+            # As many bytes for each, and not for each run: what is one run in one recording may be
+            # two in the other.
+            pairs = array("q")
+            for at in kept:
+                pairs.append(own[run.frames[at]])
+                pairs.append(run.ips[at])
+            yield pairs
