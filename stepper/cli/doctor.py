@@ -100,7 +100,8 @@ def _of_stepper() -> Iterator[_Finding]:
 
 
 def _of_the_recordings() -> _Finding:
-    from stepper.client.paths import SUFFIX, recordings_directory
+    from stepper.client.paths import recordings_directory
+    from stepper.recording.process_entry import SUFFIX
 
     folder = recordings_directory()
     files = list(folder.glob(f"*{SUFFIX}"))
