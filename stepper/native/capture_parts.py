@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 import torch.fx
-import torch.utils._device
 from torch.nn.modules import module as nn_module
 
 from stepper._C import ClassCheck, NamespaceCheck
+from stepper.native import versions
 from stepper.native.guards.of_torch import is_of_torch
 
 _REPLACED_BY_MANY = frozenset(
@@ -32,7 +32,7 @@ _OF_TORCH = (
     "Tensor", "Size", "Generator", "SymInt", "SymFloat", "SymBool", "default_generator",
     "is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype", "get_rng_state",
     "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
-    "empty_strided", "_is_functional_tensor",
+    "empty_strided", *versions.OWN_NAMES,
 )  # fmt: skip
 _NAMES: dict[types.ModuleType, list[str]] = {
     torch: [
@@ -45,9 +45,9 @@ _NAMES: dict[types.ModuleType, list[str]] = {
         name for name, value in vars(nn_module).items() if callable(value) or name == "torch"
     ],
     torch.compiler: ["is_exporting"],
-    torch.utils: ["_device"],
+    torch.utils: [*versions.UTILITIES],
     torch.fx: list(vars(torch.fx)),
-    torch._C: list(vars(torch._C)),
+    versions.NATIVE_MODULE: list(vars(versions.NATIVE_MODULE)),
 }
 _TORCH = [
     (module.__name__, vars(module), {name: vars(module)[name] for name in names})

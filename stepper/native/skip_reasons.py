@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from stepper import _C
-from stepper.native import config
+from stepper.native import config, versions
 from stepper.native.capture_parts import replaced_in_python, replaced_in_torch
 from stepper.native.guards.originals import replaced_in_tensors
 from stepper.native.guards.scope import function_modes, is_tracing
@@ -165,18 +165,18 @@ def _tensors_replaced(call: Call) -> str:
 
 
 def _in_a_transform(call: Call) -> str:
-    active = torch._C._functorch.peek_interpreter_stack() is not None
+    active = versions.in_a_transform()
     return "a transform of torch.func is active" if active else ""
 
 
 def _saves_with_hooks(call: Call) -> str:
     # Fake tensors would be saved, too.
-    active = torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
+    active = versions.saves_with_hooks()
     return "hooks of saved tensors are active" if active else ""
 
 
 def _under_autocast(call: Call) -> str:
-    return "autocast is active" if torch._C._is_any_autocast_enabled() else ""
+    return "autocast is active" if versions.autocast_is_on() else ""
 
 
 def _in_inference_mode(call: Call) -> str:

@@ -28,7 +28,7 @@ from torch.utils import _device, _python_dispatch
 from stepper import _C
 from stepper.native.guards import current_backend
 from stepper.native.runtime import convert_frame
-from stepper.native.tracing.output_graph import _fake_tensor_log
+from stepper.native.versions import FAKE_TENSOR_LOG
 from stepper.native.watching import WATCHING
 
 World = dict[str, object]
@@ -78,7 +78,7 @@ def _flags() -> World:
         "threads": torch.get_num_threads(),
         "autocast caches": torch.is_autocast_cache_enabled(),
         "warns always": torch.is_warn_always_enabled(),
-        "fake log": _fake_tensor_log.disabled,
+        "fake log": FAKE_TENSOR_LOG.disabled,
     }
     for device in ("cpu", "cuda"):
         found[f"autocast {device}"] = torch.is_autocast_enabled(device)

@@ -16,9 +16,10 @@ from typing import Any
 
 import torch
 from torch.fx.graph import CodeGen
-from torch.fx.node import Node, _get_qualified_name, map_aggregate
+from torch.fx.node import Node, map_aggregate
 
 from stepper.native.exc import SkipFrame
+from stepper.native.versions import qualified_name
 from stepper.uncompiled import keep_out
 
 _NAMED = re.compile(r"\btorch(?:\.[A-Za-z_]\w*)+")
@@ -45,7 +46,7 @@ def _as_captured(nodes: Any, source: str) -> types.ModuleType:
     meant: dict[str, object] = {}
     for node in nodes:
         if node.op == "call_function":
-            _add(meant, _get_qualified_name(node.target), node.target)
+            _add(meant, qualified_name(node.target), node.target)
         for value in constants_of(node):
             if isinstance(value, _CONSTANTS):
                 _add(meant, repr(value), value)

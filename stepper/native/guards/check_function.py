@@ -18,14 +18,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
-import torch.utils._device
-from torch._C._dynamo.guards import TensorGuards
 
 from stepper.native.guards.guard import ADDED, Constant, Dims, ExpectedTensor, Guard, GuardPart
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.guard_order import in_order
 from stepper.native.guards.guard_program import Check, check_of
 from stepper.native.guards.scope import GlobalState
+from stepper.native.versions import TensorGuards, without_overrides
 from stepper.support.words import class_name, in_words
 
 
@@ -237,7 +236,7 @@ def _expected(guard: Guard) -> str | Constant:
 
 
 def _of_tensor(example: torch.Tensor, dims: Dims | None) -> ExpectedTensor:
-    with torch._C.DisableTorchFunctionSubclass():
+    with without_overrides():
         return ExpectedTensor(
             type(example).__name__,
             example.dtype,

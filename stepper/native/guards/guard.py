@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import torch
-import torch.utils._device
 
 from stepper.native.source import GuardSource, Source
 

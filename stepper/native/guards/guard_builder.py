@@ -23,6 +23,7 @@ from stepper.native.guards.class_dicts import recheck_of
 from stepper.native.guards.guard import Dims, Guard
 from stepper.native.guards.not_subclass import NotSubclass
 from stepper.native.guards.scope import SCOPE, GlobalState, has_hooks, is_immortal
+from stepper.native.versions import cudnn_enabled
 
 float_bits = struct.Struct("<d").pack
 """What makes two floats the same."""
@@ -239,8 +240,8 @@ class GuardBuilder:
 
     def CUDNN_ENABLED(self, guard: Guard) -> None:
         """`torch.backends.cudnn.enabled`."""
-        self.scope["___cudnn_enabled"] = torch._C._get_cudnn_enabled
-        answer = "" if torch._C._get_cudnn_enabled() else "not "
+        self.scope["___cudnn_enabled"] = cudnn_enabled
+        answer = "" if cudnn_enabled() else "not "
         self.add(f"{answer}___cudnn_enabled()")
 
     def CLASS_ATTRIBUTES(self, guard: Guard) -> None:

@@ -28,6 +28,7 @@ from stepper.native.guards.class_dicts import (
     order_of,
 )
 from stepper.native.guards.of_torch import guard_function, is_of_torch, require_function
+from stepper.native.versions import TensorBase
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Output
@@ -86,7 +87,7 @@ def replaced_in_tensors() -> str:
 
 def _foreign(cls: type) -> Iterator[str]:
     for name, found in class_dict(cls).items():
-        known = name in _OF_TENSORS or name.startswith("__") or has(torch._C.TensorBase, name)
+        known = name in _OF_TENSORS or name.startswith("__") or has(TensorBase, name)
         if known and name not in _SHOWN and not _is_of_tensors(cls, name, found):
             yield name
 

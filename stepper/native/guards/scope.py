@@ -7,26 +7,25 @@ import types
 from typing import Any
 
 import torch
-import torch.utils._device
-from torch._C._dynamo.guards import GlobalStateGuard
 from torch.nn.modules import module as nn_module
 
 from stepper._C import check_nn_module, check_obj_id, check_type_id, no_aliasing
+from stepper.native import versions
 
 
 class GlobalState:
     """The state of torch that code can depend on, as it is when this is made."""
 
     def __init__(self) -> None:
-        self.guard = GlobalStateGuard()
-        self.default_device = torch.utils._device.CURRENT_DEVICE
+        self.guard = versions.GlobalStateGuard()
+        self.default_device = versions.default_device()
         self.grad_enabled = torch.is_grad_enabled()
 
 
-_function_stack = torch._C._len_torch_function_stack
-_dispatch_stack = torch._C._len_torch_dispatch_stack
-is_tracing = torch._C._is_tracing
-"""Held, since each cached call asks them, and a program may replace their names."""
+_function_stack = versions.function_stack_size
+_dispatch_stack = versions.dispatch_stack_size
+is_tracing = versions.is_tracing
+"""Held, since each cached call asks them."""
 
 
 def function_modes() -> int:
@@ -72,7 +71,7 @@ SCOPE: dict[str, Any] = {
     "___no_aliasing": no_aliasing,
     "___function_modes": function_modes,
     "___Tensor": torch.Tensor,
-    "utils_device": torch.utils._device,
+    "utils_device": versions.DEVICE_MODULE,
 }
 """What conditions can call."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch.fx import GraphModule
 
+from stepper.native.versions import named_backend
 from stepper.support.words import callable_name, in_words
 
 Backend = Callable[[GraphModule, list[Any]], Callable[..., object]]
@@ -32,11 +33,10 @@ def lookup(backend: str | Backend) -> Backend:
         return backend
     if backend == "eager":
         return eager
-    from torch._dynamo.backends.registry import list_backends, lookup_backend
-
-    if backend not in list_backends(()):
+    found = named_backend(backend)
+    if found is None:
         raise ValueError(f"there is no backend {backend!r}")
-    return _found.setdefault(backend, lookup_backend(backend))
+    return _found.setdefault(backend, found)
 
 
 def backend_name(backend: object) -> str:

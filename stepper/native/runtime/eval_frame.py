@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast, overload
 
 import torch
-from torch._C._dynamo.eval_frame import set_eval_frame
 
 from stepper import _C
 from stepper.native import config
@@ -19,6 +18,7 @@ from stepper.native.runtime import convert_frame
 from stepper.native.runtime.backends import Backend, lookup
 from stepper.native.skip_reasons import demanded, wrappers
 from stepper.native.trace_rules import wrap_inline
+from stepper.native.versions import set_eval_frame
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 

@@ -17,75 +17,16 @@ import gc
 import linecache
 import random
 import sys
-import threading
 import warnings
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
 
 import torch
-from torch._C._dynamo.guards import set_is_in_mode_without_ignore_compile_internals
-from torch._subclasses import fake_tensor
-from torch.fx import traceback as fx_traceback
-from torch.fx.experimental import proxy_tensor
-from torch.utils import _device, _python_dispatch
 
 from stepper import _C
+from stepper.native import versions
 from stepper.native.library import is_library
 
-_torch: Any = torch._C
-"""Torch's stubs do not name all of it."""
-Ask = Callable[[], object]
-Put = Callable[[Any], object]
-
-
-def _of_device(device: str) -> list[tuple[Ask, Put]]:
-    return [
-        (partial(torch.is_autocast_enabled, device), partial(torch.set_autocast_enabled, device)),
-        (partial(torch.get_autocast_dtype, device), partial(torch.set_autocast_dtype, device)),
-    ]
-
-
-def _deterministic() -> tuple[bool, bool]:
-    warns = torch.is_deterministic_algorithms_warn_only_enabled()
-    return torch.are_deterministic_algorithms_enabled(), warns
-
-
-def _set_deterministic(modes: tuple[bool, bool]) -> None:
-    torch._C._set_deterministic_algorithms(modes[0], warn_only=modes[1])
-
-
-def _set_inference_mode(on: bool) -> None:
-    guard = _torch._InferenceMode(on)
-    guard.__enter__()
-    _kept.append(guard)
-
-
-_SETTINGS: list[tuple[Ask, Put]] = [
-    (torch.is_inference_mode_enabled, _set_inference_mode),  # it sets others, so it comes first
-    (torch._C._only_lift_cpu_tensors, torch._C._set_only_lift_cpu_tensors),
-    (_torch._get_torch_function_state, _torch._set_torch_function_state),
-    (torch._C._is_fwd_grad_enabled, torch._C._set_fwd_grad_enabled),
-    (torch.is_grad_enabled, torch._C._set_grad_enabled),
-    (torch._C._is_multithreading_enabled, torch._C._set_multithreading_enabled),
-    (torch._C._is_view_replay_enabled, torch._C._set_view_replay_enabled),
-    (torch.get_default_dtype, torch._C._set_default_dtype),
-    (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
-    (_deterministic, _set_deterministic),
-    *_of_device("cpu"),
-    *_of_device("cuda"),
-]
-"""Settings of torch: how to ask, and how to set what was answered."""
-
 _VARIABLES: list[tuple[object, str]] = [
-    (_python_dispatch, "_is_in_torch_dispatch_mode"),
-    (_python_dispatch, "_is_in_non_infra_torch_dispatch_mode"),
-    (_python_dispatch, "_is_in_any_mode_without_ignore_compile_internals"),
-    (_device, "CURRENT_DEVICE"),
-    (proxy_tensor, "_CURRENT_MAKE_FX_TRACER"),
-    (fake_tensor, "RECURSION_COUNT"),
-    (fake_tensor.log, "disabled"),
-    (fx_traceback, "current_meta"),
+    *versions.VARIABLES,
     (linecache, "cache"),
     (warnings, "filters"),
     (warnings, "showwarning"),
@@ -93,51 +34,20 @@ _VARIABLES: list[tuple[object, str]] = [
 ]
 """Variables of modules, torch's and Python's own."""
 
-_LOCALS: list[threading.local] = [
-    torch._guards._TLS,
-    fake_tensor.fake_tensor_tls,
-    proxy_tensor._disable_update_tensor_tracker_tls,
-]
-"""What torch keeps for each thread."""
 
-_kept: list[object] = []
-"""Guards whose end would bring back what they have replaced."""
+def _on(stack: versions.ModeStack) -> list[object]:
+    """What is on it, from the bottom up."""
+    return [stack.at(index) for index in range(stack.size())]
 
 
-class _Stack(NamedTuple):
-    """A stack of modes that torch keeps for each thread."""
-
-    size: Callable[[], int]
-    at: Callable[[int], object]
-    pop: Callable[[], object]
-    push: Callable[[Any], None]
-
-    def all(self) -> list[object]:
-        """What is on it, from the bottom up."""
-        return [self.at(index) for index in range(self.size())]
-
-    def put_back(self, modes: list[object]) -> None:
-        """Have just these on it again."""
-        there = self.all()
-        if [*map(id, there)] != [*map(id, modes)]:
-            for _ in there:
-                self.pop()
-            for mode in modes:
-                self.push(mode)
-
-
-_FUNCTION_MODES = _Stack(
-    torch._C._len_torch_function_stack,
-    torch._C._get_function_stack_at,
-    torch._C._pop_torch_function_stack,
-    torch._C._push_on_torch_function_stack,
-)
-_DISPATCH_MODES = _Stack(
-    torch._C._len_torch_dispatch_stack,
-    torch._C._get_dispatch_stack_at,
-    partial(torch._C._pop_torch_dispatch_stack, None),
-    torch._C._push_on_torch_dispatch_stack,
-)
+def _put_back(stack: versions.ModeStack, modes: list[object]) -> None:
+    """Have just these on it again."""
+    there = _on(stack)
+    if [*map(id, there)] != [*map(id, modes)]:
+        for _ in there:
+            stack.pop()
+        for mode in modes:
+            stack.push(mode)
 
 
 def _let_go(error: BaseException | None) -> None:
@@ -162,32 +72,30 @@ class Surroundings:
     def __init__(self) -> None:
         self._collects = gc.isenabled()
         self._random = random.getstate(), torch.default_generator.get_state()
-        self._dispatch_modes = _DISPATCH_MODES.all()
-        self._function_modes = _FUNCTION_MODES.all()
-        self._functorch = torch._C._functorch.get_dynamic_layer_stack_depth()
-        self._settings = [ask() for ask, _ in _SETTINGS]
+        self._dispatch_modes = _on(versions.DISPATCH_MODES)
+        self._function_modes = _on(versions.FUNCTION_MODES)
+        self._functorch = versions.transforms_depth()
+        self._settings = [ask() for ask, _ in versions.SETTINGS]
         self._variables = [getattr(owner, name) for owner, name in _VARIABLES]
-        self._locals = [dict(vars(each)) for each in _LOCALS]
-        self._keys = _torch._PreserveDispatchKeyGuard()
+        self._locals = [dict(vars(each)) for each in versions.LOCALS]
+        self._keys = versions.dispatch_keys()
         self._keys.__enter__()
 
     def put_back(self) -> None:
         """Make it so again."""
         _let_go(sys.exception())
-        _FUNCTION_MODES.put_back(self._function_modes)
-        torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(self._functorch)
+        _put_back(versions.FUNCTION_MODES, self._function_modes)
+        versions.end_transforms(self._functorch)
         self._keys.__exit__(None, None, None)
-        _DISPATCH_MODES.put_back(self._dispatch_modes)
+        _put_back(versions.DISPATCH_MODES, self._dispatch_modes)
         for (owner, name), value in zip(_VARIABLES, self._variables, strict=True):
             if getattr(owner, name) is not value:
                 setattr(owner, name, value)
-        set_is_in_mode_without_ignore_compile_internals(
-            _python_dispatch._is_in_any_mode_without_ignore_compile_internals
-        )
-        for (ask, put), value in zip(_SETTINGS, self._settings, strict=True):
+        versions.tell_c_of_dispatch_modes()
+        for (ask, put), value in zip(versions.SETTINGS, self._settings, strict=True):
             if ask() != value:
                 put(value)
-        for each, there in zip(_LOCALS, self._locals, strict=True):
+        for each, there in zip(versions.LOCALS, self._locals, strict=True):
             own = vars(each)
             if own != there:
                 own.clear()

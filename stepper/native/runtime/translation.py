@@ -40,6 +40,7 @@ from stepper.native.trace_rules import give_up
 from stepper.native.tracing.output_graph import OutputGraph
 from stepper.native.tracing.plan import Plan
 from stepper.native.tracing.symbolic_convert import InstructionTranslator
+from stepper.native.versions import set_grad_enabled, tracing_shapes
 from stepper.native.watching import WATCHING, TranslationWatcher
 from stepper.support.outside import comes_from_outside
 from stepper.uncompiled import keep_out
@@ -178,18 +179,18 @@ class Translation:
         output.remove_unused_inputs()
         if output.grad_enabled != self.state.grad_enabled:
             mode = self.state.grad_enabled
-            output.graph.create_node("call_function", torch._C._set_grad_enabled, (mode,))
+            output.graph.create_node("call_function", set_grad_enabled, (mode,))
         output.graph.output(tuple(nodes))
         output.graph.set_codegen(CodeAsCaptured())
         name = f"__compiled_fn_{next(_graph_numbers)}"
         gm = torch.fx.GraphModule({}, output.graph, name)
         self.graph_code = gm.code
         WATCHING.note_graph(self.code, gm)
-        torch._C._set_grad_enabled(self.state.grad_enabled)
+        set_grad_enabled(self.state.grad_enabled)
         self._as_usual()
         if output.shapes.inputs:  # symbols are known by the fake tensors only
             fakes = [node.meta["example_value"] for node in output.graphargs]
-            with torch._guards.tracing(torch._guards.TracingContext(output.fake_mode)):
+            with tracing_shapes(output.fake_mode):
                 compiled = self._ask_backend(gm, fakes)
         else:
             compiled = self._ask_backend(gm, [arg.example for arg in output.graphargs.values()])
@@ -198,8 +199,8 @@ class Translation:
             raise TypeError(f"the backend returned a {type(compiled).__name__}, not a callable")
         if compiled is gm and not has_hooks(gm):  # by no hooks for all modules, for it is ours
             compiled = partial(_forward, gm)
-        if any(node.target is torch._C._set_grad_enabled for node in output.graph.nodes):
-            undo = partial(torch._C._set_grad_enabled, self.state.grad_enabled)
+        if any(node.target is set_grad_enabled for node in output.graph.nodes):
+            undo = partial(set_grad_enabled, self.state.grad_enabled)
             return named(partial(_C.call_and_undo, undo, compiled), name)
         return named(compiled, name)
 

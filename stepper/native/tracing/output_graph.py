@@ -12,14 +12,12 @@ place to fake tensors cannot; then the translation begins again (`tainted`).
 from __future__ import annotations
 
 import itertools
-import logging
 import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 import torch.fx
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.proxy import GraphAppendingTracer
 
 from stepper._C import call_undisturbed
@@ -45,6 +43,13 @@ from stepper.native.variables.tensor import (
     require_methods,
     storage_of,
 )
+from stepper.native.versions import (
+    FAKE_TENSOR_LOG,
+    FakeTensor,
+    end_of,
+    set_grad_enabled,
+    version_of,
+)
 from stepper.support.outside import comes_from_outside
 
 if TYPE_CHECKING:
@@ -53,8 +58,6 @@ if TYPE_CHECKING:
     from stepper.native.bytecode.opcodes import Instruction
     from stepper.native.tracing.symbolic_convert import InstructionTranslator
     from stepper.native.watching import TranslationWatcher
-
-_fake_tensor_log = logging.getLogger("torch._subclasses.fake_tensor")
 
 
 class FrameTranslation(Protocol):
@@ -275,7 +278,7 @@ class OutputGraph:
         with (
             self.graph.inserting_after(self._inputs)
             if self._inputs
-            else (self.graph.inserting_before(next(iter(self.graph.nodes), self.graph._root)))
+            else (self.graph.inserting_before(next(iter(self.graph.nodes), end_of(self.graph))))
         ):
             node = self.graph.placeholder(input_name(source))
         self._remember(self.graphargs, node, GraphArg(source, value))
@@ -308,10 +311,10 @@ class OutputGraph:
 
         fake_args = torch.fx.node.map_arg(proxies, fake_of)
         fake_kwargs = torch.fx.node.map_arg(named, fake_of)
-        versions = {key: value._version for key, (value, _) in fakes.items()}
+        versions = {key: version_of(value) for key, (value, _) in fakes.items()}
         draws = self.fake_mode.draws
         result = self._run_fake(op, target, fake_args, fake_kwargs)
-        changed = [fakes[key][0] for key, v in versions.items() if fakes[key][0]._version != v]
+        changed = [fakes[key][0] for key, v in versions.items() if version_of(fakes[key][0]) != v]
         if changed:
             self.tainted = True
             if any(storage_of(value) in self._storages for value in changed):
@@ -338,11 +341,11 @@ class OutputGraph:
     @lines_as_found
     def _run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> object:
         grad = torch.is_grad_enabled()
-        _fake_tensor_log.disabled = True  # it reports what the program is going to be told itself
+        FAKE_TENSOR_LOG.disabled = True  # it reports what the program is going to be told itself
         try:
             with warnings.catch_warnings(), self.fake_mode:
                 warnings.simplefilter("ignore")
-                torch._C._set_grad_enabled(self.grad_enabled)
+                set_grad_enabled(self.grad_enabled)
                 if op == "call_method":
                     return call_undisturbed(getattr(args[0], target), *args[1:], **kwargs)
                 return call_undisturbed(target, *args, **kwargs)
@@ -352,8 +355,8 @@ class OutputGraph:
             text = str(error).strip().partition("\n")[0]
             raise unimplemented(f"{type(error).__name__}: {text}") from None
         finally:
-            torch._C._set_grad_enabled(grad)
-            _fake_tensor_log.disabled = False
+            set_grad_enabled(grad)
+            FAKE_TENSOR_LOG.disabled = False
 
     def note_node(self, node: torch.fx.Node, value: object, guards: Guards) -> None:
         """A node was made, gives this on fake tensors, and depends on these guards."""
@@ -402,7 +405,7 @@ class OutputGraph:
         """Whether the graph computes nothing, or is only about modes."""
         return all(
             node.op in ("placeholder", "output")
-            or node.target is torch._C._set_grad_enabled
+            or node.target is set_grad_enabled
             or gives_number(node)
             for node in self.graph.nodes
         )

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from stepper import _C
 from stepper.native.tracing.source_lines import lines_as_found
+from stepper.native.versions import FakeTensorMode, arguments_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen
@@ -50,7 +50,7 @@ class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]  # 
 def _drops_nothing(func: Any, args: Any, kwargs: Any) -> bool:
     """Whether an operator that draws for its dropout is told to drop nothing, as attention is in
     evaluation mode: then it does not draw."""
-    for index, argument in enumerate(func._schema.arguments):
+    for index, argument in enumerate(arguments_of(func)):
         if argument.name == "dropout_p":
             given = args[index] if index < len(args) else argument.default_value
             return bool(kwargs.get("dropout_p", given) == 0.0)

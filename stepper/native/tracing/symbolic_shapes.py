@@ -44,11 +44,10 @@ from stepper.native import config
 from stepper.native.exc import SkipFrame
 from stepper.native.guards.guard import Dims
 from stepper.native.source import ChainedSource
+from stepper.native.versions import FakeTensorMode, TorchSource, is_view
 from stepper.support.per_object import PerCode
 
 if TYPE_CHECKING:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
     from stepper.native.source import Source
 
 _Sizes = tuple[int | None, ...]
@@ -93,7 +92,7 @@ class SymbolicInput:
 
 
 @dataclass(frozen=True)
-class _NamedSource(torch._guards.Source):
+class _NamedSource(TorchSource):
     """A source as torch wants it, for an expression."""
 
     text: str
@@ -136,7 +135,7 @@ class SymbolicShapes:
         if context is None:
             return mode.from_tensor(value, static_shapes=True)
         torch_source = _NamedSource(name)
-        plain = value.detach() if value._is_view() else value  # else its base has symbols, too
+        plain = value.detach() if is_view(value) else value  # else its base has symbols, too
         fake = mode.from_tensor(plain, source=torch_source, symbolic_context=context)
         self.inputs[name] = SymbolicInput(source, value, fake, torch_source, context)
         return fake
@@ -179,7 +178,7 @@ class SymbolicShapes:
         changes = self._changes(source.name(), value.shape)
         if type(value) is not torch.Tensor or self._of_module(source):
             changes = [False] * len(changes)
-        if value._is_view() and value.requires_grad:
+        if is_view(value) and value.requires_grad:
             return None  # a fake tensor of its own would be a leaf
         sizes: list[Any] = []
         for index, size in enumerate(value.shape):

@@ -11,6 +11,7 @@ import torch
 from stepper.native.guards.originals import is_original
 from stepper.native.variables.base import NO_GUARDS, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.versions import set_grad_enabled
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Output, Translator
@@ -185,7 +186,7 @@ def set_grad_mode(tx: Translator, mode: bool) -> None:
     """Have the graph, and the operators of the translation from here on, use this mode."""
     output = tx.output
     before = output.grad_enabled
-    node = output.graph.create_node("call_function", torch._C._set_grad_enabled, (mode,))
+    node = output.graph.create_node("call_function", set_grad_enabled, (mode,))
     output.note_node(node, None, NO_GUARDS)
     output.side_effects.changes += 1
     output.grad_enabled = mode

@@ -17,6 +17,7 @@ from stepper.native.exc import Unsupported
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.versions import sym_sqrt
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -40,7 +41,7 @@ _IN_GRAPH: dict[object, object] = {
     operator.itruediv: operator.truediv, operator.ifloordiv: operator.floordiv,
     operator.imod: operator.mod, operator.ipow: operator.pow,
     max: torch.sym_max, min: torch.sym_min, float: torch.sym_float, int: torch.sym_int,
-    math.sqrt: torch._sym_sqrt,  # type: ignore[attr-defined]  # no stub has it
+    math.sqrt: sym_sqrt,
 }  # fmt: skip
 """Functions of numbers, and what stands for them in the graph."""
 

@@ -18,6 +18,7 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import SizeVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS
+from stepper.native.versions import TensorBase, storage_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -216,7 +217,7 @@ class TensorVariable(VariableTracker):
 def storage_of(value: torch.Tensor) -> int:
     """What tells whether two fake tensors share memory; 0 for those that have none."""
     try:
-        return int(value.untyped_storage()._cdata)
+        return storage_address(value)
     except (NotImplementedError, RuntimeError):
         return 0
 
@@ -293,7 +294,7 @@ def is_graph_method(name: str) -> bool:
     """Whether a method of tensors may be a node."""
     if name in _REFUSED:
         return False
-    found = getattr(torch._C.TensorBase, name, None)
+    found = getattr(TensorBase, name, None)
     if name in _PYTHON_METHODS:
         return True
     return type(found).__name__ in ("method_descriptor", "wrapper_descriptor") and (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 import torch
 import torch.nn.functional
 
+from stepper.native import versions
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.variables.base import VariableTracker
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F")
 
-_C: Any = torch._C
 _jit: Any = torch.jit
-_NAMESPACES: tuple[object, ...] = (
-    _C._VariableFunctions, _C._nn, _C._special, _C._linalg, _C._fft,
-)  # fmt: skip
 
 _REFUSED = frozenset(
     {
@@ -55,9 +52,9 @@ _STATE: dict[object, object] = {
     torch.compiler.is_exporting: lambda tx: False,
     _jit.is_scripting: lambda tx: False,
     _jit.is_tracing: lambda tx: False,
-    torch._C._get_tracing_state: lambda tx: None,
-    torch._C._is_torch_function_enabled: lambda tx: True,
-    torch._C._get_cudnn_enabled: lambda tx: torch._C._get_cudnn_enabled(),
+    versions.tracing_state: lambda tx: None,
+    versions.is_torch_function_enabled: lambda tx: True,
+    versions.cudnn_enabled: lambda tx: versions.cudnn_enabled(),
 }
 """What these give is part of the guarded state, or a matter of being captured.
 
@@ -117,9 +114,9 @@ def is_graph_function(value: object) -> bool:
         return False
     if getattr(value, "__module__", "") is None:  # `__and__` and the like: no graph can name it
         return False
-    return any(getattr(namespace, name, None) is value for namespace in _NAMESPACES) or (
-        getattr(torch._C._VariableFunctions, name, None) == value
-    )
+    if getattr(versions.VARIABLE_FUNCTIONS, name, None) == value:
+        return True
+    return any(getattr(each, name, None) is value for each in versions.FUNCTION_NAMESPACES)
 
 
 def is_torch_function(value: object) -> bool:
@@ -132,7 +129,7 @@ def is_torch_function(value: object) -> bool:
 
 def answer_of(value: Any) -> Any:
     """What gives the answer of a function that is about the state; None: it is no such function."""
-    if getattr(value, "__module__", None) == "torch._dynamo.external_utils":
+    if getattr(value, "__module__", None) == versions.ASKED_WHETHER_COMPILING:
         # Another name of the same question; Dynamo is imported late, if at all.
         value = getattr(torch.compiler, value.__name__, value)
     return _STATE.get(value)
@@ -165,7 +162,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
     ) -> VariableTracker:
         options = self.propagate(self, args, list(kwargs.values()))
         if (state := answer_of(self.value)) is not None:
-            if self.value is torch._C._get_cudnn_enabled:  # no part of the global state
+            if self.value is versions.cudnn_enabled:  # no part of the global state
                 tx.output.install_guard(None, GuardBuilder.CUDNN_ENABLED)
             return wrap_constant(state(tx), options["guards"])
         if self.value is torch.numel and isinstance(args[0], TensorVariable):

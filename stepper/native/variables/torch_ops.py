@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch._library.custom_ops import CustomOpDef
-from torch._ops import OpOverload, OpOverloadPacket, _OpNamespace, _Ops
-
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource
@@ -19,19 +16,26 @@ from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.lists import BaseListVariable
 from stepper.native.variables.misc import PythonModuleVariable
 from stepper.native.variables.torch import TorchInGraphFunctionVariable
+from stepper.native.versions import (
+    OPERATOR_NAMESPACES,
+    CustomOpDef,
+    OpOverload,
+    OpOverloadPacket,
+    arguments_of,
+    operator_of,
+)
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
     from stepper.native.variables.builder import VariableBuilder
 
-_NAMESPACES = frozenset({_Ops, _OpNamespace})
 _OPERATORS = frozenset({OpOverload, OpOverloadPacket, CustomOpDef})
 
 
 def wrap_operator(builder: VariableBuilder, value: Any) -> VariableTracker | None:
     """The tracker of an operator or of a namespace; None: it is neither."""
     kind = type(value)
-    if kind not in _NAMESPACES and kind not in _OPERATORS:
+    if kind not in OPERATOR_NAMESPACES and kind not in _OPERATORS:
         return None
     made = OperatorVariable if kind in _OPERATORS else OperatorNamespaceVariable
     guards = builder.install_guards(GuardBuilder.ID_MATCH, value)
@@ -69,7 +73,7 @@ class OperatorVariable(TorchInGraphFunctionVariable):
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
-        target = self.value._opoverload if type(self.value) is CustomOpDef else self.value
+        target = operator_of(self.value) if type(self.value) is CustomOpDef else self.value
         if writes(target, args, kwargs):
             raise unimplemented(f"operator {target}, which writes to its arguments")
         result = tx.call_in_graph("call_function", target, args, kwargs)
@@ -80,7 +84,7 @@ def member(tx: Translator, owner: VariableTracker, value: object, name: str) -> 
     """A namespace, an operator or an overload by its name. torch looks it up when somebody asks for
     it the first time."""
     found = None if name.startswith("__") else getattr(value, name, None)
-    if owner.source is None or type(found) not in _NAMESPACES | _OPERATORS:
+    if owner.source is None or type(found) not in OPERATOR_NAMESPACES | _OPERATORS:
         raise owner.refuse(f"attribute {name}")
     return tx.build(AttrSource(owner.source, name), found).with_guards(owner.guards)
 
@@ -102,5 +106,5 @@ def writes(operator: Any, args: list[VariableTracker], kwargs: dict[str, Variabl
             else lists or argument.type.kind() == "TensorType"
         )
         for overload in overloads
-        for argument in overload._schema.arguments
+        for argument in arguments_of(overload)
     )

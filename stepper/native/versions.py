@@ -1,0 +1,282 @@
+"""Private torch: what the compiler uses of torch that torch does not promise to keep.
+
+The compiler is built on torch's public parts: FX, operators, `torch.compiler`. What torch has no
+public name for stands here and in no other file of `stepper.native`
+(`tests/test_private_names.py`): how tensors are guarded and faked, what torch keeps for each
+thread, what its operators say of themselves. All of it is the same in torch 2.11 to 2.15; what
+comes to differ is to be told apart here. What differs between the bytecodes of CPython stands in
+`stepper.native.bytecode.opcodes`.
+
+What is called at each cached call, or while a program may have replaced torch's names, is held here
+under a name of ours, so a program's replacement is not called.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import types
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+import torch.fx
+from torch._C._dynamo.eval_frame import set_eval_frame
+from torch._C._dynamo.guards import (
+    GlobalStateGuard,
+    TensorGuards,
+    set_is_in_mode_without_ignore_compile_internals,
+)
+from torch._library.custom_ops import CustomOpDef
+from torch._ops import OpOverload, OpOverloadPacket, _OpNamespace, _Ops
+from torch._subclasses import fake_tensor
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx import traceback as fx_traceback
+from torch.fx.experimental import proxy_tensor
+from torch.fx.node import _get_qualified_name as qualified_name
+from torch.utils import _device, _python_dispatch
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+__all__ = [
+    "CustomOpDef", "FakeTensor", "FakeTensorMode", "GlobalStateGuard", "OpOverload",
+    "OpOverloadPacket", "TensorGuards", "qualified_name", "set_eval_frame",
+]  # fmt: skip
+
+_C: Any = torch._C
+"""Torch's stubs do not name all of it."""
+
+# -- functions and classes that torch has made in C ------------------------------------------------
+
+NATIVE_MODULE = torch._C
+"""What torch has made in C: the functions by which its Python asks and sets its state."""
+VARIABLE_FUNCTIONS: object = _C._VariableFunctions
+"""Holds the operators that `torch` has as functions of its own."""
+FUNCTION_NAMESPACES: tuple[object, ...] = (
+    VARIABLE_FUNCTIONS, _C._nn, _C._special, _C._linalg, _C._fft,
+)  # fmt: skip
+"""Hold all operators that a public module of torch has as functions."""
+TensorBase: type = torch._C.TensorBase
+"""What `torch.Tensor` is made of: has those methods that are operators."""
+sym_sqrt: Callable[..., object] = torch._sym_sqrt  # type: ignore[attr-defined]  # no stub has it
+"""What FX calls for the square root of a size; `torch.sym_sqrt` is only documented."""
+
+OWN_NAMES = ("_is_functional_tensor",)
+"""Of the private names of `torch` those that its wrappers look up when an operator is called."""
+UTILITIES = ("_device",)
+"""The same of `torch.utils`."""
+
+# -- operators -------------------------------------------------------------------------------------
+
+OPERATOR_NAMESPACES = frozenset({_Ops, _OpNamespace})
+"""The classes of `torch.ops` and of what is found in it by the name of a library."""
+
+
+def operator_of(custom: CustomOpDef) -> OpOverload:
+    """The operator that `torch.library.custom_op` has made of a function."""
+    return custom._opoverload
+
+
+def arguments_of(overload: OpOverload) -> list[torch._C.Argument]:
+    """The arguments of an operator, as its schema has them."""
+    return overload._schema.arguments
+
+
+# -- the state that guards are about ---------------------------------------------------------------
+
+set_grad_enabled = torch._C._set_grad_enabled
+"""Also a node of graphs: where the program changes the mode."""
+cudnn_enabled = torch._C._get_cudnn_enabled
+function_stack_size = torch._C._len_torch_function_stack
+dispatch_stack_size = torch._C._len_torch_dispatch_stack
+is_tracing = torch._C._is_tracing
+tracing_state = torch._C._get_tracing_state
+is_torch_function_enabled = torch._C._is_torch_function_enabled
+autocast_is_on = torch._C._is_any_autocast_enabled
+
+DEVICE_MODULE = _device
+"""Has `CURRENT_DEVICE`, which `torch.set_default_device` sets."""
+
+
+def default_device() -> object:
+    """What `torch.set_default_device` has set; None: nothing."""
+    return _device.CURRENT_DEVICE
+
+
+def in_a_transform() -> bool:
+    """Whether a transform of `torch.func` is active in this thread."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def saves_with_hooks() -> bool:
+    """Whether saved tensors go through hooks in this thread."""
+    return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
+
+
+def without_overrides() -> AbstractContextManager[None]:
+    """While it lasts, `__torch_function__` of a tensor's class is not called."""
+    found: AbstractContextManager[None] = torch._C.DisableTorchFunctionSubclass()
+    return found
+
+
+# -- tensors and graphs ----------------------------------------------------------------------------
+
+FAKE_TENSOR_LOG = logging.getLogger(fake_tensor.__name__)
+"""Reports what goes wrong when an operator runs on fake tensors."""
+TorchSource = torch._guards.Source
+"""Where a ShapeEnv is told that a size came from."""
+
+
+def is_view(tensor: torch.Tensor) -> bool:
+    """Whether a tensor shows the storage of another, which autograd knows of."""
+    return bool(tensor._is_view())
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """How often a tensor was changed in place."""
+    return int(tensor._version)
+
+
+def storage_address(tensor: torch.Tensor) -> int:
+    """Where a tensor's storage is; tensors that share one have the same."""
+    return int(tensor.untyped_storage()._cdata)
+
+
+def end_of(graph: torch.fx.Graph) -> torch.fx.Node:
+    """What stands before the first node and behind the last one of a graph."""
+    return graph._root
+
+
+def tracing_shapes(mode: FakeTensorMode) -> AbstractContextManager[object]:
+    """While it lasts, a backend finds the fake tensors' mode and its symbols."""
+    found: AbstractContextManager[object] = torch._guards.tracing(torch._guards.TracingContext(mode))
+    return found
+
+
+# -- backends --------------------------------------------------------------------------------------
+
+ASKED_WHETHER_COMPILING = "torch._dynamo.external_utils"
+"""The module that has functions of `torch.compiler` a second time, for code that Dynamo writes."""
+
+
+def named_backend(name: str) -> Callable[..., Any] | None:
+    """The backend that is registered under a name. Torch has them in Dynamo, which is imported for
+    this, and for nothing else."""
+    from torch._dynamo.backends.registry import list_backends, lookup_backend
+
+    return lookup_backend(name) if name in list_backends(()) else None
+
+
+# -- what torch keeps for each thread, and for all -------------------------------------------------
+
+Ask = Callable[[], object]
+Put = Callable[[Any], object]
+
+
+def _of_device(device: str) -> list[tuple[Ask, Put]]:
+    return [
+        (partial(torch.is_autocast_enabled, device), partial(torch.set_autocast_enabled, device)),
+        (partial(torch.get_autocast_dtype, device), partial(torch.set_autocast_dtype, device)),
+    ]
+
+
+def _deterministic() -> tuple[bool, bool]:
+    warns = torch.is_deterministic_algorithms_warn_only_enabled()
+    return torch.are_deterministic_algorithms_enabled(), warns
+
+
+def _set_deterministic(modes: tuple[bool, bool]) -> None:
+    torch._C._set_deterministic_algorithms(modes[0], warn_only=modes[1])
+
+
+def _set_inference_mode(on: bool) -> None:
+    guard = _C._InferenceMode(on)
+    guard.__enter__()
+    _kept.append(guard)
+
+
+_kept: list[object] = []
+"""Guards whose end would bring back what they have replaced."""
+
+SETTINGS: list[tuple[Ask, Put]] = [
+    (torch.is_inference_mode_enabled, _set_inference_mode),  # it sets others, so it comes first
+    (torch._C._only_lift_cpu_tensors, torch._C._set_only_lift_cpu_tensors),
+    (_C._get_torch_function_state, _C._set_torch_function_state),
+    (torch._C._is_fwd_grad_enabled, torch._C._set_fwd_grad_enabled),
+    (torch.is_grad_enabled, set_grad_enabled),
+    (torch._C._is_multithreading_enabled, torch._C._set_multithreading_enabled),
+    (torch._C._is_view_replay_enabled, torch._C._set_view_replay_enabled),
+    (torch.get_default_dtype, torch._C._set_default_dtype),
+    (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
+    (_deterministic, _set_deterministic),
+    *_of_device("cpu"),
+    *_of_device("cuda"),
+]
+"""Settings of torch: how to ask, and how to set what was answered."""
+
+VARIABLES: list[tuple[types.ModuleType | logging.Logger, str]] = [
+    (_python_dispatch, "_is_in_torch_dispatch_mode"),
+    (_python_dispatch, "_is_in_non_infra_torch_dispatch_mode"),
+    (_python_dispatch, "_is_in_any_mode_without_ignore_compile_internals"),
+    (_device, "CURRENT_DEVICE"),
+    (proxy_tensor, "_CURRENT_MAKE_FX_TRACER"),
+    (fake_tensor, "RECURSION_COUNT"),
+    (FAKE_TENSOR_LOG, "disabled"),
+    (fx_traceback, "current_meta"),
+]
+"""Variables of torch's modules that say what it is about."""
+
+LOCALS: list[threading.local] = [
+    torch._guards._TLS,
+    fake_tensor.fake_tensor_tls,
+    proxy_tensor._disable_update_tensor_tracker_tls,
+]
+"""What torch's Python keeps for each thread."""
+
+
+class ModeStack(NamedTuple):
+    """A stack of modes that torch keeps for each thread."""
+
+    size: Callable[[], int]
+    at: Callable[[int], object]
+    pop: Callable[[], object]
+    push: Callable[[Any], None]
+
+
+FUNCTION_MODES = ModeStack(
+    function_stack_size,
+    torch._C._get_function_stack_at,
+    torch._C._pop_torch_function_stack,
+    torch._C._push_on_torch_function_stack,
+)
+DISPATCH_MODES = ModeStack(
+    dispatch_stack_size,
+    torch._C._get_dispatch_stack_at,
+    partial(torch._C._pop_torch_dispatch_stack, None),
+    torch._C._push_on_torch_dispatch_stack,
+)
+
+
+def dispatch_keys() -> AbstractContextManager[None]:
+    """Leaving it has the thread's dispatch keys as they were when it was entered."""
+    found: AbstractContextManager[None] = _C._PreserveDispatchKeyGuard()
+    return found
+
+
+def transforms_depth() -> int:
+    """How many transforms of `torch.func` are active in this thread."""
+    return int(torch._C._functorch.get_dynamic_layer_stack_depth())
+
+
+def end_transforms(depth: int) -> None:
+    """Have only so many transforms of `torch.func` active."""
+    torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
+
+
+def tell_c_of_dispatch_modes() -> None:
+    """Have what torch's C knows of the dispatch modes agree with what its Python knows."""
+    set_is_in_mode_without_ignore_compile_internals(
+        _python_dispatch._is_in_any_mode_without_ignore_compile_internals
+    )
