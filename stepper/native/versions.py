@@ -151,7 +151,9 @@ def end_of(graph: torch.fx.Graph) -> torch.fx.Node:
 
 def tracing_shapes(mode: FakeTensorMode) -> AbstractContextManager[object]:
     """While it lasts, a backend finds the fake tensors' mode and its symbols."""
-    found: AbstractContextManager[object] = torch._guards.tracing(torch._guards.TracingContext(mode))
+    found: AbstractContextManager[object] = torch._guards.tracing(
+        torch._guards.TracingContext(mode)
+    )
     return found
 
 

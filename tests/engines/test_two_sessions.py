@@ -14,7 +14,7 @@ import torch._dynamo
 
 from stepper import native
 from stepper.debuggee import start
-from stepper.engines.common import shape_env
+from stepper.engines.common import versions as common
 from stepper.engines.common.probe_points import ProbePoint, resolve
 from stepper.engines.dynamo import versions
 from stepper.engines.dynamo.cache import BOOK, NOBODY
@@ -50,11 +50,11 @@ def compiled(engine: str) -> Iterator[Callable[..., torch.Tensor]]:
 def left() -> dict[str, object]:
     """All through which a session hears of something."""
     points: list[ProbePoint] = [
-        *versions.probe_points().values(),
-        *versions.change_points(),
-        *versions.cache_points().values(),
-        *versions.lookup_points().values(),
-        *shape_env.POINTS.values(),
+        *versions.points.probe_points().values(),
+        *versions.points.change_points(),
+        *versions.points.cache_points().values(),
+        *versions.points.lookup_points().values(),
+        *common.POINTS.values(),
     ]
     found: dict[str, object] = {str(point): resolve(point).__code__ for point in points}
     return found | {"listener": BOOK.listener, "watcher": WATCHING.watcher}

@@ -24,6 +24,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 
+from stepper.engines.common import versions
 from stepper.engines.common.edits import alike
 from stepper.engines.common.entries import EngineEntries
 from stepper.engines.common.known import E
@@ -137,9 +138,8 @@ class CallChoice(Generic[E, Verdict]):
         for each in dims:
             if not -tensor.dim() <= each < tensor.dim():
                 raise CacheError(f"{source} has {tensor.dim()} dimensions, and no size {each}")
-        mark = torch._dynamo.mark_dynamic if strict else torch._dynamo.maybe_mark_dynamic
         for each in dims:
-            mark(tensor, each)
+            versions.mark_dynamic(tensor, each, strict=strict)
         which = ", ".join(f"size {each}" for each in dims)
         needed = (
             "; it fails where that size must be a number"
@@ -164,7 +164,7 @@ class CallChoice(Generic[E, Verdict]):
         assert isinstance(tensor, torch.Tensor)
         if not -tensor.dim() <= dim < tensor.dim():
             raise CacheError(f"{source} has {tensor.dim()} dimensions, and no size {dim}")
-        torch._dynamo.decorators.mark_unbacked(tensor, dim)
+        versions.mark_unbacked(tensor, dim)
 
     def skip(self) -> str:
         """See `stepper.model.control.SkipCall`."""

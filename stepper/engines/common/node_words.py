@@ -6,6 +6,7 @@ import re
 import types
 
 from stepper.engines.common.tensors import fake_tensor_meta, symbol_text
+from stepper.engines.common.versions import is_operator
 from stepper.model.program import PythonFrame
 from stepper.model.value import TensorMeta
 from stepper.support.words import callable_name, plain_text
@@ -18,8 +19,7 @@ def called(target: object) -> str:
         return target  # a method
     if name := callable_name(target):
         return name.removeprefix("_") if name.startswith("_operator.") else name
-    # OpOverload and its packet are torch's own classes: their str is their name.
-    if type(target).__module__ == "torch._ops":
+    if is_operator(target):
         return str(target)
     return plain_text(target)
 

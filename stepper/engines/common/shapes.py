@@ -29,9 +29,9 @@ from torch.fx.traceback import get_current_meta
 
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
-from stepper.engines.common import shape_env
+from stepper.engines.common import versions
 from stepper.engines.common.node_words import stack_of
-from stepper.engines.common.shape_env import source_name
+from stepper.engines.common.versions import source_name
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
 from stepper.model.trace import MomentId
@@ -81,7 +81,7 @@ class Computed(NamedTuple):
 
 
 class ShapeWatcher(ABC):
-    """Tells what becomes known in one attempt's ShapeEnv. What `shape_env.POINTS` names are its
+    """Tells what becomes known in one attempt's ShapeEnv. What `versions.POINTS` names are its
     methods of those names, called with what torch's own functions are called with."""
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ class ShapeWatcher(ABC):
         """`create_symbol`: a size or a number may become a symbol."""
         if dynamic_dim._name_ in ("STATIC", "UNBACKED") or type(value) not in (int, float):
             return
-        if value in (0, 1) and not shape_env.is_size_or_number(source):
+        if value in (0, 1) and not versions.is_size_or_number(source):
             return  # nearly every tensor begins at offset 0 and has a stride of 1
         self.record()
         asker = self._asker()
@@ -319,7 +319,7 @@ class ShapeWatcher(ABC):
                 computed = self.computed(frame)
             if stage is Stage.TRACING:
                 stage = Stage.GUARDS if self.builds_guards(code) else _stage(code)
-            if len(asking) < _ASKING_FRAMES and shape_env.asks_for_shapes(code.co_filename):
+            if len(asking) < _ASKING_FRAMES and versions.asks_for_shapes(code.co_filename):
                 line = frame.f_lineno or 0
                 asking.append(PythonFrame(code.co_filename, line, code.co_qualname))
             frame = frame.f_back
@@ -333,7 +333,7 @@ def hearer(
 ) -> Callable[..., None]:
     """What hears a decision about sizes, and has it told.
 
-    meaning: which, of `shape_env.POINTS`.
+    meaning: which, of `versions.POINTS`.
     find: who watches a ShapeEnv; None: nobody.
     waits: called when something has to be looked up before the next instruction.
     """
@@ -354,9 +354,9 @@ def _symbols(expression: Any) -> tuple[str, ...]:
 
 
 def _stage(code: CodeType) -> Stage:
-    if shape_env.is_cache(code):
+    if versions.is_cache(code):
         return Stage.CACHE
-    part = shape_env.part_of_torch(code.co_filename)
+    part = versions.part_of_torch(code.co_filename)
     if part == "_inductor":
         return Stage.BACKEND
     return Stage.DISPATCH if part == "_functorch" else Stage.TRACING

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 
+from stepper.engines.common.versions import FakeTensor, without_overrides
 from stepper.model.value import TensorMeta, Value
 
 _NAMES: dict[object, str] = {}
@@ -108,7 +108,7 @@ def fake_tensor_meta(value: object) -> TensorMeta | None:
     if type(value) not in (FakeTensor, torch.Tensor, torch.nn.Parameter):
         return None
     assert isinstance(value, torch.Tensor)
-    with torch._C.DisableTorchFunctionSubclass():
+    with without_overrides():
         layout, shape = value.layout, value.shape
         stride = value.stride() if layout is torch.strided else None
         properties = (value.dtype, shape, stride, value.device, value.requires_grad, layout, "")

@@ -7,21 +7,20 @@ each compilation, and two of them can be compared.
 from __future__ import annotations
 
 import torch
-from torch.overrides import _get_current_function_mode_stack
-from torch.utils import _device
 
+from stepper.engines.common.versions import default_device, function_modes
 from stepper.support.words import plain_text
 
 
 def torch_state() -> dict[str, str]:
     """What it is now, by name: Dynamo's, where it has one."""
-    modes = [plain_text(type(mode)) for mode in _get_current_function_mode_stack()]  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    modes = [plain_text(type(mode)) for mode in function_modes()]
     return {
         "grad_mode": str(torch.is_grad_enabled()),
         "inference_mode": str(torch.is_inference_mode_enabled()),
         **{f"autocast({device})": _autocast(device) for device in ("cpu", "cuda")},
         "default_dtype": _dtype(torch.get_default_dtype()),
-        "default_device": str(_device.CURRENT_DEVICE or "cpu"),
+        "default_device": str(default_device() or "cpu"),
         "deterministic_algorithms": str(torch.are_deterministic_algorithms_enabled()),
         "num_threads": str(torch.get_num_threads()),
         "function_modes": ", ".join(modes) or "none",

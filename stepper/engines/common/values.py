@@ -23,6 +23,7 @@ import torch
 from stepper._C import MAX_TEXT, shortened
 from stepper.debuggee.in_view import Described
 from stepper.engines.common.tensors import tensor_meta
+from stepper.engines.common.versions import without_torch_function
 from stepper.model.value import TensorMeta, Value
 from stepper.support.words import callable_name, class_name, is_subclass, plain_text
 
@@ -67,7 +68,7 @@ def describe(value: object) -> Described:
 
 def tensor(value: Any) -> Value:
     """The description of a tensor whose class is exactly `torch.Tensor` or `Parameter`."""
-    with torch._C.DisableTorchFunction():
+    with without_torch_function():
         layout = value.layout
         key = (
             type(value), value.dtype, value.shape, value.device, value.requires_grad, layout,

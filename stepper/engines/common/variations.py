@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.overrides import TorchFunctionMode
 
+from stepper.engines.common.versions import default_device
 from stepper.engines.common.words import object_text
 from stepper.model.cache import GuardRow
 
@@ -293,7 +294,7 @@ def _of_devices() -> Iterator[Variation]:
 
 @contextlib.contextmanager
 def _default_device() -> Iterator[None]:
-    before = torch.utils._device.CURRENT_DEVICE
+    before = default_device()
     torch.set_default_device("meta")
     try:
         yield

@@ -17,8 +17,6 @@ which is unique among the entries that are in the cache at the same time.
 from __future__ import annotations
 
 import contextlib
-import gc
-import sys
 import time
 import weakref
 from collections import Counter
@@ -28,9 +26,6 @@ from types import CodeType
 from typing import Any
 
 import msgspec
-from torch._C._dynamo import eval_frame as native
-from torch._dynamo import config, convert_frame
-from torch._dynamo.guards import DeletedGuardManagerWrapper
 from torch.fx import GraphModule
 
 from stepper.engines.common import graphs
@@ -40,7 +35,8 @@ from stepper.engines.dynamo import bytecode
 from stepper.engines.dynamo.graphs import graph_of
 from stepper.engines.dynamo.guard_tree import GuardTree, identity_of
 from stepper.engines.dynamo.lifelines import all_bonds, bonds_of
-from stepper.engines.dynamo.versions import region_of
+from stepper.engines.dynamo.versions import cache as dynamo
+from stepper.engines.dynamo.versions.cache import DeletedGuardManagerWrapper, region_of
 from stepper.model.cache import (
     CacheEntry,
     CacheError,
@@ -108,9 +104,8 @@ class EntryRegistry(common.Numbered[KnownEntry]):
     # -- looking -----------------------------------------------------------------------------
 
     def _look_everywhere(self) -> None:
-        for reference in _packaged_codes():
-            if (code := reference()) is not None:
-                self.know(code)
+        for code in dynamo.packaged_codes():
+            self.know(code)
         self.refresh()
 
     def rows(self, entry: KnownEntry) -> tuple[GuardRow, ...]:
@@ -170,7 +165,7 @@ class EntryRegistry(common.Numbered[KnownEntry]):
     def refresh(self) -> None:
         """Look at every code that Dynamo knows; the compile lock is held."""
         bonds = all_bonds()
-        listed = convert_frame.input_codes.seen
+        listed = dynamo.codes_seen()
         for reference in [*listed, *(known.ref for known in list(self.codes.values()))]:
             code = reference()
             if code is not None:
@@ -336,7 +331,7 @@ class EntryRegistry(common.Numbered[KnownEntry]):
     def _limits(self, entries: tuple[CacheEntry, ...]) -> tuple[int, int]:
         compiled = [each for each in entries if each.origin is Origin.COMPILED]
         regions = Counter(each.region for each in compiled if each.position is not None)
-        return config.recompile_limit, max(regions.values(), default=0)
+        return dynamo.recompile_limit(), max(regions.values(), default=0)
 
     def _look_into(self, entry: KnownEntry) -> None:
         self.measure(entry)
@@ -357,7 +352,7 @@ def locked() -> Iterator[None]:
     Raises:
         CacheError: somebody compiles, for longer than we wait.
     """
-    if not convert_frame.compile_lock.acquire(timeout=PATIENCE):
+    if not dynamo.compile_lock.acquire(timeout=PATIENCE):
         raise CacheError(
             "another thread is compiling, and its cache cannot be looked at meanwhile: try again, "
             "or pause the program"
@@ -365,7 +360,7 @@ def locked() -> Iterator[None]:
     try:
         yield
     finally:
-        convert_frame.compile_lock.release()
+        dynamo.compile_lock.release()
 
 
 def is_alive(wrapper: Any) -> bool:
@@ -378,11 +373,11 @@ def entries_of(code: CodeType) -> list[tuple[Origin, Any]]:
     """A code's entries as Dynamo has them, in the order in which a lookup tries them. To be dropped
     before anything else runs: see the module's essay."""
     compiled = sorted(
-        native._debug_get_cache_entry_list(code),
+        dynamo.compiled_entries(code),
         key=lambda item: (region_of(item) == -1, region_of(item)),
     )
     return [
-        *((Origin.PRECOMPILED, item) for item in native._debug_get_precompile_entries(code)),
+        *((Origin.PRECOMPILED, item) for item in dynamo.precompiled_entries(code)),
         *((Origin.COMPILED, item) for item in compiled),
     ]
 
@@ -395,16 +390,3 @@ def backend_name(backend: object) -> str:
     if type(name) is str:
         return name
     return callable_name(backend) or plain_text(backend)
-
-
-def _packaged_codes() -> list[weakref.ref[CodeType]]:
-    """Codes that a package has loaded entries for; they may never have been compiled here."""
-    package = sys.modules.get("torch._dynamo.package")
-    if package is None:
-        return []
-    return [
-        weakref.ref(code)
-        for each in gc.get_objects()
-        if type(each) is package.CompilePackage
-        for code in each._codes
-    ]

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from torch._dynamo.guards import DeletedGuardManagerWrapper
-
 from stepper._C import frame_locals
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
@@ -24,7 +22,6 @@ from stepper.model.cache import CacheError, EntryState
 from stepper.model.trace import EventKind, Phase
 from stepper.uncompiled import keep_out
 
-_GUARDS = "torch._dynamo.guards"
 _STRATEGIES = {"SKIP": "skip", "RUN_ONLY": "run only"}
 
 
@@ -56,7 +53,7 @@ class CacheWatcher(EntryNews, CacheListener):
         """Begin to listen, after all others: probes are removed in the opposite order."""
         self._recorder = recorder
         self._news = CacheNews(recorder, self._interprets, _finalizes)
-        for meaning, point in versions.cache_points().items():
+        for meaning, point in versions.points.cache_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
             self._probes.place(point, hook)
         BOOK.listener = self
@@ -112,7 +109,7 @@ class CacheWatcher(EntryNews, CacheListener):
         wrapper = manager.__dict__.get("guard_manager")
         if (
             wrapper is None
-            or isinstance(wrapper, DeletedGuardManagerWrapper)
+            or isinstance(wrapper, versions.cache.DeletedGuardManagerWrapper)
             or wrapper.cache_entry is None
         ):
             return
@@ -201,12 +198,12 @@ def _compilations(frame: FrameType | None) -> Iterator[dict[str, Any]]:
 
 def _finalizes(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__", "")
-    return name == "weakref" or (name == _GUARDS and frame.f_code.co_name == "invalidate")
+    return name == "weakref" or versions.cache.is_invalidation(name, frame.f_code.co_name)
 
 
 def _between_instructions(frame: FrameType | None) -> bool:
     """Whether this thread compiles, and interprets no instruction meanwhile."""
-    if frame is None or frame.f_globals.get("__name__", "") in versions.probed_modules():
+    if frame is None or frame.f_globals.get("__name__", "") in versions.points.probed_modules():
         return False  # possibly within a hook
     while frame is not None and not versions.is_compile(frame.f_code):
         if versions.is_interpreting(frame.f_code):

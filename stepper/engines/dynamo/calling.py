@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from torch._C._dynamo import eval_frame as native
-
 from stepper.engines.common import arguments
 from stepper.engines.dynamo.hits import by_hand
+from stepper.engines.dynamo.versions.cache import set_callback
 
 
 def call(
@@ -25,8 +24,8 @@ def call(
 @contextlib.contextmanager
 def uncompiled() -> Iterator[None]:
     """Nothing that this thread calls is compiled or looked up in the cache meanwhile."""
-    before = native.set_eval_frame(None)
+    before = set_callback(None)
     try:
         yield
     finally:
-        native.set_eval_frame(before)
+        set_callback(before)

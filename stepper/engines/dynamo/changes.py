@@ -13,17 +13,13 @@ import sys
 from types import CodeType
 from typing import Any
 
-import torch._dynamo.config
-import torch.fx.experimental._config
+import torch
 
 from stepper.engines.common.changes import Pending
+from stepper.engines.dynamo import versions
 from stepper.engines.dynamo.choices import Choice
 from stepper.model.change import Admit, Setting
 
-_CONFIGS = {
-    "torch._dynamo.config": torch._dynamo.config,
-    "torch.fx.experimental._config": torch.fx.experimental._config,
-}
 _ALIAS = re.compile(r"G\['(__builtins_dict___\d+|__import_\w+)'\]")
 
 
@@ -34,12 +30,11 @@ class PendingChanges(Pending):
         self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any]
     ) -> str:
         if self.dynamic:
-            torch._dynamo.config.automatic_dynamic_shapes = True
-            torch._dynamo.config.assume_static_by_default = False
+            versions.assume_dynamic()
         return super().before_compiling(code, f_locals, f_globals)
 
     def set(self, setting: Setting) -> None:
-        config = _CONFIGS[setting.of]
+        config = versions.CONFIGS[setting.of]
         if not hasattr(config, setting.name):
             super().set(setting)
         setattr(config, setting.name, setting.value)
@@ -56,12 +51,12 @@ class PendingChanges(Pending):
 
     def admit(self, called: Any, change: Admit) -> None:
         if change.way == "reorder":
-            torch._dynamo.config.reorderable_logging_functions.add(called)
+            versions.reorder_calls_of(called)
         else:
             self.allow_in_graph(called)
 
     def allow_in_graph(self, called: Any) -> Any:
-        return torch._dynamo.allow_in_graph(called)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        return versions.allow_in_graph(called)
 
     def disable(self, function: Any) -> Any:
         return torch.compiler.disable(function)  # type: ignore[no-untyped-call]  # torch leaves it untyped

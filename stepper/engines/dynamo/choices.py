@@ -15,14 +15,12 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any
 
-from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy
-from torch._dynamo.types import ConvertFrameReturn, GuardedCode, wrap_guarded_code
-
 from stepper.engines.common.choices import CallChoice, Choices
 from stepper.engines.dynamo.cache import BOOK, KnownEntry
 from stepper.engines.dynamo.entries import ENTRIES
 from stepper.engines.dynamo.safe_reader import MissingValue, SafeReader, WouldRunUserCode
 from stepper.engines.dynamo.toolkit import TOOLKIT
+from stepper.engines.dynamo.versions.cache import ConvertFrameReturn, run_eagerly, served
 from stepper.model.cache import CacheError, GuardCheck
 
 
@@ -57,15 +55,14 @@ class Choice(CallChoice[KnownEntry, ConvertFrameReturn]):
         return checks
 
     def _skipping(self) -> ConvertFrameReturn:
-        eagerly = _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP)
-        return ConvertFrameReturn(frame_exec_strategy=eagerly, apply_to_code=False)
+        return run_eagerly()
 
     def _serving(self, draft: KnownEntry) -> ConvertFrameReturn | None:
         made = draft.draft
         if not made.alive:
             return None
         TOOLKIT.hand_over(draft)
-        return wrap_guarded_code(GuardedCode(made.code, made.wrapper, self._compile_id))
+        return served(made.code, made.wrapper, self._compile_id)
 
 
 def chosen(choices: Choices[Choice]) -> ConvertFrameReturn | None:

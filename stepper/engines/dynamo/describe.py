@@ -23,9 +23,6 @@ from typing import Any
 
 import msgspec
 import torch
-from torch._dynamo.variables import ConstantVariable
-from torch._dynamo.variables.base import VariableTracker
-from torch._dynamo.variables.misc import NullVariable
 
 from stepper._C import (
     AS_CELL,
@@ -47,9 +44,10 @@ from stepper._C import (
 )
 from stepper._C import fields as fields_of
 from stepper.debuggee.engine import Describer, Flavour, Recipe
-from stepper.engines.common.shape_env import source_name
 from stepper.engines.common.tensors import ShownWith, fake_tensor_meta, symbol_text, tensor_meta
+from stepper.engines.common.versions import source_name
 from stepper.engines.common.words import MUTABILITY
+from stepper.engines.dynamo.versions import ConstantVariable, NullVariable, VariableTracker
 from stepper.model.trace import Block
 from stepper.model.value import Item, TensorMeta, Value, ValueId
 from stepper.recording.packing import pack

@@ -34,6 +34,7 @@ from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.mutations import Mutations
 from stepper.engines.dynamo.resumed import ResumedCalls
 from stepper.engines.dynamo.translations import Translations
+from stepper.engines.dynamo.versions.points import MARKED, OF_DETAIL, OF_GRAPHS, OF_SHAPES
 from stepper.model.cache import CacheError
 from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
@@ -80,11 +81,11 @@ class DynamoEngine(Engine):
 
     def install(self, recorder: Recorder) -> None:
         """See `Engine.install`."""
-        points = versions.probe_points()
-        for point in (*points.values(), *versions.change_points()):
+        points = versions.points.probe_points()
+        for point in (*points.values(), *versions.points.change_points()):
             resolve(point)  # what this torch lacks is said before anything begins
         super().install(recorder)
-        if untested := versions.untested():
+        if untested := versions.points.untested():
             recorder.controller.notice(untested)
         translations = self._translations
         translations.begin(recorder, self._describer)
@@ -97,7 +98,7 @@ class DynamoEngine(Engine):
         self._codes.begin(recorder.store_code)
         self._executions.install(recorder, self._codes)
         try:
-            at_wish = versions.OF_GRAPHS | versions.OF_SHAPES | versions.OF_DETAIL
+            at_wish = OF_GRAPHS | OF_SHAPES | OF_DETAIL
             self._place(points.keys() - at_wish)
             self._listen()
             self._lookups.install(recorder, self.safely)
@@ -111,15 +112,15 @@ class DynamoEngine(Engine):
 
     def _place(self, meanings: Iterable[str]) -> None:
         """Put the probes there that are not yet."""
-        points = versions.probe_points()
+        points = versions.points.probe_points()
         for meaning in points:  # in their order
             if meaning in meanings and meaning not in self._placed:
                 self._placed.add(meaning)
                 if meaning == "step":
                     hook = self._step_hook()
-                elif meaning in versions.MARKED:
+                elif meaning in MARKED:
                     hook = self.safely(getattr(self.recorder.steps, meaning))
-                elif meaning in versions.OF_SHAPES:
+                elif meaning in OF_SHAPES:
                     of = self._translations
                     hook = self.safely(hearer(meaning, of.watching, of.shapes_wait))
                 else:
@@ -136,7 +137,7 @@ class DynamoEngine(Engine):
         if "change" not in self._placed:
             self._placed.add("change")
             hook = self.safely(self._mutations.on_change)
-            for point in versions.change_points():
+            for point in versions.points.change_points():
                 self._probes.place(point, hook)
 
     def make_describer(self) -> DynamoDescriber:
@@ -197,7 +198,7 @@ class DynamoEngine(Engine):
 
     def catch_up(self) -> None:
         """The recorder wants everything from now on, and what came before."""
-        self._probes.replace(versions.probe_points()["step"], self._step_hook())
+        self._probes.replace(versions.points.probe_points()["step"], self._step_hook())
         self._listen()
         self._translations.report_all()
 
@@ -212,11 +213,11 @@ class DynamoEngine(Engine):
         wants, follows = self.recorder.wants, self._translations
         hears, follows.hears = follows.hears, wants(EventKind.GUARD) or wants(EventKind.NODE)
         if follows.hears:
-            self._place(versions.OF_GRAPHS)
+            self._place(OF_GRAPHS)
         if any(map(wants, SHAPE_EVENTS)):
-            self._place(versions.OF_SHAPES)
+            self._place(OF_SHAPES)
         if self.recorder.everything:
-            self._place(versions.OF_DETAIL)
+            self._place(OF_DETAIL)
             self._place_changes()
         if follows.hears and not hears:
             for context in follows.contexts:

@@ -14,19 +14,18 @@ from typing import Any
 
 import msgspec
 import torch
-from torch._dynamo.exc import (
-    TorchDynamoException,
-    UncapturedHigherOrderOpError,
-    Unsupported,
-)
-from torch._guards import CompileContext
 
 from stepper._C import shortened
 from stepper.debuggee.evaluator import shorten
 from stepper.debuggee.mirror import FrameMirror, newest_moment_of
 from stepper.engines.common.node_words import stack_of
-from stepper.engines.common.shape_env import is_running_graph, part_of_torch
+from stepper.engines.common.versions import is_running_graph, part_of_torch
 from stepper.engines.dynamo import versions
+from stepper.engines.dynamo.versions import (
+    TorchDynamoException,
+    UncapturedHigherOrderOpError,
+    Unsupported,
+)
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
 from stepper.model.trace import MomentId
@@ -126,7 +125,7 @@ def of_backward(error: BaseException, newest: MomentId, stack: tuple[PythonFrame
     return msgspec.structs.replace(
         failure_of(error, newest, traced=True),
         stage=FailedStage.BACKWARD,
-        compile_id=str(CompileContext.current_compile_id() or ""),
+        compile_id=versions.compiled_now(),
         python_stack=stack,
     )
 

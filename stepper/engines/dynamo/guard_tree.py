@@ -17,22 +17,20 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
 import torch
-from torch._C._dynamo import guards as C
-from torch.utils._traceback import shorten_filename
 
 from stepper.engines.common.entry_guards import Result
 from stepper.engines.common.shape_conditions import IN_CPP, IN_PYTHON, seen, values_in
-from stepper.engines.common.shape_env import source_name
 from stepper.engines.common.tensors import fake_tensor_meta
+from stepper.engines.common.versions import source_name
 from stepper.engines.common.words import object_text
-from stepper.engines.dynamo.versions import SHAPE_SCOPE
+from stepper.engines.dynamo.versions import SHAPE_SCOPE, cache
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.value import TensorMeta
@@ -111,7 +109,7 @@ class GuardTree:
 
     def _read(self, manager: Any, depth: int) -> None:
         source = "" if depth == 0 else manager.get_source()
-        if isinstance(manager, C.DictGuardManager):
+        if isinstance(manager, cache.DictGuardManager):
             self._add_dict(manager, source, depth)
         for leaf in manager.get_leaf_guards():
             self._add_leaf(leaf, source, depth)
@@ -119,7 +117,7 @@ class GuardTree:
             self._read(below, depth + 1)
 
     def _add_leaf(self, leaf: Any, source: str, depth: int, *, epilogue: bool = False) -> None:
-        relational = isinstance(leaf, C.RelationalGuard)
+        relational = isinstance(leaf, cache.RelationalGuard)
         kind = type(leaf).__name__
         if relational:
             if id(leaf) in self._seen:
@@ -230,7 +228,7 @@ class GuardTree:
         """Ask one check; see `ask`. `brief`: only the verdict is of interest."""
         if check.row.depth == 0:
             return self._ask(check, f_locals, brief)
-        with torch._C.DisableTorchFunction():  # as Dynamo does below the root
+        with cache.without_torch_function():  # as Dynamo does below the root
             return self._ask(check, f_locals, brief)
 
     def _ask(self, check: Check, f_locals: dict[str, Any], brief: bool) -> GuardCheck:
@@ -299,14 +297,14 @@ def _check_overlapping(
     """What `STORAGE_OVERLAPPING` guards say, in whose words a function of this name is called: that
     the memory of just these tensors overlaps with that of others."""
     tensors = [*overlapping, *non_overlapping]
-    found = C.compute_overlapping_tensors(tensors, symbolic=True)
+    found = cache.compute_overlapping_tensors(tensors, symbolic=True)
     return bool(found == set(range(len(overlapping))))
 
 
 def _below(manager: Any) -> Iterator[Any]:
     """The managers below one, in the order in which Dynamo goes to them."""
     yield from manager.get_child_managers()
-    if isinstance(manager, C.DictGuardManager):
+    if isinstance(manager, cache.DictGuardManager):
         pairs = manager.get_key_value_managers()
         for index in sorted(pairs):
             for below in pairs[index]:
@@ -355,8 +353,7 @@ def _place(words: str) -> PythonFrame | None:
     path = match["file"]
     # Whose lines torch has read.
     known = (name for name in list(linecache.cache) if name.endswith(path))
-    short = cast("Callable[[str], str]", shorten_filename)
-    filename = next((name for name in known if short(name) == path), path)
+    filename = next((name for name in known if cache.shortened(name) == path), path)
     return PythonFrame(filename, int(match["line"]), match["function"])
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import GuardMark, LiveAttempt
-from stepper.engines.common.shape_env import source_name
+from stepper.engines.common.versions import source_name
 from stepper.engines.dynamo.versions import guards_in
 from stepper.model.trace import EventKind
 

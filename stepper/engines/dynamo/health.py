@@ -22,8 +22,8 @@ def look() -> dict[str, object]:
     try:
         from stepper.engines.dynamo import versions
 
-        found["oldest"], found["newest"] = versions.OLDEST, versions.NEWEST
-        found["lacks"] = versions.lacking()
+        found["oldest"], found["newest"] = versions.points.OLDEST, versions.points.NEWEST
+        found["lacks"] = versions.points.lacking()
     except Exception as error:
         found["trouble"] = f"{type(error).__name__}: {error}"
     return found

@@ -24,10 +24,9 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from torch._C._dynamo import eval_frame
-
 from stepper import _C
 from stepper.debuggee.instruction_events import TOOL
+from stepper.engines.dynamo.versions.cache import count_runs, stop_counting_runs
 from stepper.recording.at_once import at_once
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
@@ -203,18 +202,15 @@ class CountedHits(Hits):
     ) -> None:
         super().__init__(on_hit, on_uncompiled, wanted)
         self.trouble = trouble
-        get = getattr(eval_frame, "get_bytecode_debugger_callback", None)
-        self._mine = get is not None and get() is None
-        if self._mine:
-            eval_frame.set_bytecode_debugger_callback(_C.count_call)
+        self._mine = count_runs()
 
     @property
     def _counts(self) -> bool:
         return self._mine
 
     def close(self) -> None:
-        if self._mine and eval_frame.get_bytecode_debugger_callback() is _C.count_call:
-            eval_frame.set_bytecode_debugger_callback(None)
+        if self._mine:
+            stop_counting_runs()
         self._mine = False
         super().close()
 

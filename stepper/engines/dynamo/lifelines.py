@@ -15,9 +15,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from torch._dynamo.guards import CheckFunctionManager
-
 from stepper.engines.common.lifelines import Bond, bond_to
+from stepper.engines.dynamo.versions.cache import CheckFunctionManager
 
 
 def bonds_of(wrapper: object, *, newest: bool = False) -> list[Bond]:

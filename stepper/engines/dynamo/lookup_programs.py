@@ -25,7 +25,7 @@ from stepper.engines.dynamo.bytecode import CodeTable
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive
 from stepper.engines.dynamo.guard_tree import Check, GuardTree
 from stepper.engines.dynamo.lookup_words import checked_guard
-from stepper.engines.dynamo.versions import region_of
+from stepper.engines.dynamo.versions.cache import region_of
 from stepper.model.cache import GuardRow, Origin
 from stepper.model.datum import Words
 from stepper.model.lookup import BACKEND, INVALID, CheckedGuard

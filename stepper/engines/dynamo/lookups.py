@@ -27,10 +27,6 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
-from torch._C._dynamo import eval_frame
-from torch._dynamo import convert_frame
-from torch._dynamo.eval_frame import innermost_backend
-
 from stepper import _C
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
@@ -112,7 +108,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
     def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
         """Begin to listen. After the engine's own probes: a lookup comes before its compilation."""
         self._recorder = recorder
-        for meaning, point in versions.lookup_points().items():
+        for meaning, point in versions.points.lookup_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
             in_place = partial(chosen, self._choices) if meaning == "missed" else None
             self._probes.place(point, hook, in_place)
@@ -160,7 +156,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             # This hook, then `_compile`.
             compiling = _caller(1)
             stack = self._program_stack(compiling)
-            backend = innermost_backend(compiler_fn)
+            backend = versions.cache.innermost_backend(compiler_fn)
             compile_id = compiling.f_locals.get("compile_id") if compiling is not None else None
             choice = Choice(code, locals, globals, compile_id)
             with self._choices.open(choice):
@@ -174,7 +170,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             return
         code, why = frame.f_code, _REFUSED.format(versions.stance())
         if self._misses_wanted(code):
-            backend, stack = innermost_backend(callback), self._program_stack(asking)
+            backend, stack = versions.cache.innermost_backend(callback), self._program_stack(asking)
             call = Call(code, frame.f_locals, frame.f_globals, backend, None, stack)
             self._record(call, unserved=why)
         else:
@@ -244,7 +240,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if self._hits is None:
             return
         with locked():
-            for reference in convert_frame.input_codes.seen:
+            for reference in versions.cache.codes_seen():
                 if (original := reference()) is None:
                     continue
                 for _, item in entries_of(original):
@@ -257,7 +253,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
     def _know(self, transformed: CodeType, original: CodeType) -> None:
         self._originals.set(transformed, weakref.ref(original))
 
-    _compile_name = versions.probe_points()["translation_begins"].qualname
+    _compile_name = versions.points.probe_points()["translation_begins"].qualname
 
     def _on_hit(
         self,
@@ -406,7 +402,7 @@ def _why_unserved(code: CodeType) -> tuple[str, bool]:
         return f"torch.compiler's stance is {stance!r}", False
     if stance != "default":
         return f"torch.compiler's stance is {stance!r}, so nothing is compiled", True
-    if eval_frame.get_eval_frame_callback() is None:
+    if versions.cache.callback_now() is None:
         return "Dynamo is off for this call: disabled, or the function was called as it is", False
     return "only entries that exist are used now, so nothing is compiled", True
 

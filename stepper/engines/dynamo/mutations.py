@@ -13,7 +13,7 @@ from stepper._C import Steps
 from stepper._C import fields as fields_of
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt
-from stepper.engines.common.shape_env import source_name
+from stepper.engines.common.versions import source_name
 from stepper.engines.dynamo.describe import DynamoDescriber, node_of
 from stepper.support.words import callable_name, plain_text
 from stepper.uncompiled import keep_out

@@ -13,15 +13,14 @@ from typing import Any
 
 import msgspec
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import Node
 
 from stepper._C import NodeRows, node_words
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.engines.common.node_words import called, example_of
-from stepper.engines.common.shape_env import source_name
 from stepper.engines.common.tensors import symbols_in, tensor_meta
+from stepper.engines.common.versions import FakeTensor, function_mode_is_on, source_name
 from stepper.engines.dynamo.versions import FAKE_DEVICE
 from stepper.model import trace
 from stepper.model.trace import EventKind
@@ -48,7 +47,7 @@ class GraphWatcher(NodeRows):
             fake=FakeTensor,
             fake_device=FAKE_DEVICE,
             strided=torch.strided,
-            modes=torch._C._is_torch_function_mode_enabled,
+            modes=function_mode_is_on,
             tensor_meta=tensor_meta,
         )
         self.output: Any = None

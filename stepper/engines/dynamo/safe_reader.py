@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import torch
 
 from stepper.engines.common.shape_conditions import IN_CPP, values_in
+from stepper.engines.common.versions import without_overrides
 from stepper.engines.dynamo.guard_tree import Check
 from stepper.model.cache import GuardRow, Verdict
 from stepper.support.words import is_plain, plain_text
@@ -112,7 +113,7 @@ class SafeReader:
         """
         found = self._reached.get(source, self)
         if found is self:
-            with torch._C.DisableTorchFunctionSubclass():
+            with without_overrides():
                 found = self._reached[source] = self._walk(_parsed(source))
         return found
 
@@ -142,7 +143,7 @@ class SafeReader:
                 return Answer(Verdict.UNKNOWN, value, reached, why)
             if row.depth == 0:
                 return self._call(check.leaf, value, reached)
-            with torch._C.DisableTorchFunctionSubclass():  # as Dynamo does below the root
+            with without_overrides():  # as Dynamo does below the root
                 return self._call(check.leaf, value, reached)
         except Exception as error:  # torch's own, in a leaf: Dynamo would take it for a miss
             return Answer(
@@ -169,7 +170,7 @@ class SafeReader:
                 return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
         try:
             code, names = _compiled(condition), {**scope, **self._roots}
-            with torch._C.DisableTorchFunctionSubclass():
+            with without_overrides():
                 began = perf_counter_ns()
                 passed = bool(eval(code, names))
                 spent = perf_counter_ns() - began
@@ -210,7 +211,7 @@ class SafeReader:
             return Answer(Verdict.UNKNOWN, value, reached, "a function of the compiler decides it")
         names = {**scope, **self._roots}
         failing = []
-        with torch._C.DisableTorchFunctionSubclass():
+        with without_overrides():
             for part in row.code:
                 began = perf_counter_ns()
                 if not eval(_compiled(part), names):

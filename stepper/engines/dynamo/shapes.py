@@ -5,11 +5,9 @@ from __future__ import annotations
 from types import CodeType, FrameType
 from typing import Any
 
-from torch._guards import TracingContext
-
 from stepper.engines.common.node_words import called, stack_of
-from stepper.engines.common.shape_env import is_running_graph
 from stepper.engines.common.shapes import MARKED, Computed, ShapeWatcher
+from stepper.engines.common.versions import is_running_graph
 from stepper.engines.dynamo import versions
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import Stage, Why
@@ -44,7 +42,7 @@ class DynamoShapes(ShapeWatcher):
         """See `ShapeWatcher`."""
         return tuple(
             PythonFrame(frame.filename, frame.lineno or 0, frame.name)
-            for frame in TracingContext.extract_stack()
+            for frame in versions.user_frames()
         )
 
     def why(self, source: Any, frame: FrameType | None) -> Why:

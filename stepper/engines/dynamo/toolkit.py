@@ -24,10 +24,6 @@ from types import CodeType
 from typing import Any
 
 import msgspec
-from torch._C._dynamo import eval_frame as native
-from torch._C._dynamo import guards as C
-from torch._dynamo import convert_frame
-from torch._dynamo.guards import GuardManagerWrapper
 
 from stepper.engines.common import graphs
 from stepper.engines.common.edits import compile_guard, exclusive, named
@@ -35,6 +31,7 @@ from stepper.engines.common.entry_guards import Result
 from stepper.engines.common.toolkit import Toolkit
 from stepper.engines.dynamo.cache import BOOK, EntryRegistry, KnownEntry, entries_of, locked
 from stepper.engines.dynamo.guard_tree import Check, GuardTree, identity_of, strip_comment
+from stepper.engines.dynamo.versions import cache as dynamo
 from stepper.model.cache import (
     CacheEntry,
     CacheError,
@@ -135,14 +132,14 @@ class Draft:
 
             return passes
 
-        root = C.RootGuardManager()
+        root = dynamo.RootGuardManager()
         root.add_lambda_guard(begins, ["an entry that was made by hand and is in use"], None)
         for row in self.rows:
             line = row.user_line
             place = f"  # {line.text}  # {line.place}" if line is not None else ""
             words = [f"{part}{place}" for part in row.code] or [row.kind]
             root.add_lambda_guard(test(row.index), words, None)
-        wrapper = GuardManagerWrapper(root)
+        wrapper = dynamo.GuardManagerWrapper(root)
         wrapper.closure_vars = {}
         wrapper.global_scope = self.scope
         wrapper.args = ["L", "**___kwargs_ignored"]
@@ -197,8 +194,8 @@ class DynamoToolkit(Toolkit[KnownEntry]):
 
     def _put_in(self, draft: KnownEntry, original: CodeType) -> None:
         made = draft.draft
-        native._load_precompile_entry(original, made.wrapper, made.code)
-        convert_frame.input_codes.add(original)  # what a reset goes by
+        dynamo.load_precompiled(original, made.wrapper, made.code)
+        dynamo.note_seen(original)  # what a reset goes by
         made.registered, made.ordinary = True, False
         self._book.listener.registered(made.code, original, draft.facts.compile_id)
 
@@ -225,9 +222,9 @@ class DynamoToolkit(Toolkit[KnownEntry]):
             self._switch_off(entry, "since entries of a package are beside it")
             return
         made.registered = False
-        native._reset_precompile_entries(code)
+        dynamo.drop_precompiled(code)
         for draft in drafts:
-            native._load_precompile_entry(code, draft.wrapper, draft.code)
+            dynamo.load_precompiled(code, draft.wrapper, draft.code)
         entry.change(state=EntryState.DRAFT, position=None, reason="")
         self._book.look_at(code)
 

@@ -19,8 +19,6 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
-from torch._dynamo.exc import TorchDynamoException, Unsupported
-
 from stepper._C import Steps, call_and_undo
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import (
@@ -44,6 +42,7 @@ from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.shapes import DynamoShapes
 from stepper.engines.dynamo.underway import Compiling, enclosing_calls, underway
+from stepper.engines.dynamo.versions import TorchDynamoException, Unsupported
 from stepper.model.program import Code
 from stepper.model.trace import EventKind, MomentId, Outcome
 from stepper.uncompiled import keep_out
@@ -154,7 +153,7 @@ class Translations:
 
     def join_underway(self, frame: FrameType) -> None:
         """Take up what runs already; each symbolic frame gets one moment, at its instruction."""
-        run_code = resolve(versions.RUN).__code__
+        run_code = resolve(versions.points.RUN).__code__
         for item in underway(frame, run_code):
             if isinstance(item, Compiling):
                 self._begin(item.frame, item.code, item.cache_size, item.compile_id)

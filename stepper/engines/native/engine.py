@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stepper import _C
 from stepper.debuggee.engine import Engine, Recorder
 from stepper.debuggee.mirror import names_at
-from stepper.engines.common import shape_env
+from stepper.engines.common import versions
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
 from stepper.engines.common.placed_probes import Probes
@@ -98,7 +98,7 @@ class NativeEngine(Engine, Watcher):
         """Hear of decisions about sizes from now on, if anybody wants to."""
         if self._probes or not any(map(self.recorder.wants, SHAPE_EVENTS)):
             return
-        for meaning, point in shape_env.POINTS.items():
+        for meaning, point in versions.POINTS.items():
             self._probes.place(point, self.safely(hearer(meaning, self._watching)))
 
     def _watching(self, env: object) -> ShapeWatcher | None:

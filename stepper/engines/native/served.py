@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
-import torch._dynamo as dynamo
-from torch._dynamo import eval_frame
 
 from stepper import _C
+from stepper.engines.native import versions
 from stepper.native.library import is_library
 from stepper.native.runtime.backends import Backend, lookup
 from stepper.native.runtime.convert_frame import Settings, callback_for
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 F = TypeVar("F")
 R = TypeVar("R")
 
-_settings = dynamo.config
+_settings = versions.settings()
 _seen: PerCode[bool] = PerCode()
 """Codes that were called once in a stance that compiles from the second call on."""
 _backends: list[Backend] = []
@@ -93,7 +92,7 @@ class Served(TorchDynamoContext):
             made.__call__ = self(made.__call__)
             return cast(F, made)
         module = getattr(fn, "__self__", None)
-        if isinstance(module, torch.nn.Module) and fn == module._call_impl:
+        if isinstance(module, torch.nn.Module) and fn == versions.call_of(module):
             # `Module.compile`: what the module's call comes to may be torch's own.
             code = getattr(module.forward, "__code__", None)
             if code is None or is_library(code.co_filename):
@@ -104,12 +103,12 @@ class Served(TorchDynamoContext):
         self, function: Callable[..., R], args: tuple[object, ...], kwargs: dict[str, object], /
     ) -> R:
         """Call a function in the stance of the moment."""
-        stance = eval_frame._stance
+        stance = versions.stance()
         if stance.stance == "default" and stance.backend is None:
             return super().call(function, args, kwargs)
         return self._in(stance).call(function, args, kwargs)
 
-    def _in(self, stance: eval_frame.DynamoStance) -> _C.Capturing:
+    def _in(self, stance: versions.Stance) -> _C.Capturing:
         if stance.stance == "force_eager":
             return _C.Capturing(None, None)
         if stance.stance == "eager_on_recompile":

@@ -13,8 +13,8 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from stepper.engines.common.node_words import called
-from stepper.engines.common.shape_env import is_running_graph
 from stepper.engines.common.shapes import Computed, ShapeWatcher
+from stepper.engines.common.versions import is_running_graph
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStepKind, Stage, Why
 from stepper.native.tracing.output_graph import OutputGraph

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from stepper.engines.native import versions
 from stepper.support.arrival import when_imported
 from stepper.uncompiled import keep_out
 
@@ -31,7 +32,7 @@ _SERVED = "torch.compile is served by stepper's native compiler, since its engin
 def serve(say: Say) -> Callable[[], None]:
     """Begin, as soon as Dynamo is there; returns what ends it."""
     service = _Service(say)
-    stop_waiting = when_imported("torch._dynamo", service.begin)
+    stop_waiting = when_imported(versions.DYNAMO, service.begin)
 
     def end() -> None:
         stop_waiting()
@@ -50,7 +51,7 @@ class _Service:
         self._before: dict[str, Callable[..., object]] = {}
 
     def begin(self) -> None:
-        self._dynamo = sys.modules["torch._dynamo"]
+        self._dynamo = versions.dynamo()
         self._before = {name: getattr(self._dynamo, name) for name in ("optimize", "reset")}
         for name in self._before:
             setattr(self._dynamo, name, getattr(self, name))

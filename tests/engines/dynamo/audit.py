@@ -19,7 +19,7 @@ import msgspec
 from stepper.debuggee.mirror import FrameMirror
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.common.node_words import example_of
-from stepper.engines.common.shape_env import source_name
+from stepper.engines.common.versions import source_name
 from stepper.engines.dynamo.describe import DynamoDescriber
 from stepper.model.trace import Guard, Moment, Node, State
 from stepper.model.value import TensorMeta, Value

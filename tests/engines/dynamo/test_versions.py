@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from stepper.engines.common.probe_points import ProbePoint, UnsupportedTorch
-from stepper.engines.dynamo import versions
+from stepper.engines.dynamo.versions import points
 from tests.conftest import ROOT
 from tests.real.running import COMPILED, run
 
@@ -16,14 +16,14 @@ from tests.real.running import COMPILED, run
 @pytest.fixture
 def newer(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the installed torch had come out after this stepper."""
-    major, minor = versions.torch_version()
-    monkeypatch.setattr(versions, "NEWEST", (major, minor - 1))
+    major, minor = points.torch_version()
+    monkeypatch.setattr(points, "NEWEST", (major, minor - 1))
 
 
 @pytest.mark.usefixtures("newer")
 def test_a_newer_torch_that_has_everything_is_watched_with_a_notice() -> None:
-    assert versions.probe_points()
-    assert f"torch {torch.__version__} is newer than" in versions.untested()
+    assert points.probe_points()
+    assert f"torch {torch.__version__} is newer than" in points.untested()
 
 
 @pytest.mark.usefixtures("newer")
@@ -38,15 +38,15 @@ def test_a_newer_torch_that_has_everything_is_watched_with_a_notice() -> None:
 def test_a_newer_torch_that_lacks_something_is_refused(
     point: ProbePoint, named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(versions._POINTS, "step", point)
-    (lacking,) = versions.lacking()
+    monkeypatch.setitem(points._POINTS, "step", point)
+    (lacking,) = points.lacking()
     assert lacking.endswith(named)
     with pytest.raises(UnsupportedTorch, match="stepper doctor"):
-        versions.probe_points()
+        points.probe_points()
 
 
 def test_what_is_tested_needs_no_notice() -> None:
-    assert versions.untested() == ""
+    assert points.untested() == ""
 
 
 def test_a_newer_torch_that_is_other_is_said_to_who_records(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""What is known of torch's `ShapeEnv`, and of the parts of torch that ask it.
+"""Private torch that every engine needs: its `ShapeEnv`, fake tensors, the state of a thread.
 
-Every engine has one: whoever captures programs for torch's compilers has torch decide about sizes.
-So this is the place for torch's private names about that. All of them are the same in the versions
-that are supported; what differs would be told apart here, as in `stepper.engines.dynamo.versions`.
+Whoever captures programs for torch's compilers has torch decide about sizes, and runs operators on
+fake tensors. No other file of `stepper.engines.common` names what is private to torch
+(`tests/test_private_names.py`). All of it is the same in the versions that are supported; what
+differs would be told apart here, as in `stepper.engines.dynamo.versions`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ import os
 from types import CodeType
 from typing import Any
 
+import torch
 import torch.fx
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils import _device
 
 from stepper.engines.common.probe_points import ProbePoint
+
+__all__ = ["FakeTensor"]
 
 _SHAPES = "torch.fx.experimental.symbolic_shapes"
 
@@ -89,3 +96,43 @@ def part_of_torch(filename: str) -> str:
 def asks_for_shapes(filename: str) -> bool:
     """Whether a file is torch's, and none of those that decide about sizes."""
     return filename.startswith(_TORCH) and filename not in _DECIDING
+
+
+# -- tensors -----------------------------------------------------------------------------------
+
+without_torch_function = torch._C.DisableTorchFunction
+"""While it lasts, no `__torch_function__` is called, of modes neither."""
+without_overrides = torch._C.DisableTorchFunctionSubclass
+"""While it lasts, `__torch_function__` of a tensor's class is not called."""
+function_mode_is_on = torch._C._is_torch_function_mode_enabled
+
+
+def is_operator(value: object) -> bool:
+    """Whether something is an operator of `torch.ops`, or all overloads of one: classes whose `str`
+    is their name."""
+    return type(value).__module__ == torch._ops.__name__
+
+
+def mark_dynamic(tensor: torch.Tensor, dim: int, *, strict: bool) -> None:
+    """Have a tensor's size be a symbol; where it must be a number, that is an error if `strict`."""
+    mark = torch._dynamo.mark_dynamic if strict else torch._dynamo.maybe_mark_dynamic
+    mark(tensor, dim)
+
+
+def mark_unbacked(tensor: torch.Tensor, dim: int) -> None:
+    """Have a tensor's size be a symbol of which nothing is known, so that 0 and 1 are no others."""
+    torch._dynamo.decorators.mark_unbacked(tensor, dim)
+
+
+# -- the state of a thread ---------------------------------------------------------------------
+
+
+def function_modes() -> list[object]:
+    """The torch function modes that are active, the innermost last."""
+    found: list[object] = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    return found
+
+
+def default_device() -> Any:
+    """What `torch.set_default_device` has set; None: nothing."""
+    return _device.CURRENT_DEVICE

@@ -1,0 +1,338 @@
+"""Private torch: all that the dynamo engine knows of Dynamo's inside, and what differs in it
+between the versions that are supported.
+
+No other file of the engine names what is private to torch, or asks for a version
+(`tests/test_private_names.py`). Here is what runs when: frames, trackers, shapes, executions;
+`points` has the functions that are watched, `cache` what Dynamo has compiled and the guards of it.
+What both engines need is in `stepper.engines.common.versions`.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+import torch._dynamo.config
+import torch._dynamo.utils
+import torch.fx.experimental._config
+from torch._dynamo import convert_frame, output_graph, symbolic_convert, trace_rules
+from torch._dynamo.exc import TorchDynamoException, UncapturedHigherOrderOpError, Unsupported
+from torch._dynamo.variables import ConstantVariable, builder
+from torch._dynamo.variables.base import VariableTracker
+from torch._dynamo.variables.functions import UserFunctionVariable
+from torch._dynamo.variables.misc import NullVariable
+from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP
+
+from stepper._C import count_call
+from stepper.engines.common.probe_points import DECORATED
+from stepper.engines.common.versions import FakeTensor
+from stepper.engines.dynamo.versions import cache, points
+
+__all__ = [
+    "ConstantVariable", "NullVariable", "TorchDynamoException", "UncapturedHigherOrderOpError",
+    "Unsupported", "VariableTracker", "cache", "points",
+]  # fmt: skip
+
+
+SHAPE_SCOPE: dict[str, Any] = dict(SYMPY_INTERP)
+"""The names that conditions on sizes can use besides those of all guards."""
+
+# Trackers of these kinds are often changed first and told to the side effects afterwards.
+_CONTAINERS = {
+    "ListVariable",
+    "DequeVariable",
+    "ConstDictVariable",
+    "SetVariable",
+    "IteratorVariable",
+    "UserDefinedObjectVariable",
+}
+
+
+def is_compile(code: CodeType) -> bool:
+    """Whether a code object is that of a function that has one frame translated, with probes or
+    without: `_compile`, or what `torch.export` and compilation ahead of time call in its place."""
+    names = ("_compile", "_fullgraph_capture_frame")
+    return code.co_name in names and code.co_filename == convert_frame.__file__
+
+
+def captured_now() -> str:
+    """The id of what is captured now, outside of `_compile`."""
+    return str(torch._guards.CompileContext.current_compile_id())
+
+
+def compiled_now() -> str:
+    """The id of what is compiled now in this thread; empty: nothing is."""
+    return str(torch._guards.CompileContext.current_compile_id() or "")
+
+
+INTERPRETERS = "_current_tx"
+"""Where an OutputGraph has the translators that are at work for it."""
+interpreters: Callable[[Any], list[Any]] = operator.attrgetter(INTERPRETERS)
+"""Those translators, the innermost last."""
+
+
+# Since torch 2.13 `fake_device` is a property.
+FAKE_DEVICE = "_fake_device" if "fake_device" in vars(FakeTensor) else "fake_device"
+"""Where a FakeTensor has the device on which it claims to be."""
+
+
+def guards_in(output: Any) -> dict[Any, None]:
+    """The guards that an OutputGraph has now, in order; not to be changed."""
+    # Not the set itself: Dynamo replaces it, and each question to it is a call of Python code.
+    found: dict[Any, None] = output.guards.inner._dict
+    return found
+
+
+def is_interpreting(code: CodeType) -> bool:
+    """Whether a code object is that of the symbolic interpreter's step."""
+    return code.co_name == "step" and code.co_filename == symbolic_convert.__file__
+
+
+def is_backend(code: CodeType) -> bool:
+    """Whether a code object is that of what calls the backend with a graph."""
+    return code.co_name == "call_user_compiler" and code.co_filename == output_graph.__file__
+
+
+def is_guard_building(code: CodeType) -> bool:
+    """Whether a code object is that of what makes an entry's guards."""
+    return code.co_name == "__init__" and code.co_filename == torch._dynamo.guards.__file__
+
+
+def is_backward_compile(code: CodeType) -> bool:
+    """Whether a code object is that of what has a backward compiled when gradients are asked
+    for."""
+    # Since torch 2.13 a method of its own; before, it is done in the backward itself.
+    names = ("get_or_compile", "_backward_impl", "backward")
+    return code.co_name in names and code.co_filename.endswith(_BACKWARD)
+
+
+_BACKWARD = os.path.join("_functorch", "_aot_autograd", "runtime_wrappers.py")
+
+
+def late_mutation_types() -> frozenset[type]:
+    """The kinds of trackers that Dynamo may change before it tells the side effects."""
+    found: set[type] = set()
+    waiting: list[type] = [VariableTracker]
+    while waiting:
+        kind = waiting.pop()
+        waiting += type.__subclasses__(kind)
+        if not _CONTAINERS.isdisjoint(base.__name__ for base in kind.__mro__):
+            found.add(kind)
+    return frozenset(found)
+
+
+def refused_callback(asking: FrameType | None) -> Any:
+    """What would have compiled, in the frame of a function that makes an error of it; else None."""
+    if asking is not None and asking.f_code.co_name == DECORATED:
+        asking = asking.f_back
+    if asking is None or asking.f_code.co_filename != torch._dynamo.eval_frame.__file__:
+        return None
+    return asking.f_locals["callback"] if asking.f_code.co_name == "fail_callback" else None
+
+
+_NEAR = 6
+"""Frames between a function of `torch._dynamo.convert_frame` and the making of what it raises."""
+
+
+def refused_code(asking: FrameType | None) -> tuple[CodeType, bool] | None:
+    """The code of the program's frame that Dynamo refuses before it begins with it, and whether
+    that is an error for the program, which asked for one graph; None: it is at work on a frame.
+
+    Args:
+        asking: who makes the exception.
+    """
+    for _ in range(_NEAR):
+        if asking is None:
+            return None
+        code = asking.f_code
+        if code.co_filename == torch._dynamo.convert_frame.__file__:
+            if code.co_qualname != "ConvertFrameAssert.__call__":
+                return None
+            return asking.f_locals["frame"].f_code, bool(asking.f_locals["self"]._one_graph)
+        asking = asking.f_back
+    return None
+
+
+def surely_compiled(f_locals: dict[str, Any]) -> bool:
+    """Whether Dynamo compiles a frame, as far as that can be told from the types of its locals: it
+    does when there is a tensor among them."""
+    return any(issubclass(type(value), torch.Tensor) for value in f_locals.values())
+
+
+# What `torch.compiler.set_stance` can set → what becomes of a call of a compiled function.
+STANCES = {
+    "force_eager": "it runs as it is, and the cache is not looked at",
+    "eager_on_recompile": "it runs as it is if no entry serves it, and nothing is compiled",
+    "fail_on_recompile": "it is an error if no entry serves it",
+    "eager_then_compile": "the first runs as it is, and the next is compiled",
+    "aot_eager_then_compile": "the first is compiled for aot_eager, and the next as asked for",
+}
+
+
+def stance() -> str:
+    """What `torch.compiler.set_stance` has set for this thread."""
+    return str(torch._dynamo.eval_frame._stance.stance)
+
+
+def current_region() -> tuple[int, bool]:
+    """The isolated region of this thread's calls, -1 for everybody's; and whether there are any."""
+    ask = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_isolate_recompiles_id", None)
+    return (int(ask()), True) if ask is not None else (-1, False)
+
+
+# -- symbolic shapes ---------------------------------------------------------------------------
+
+
+def _code_of(module: object, *names: str) -> CodeType:
+    """The code of the first of these functions that the module has."""
+    found: CodeType = next(vars(module)[name] for name in names if name in vars(module)).__code__
+    return found
+
+
+# Since torch 2.13 these only take the time of what they were.
+FAKE_VALUE_CODE = _code_of(torch._dynamo.utils, "_get_fake_value_impl", "get_fake_value")
+"""Of what computes the example value of its parameter `node`."""
+WRAP_CODE = _code_of(
+    builder, "_wrap_to_fake_tensor_and_record_impl", "wrap_to_fake_tensor_and_record"
+)
+"""Of what gives a tensor, its parameter `e`, sizes that may be symbols."""
+
+
+CONFIGS: dict[str, Any] = {
+    "torch._dynamo.config": torch._dynamo.config,
+    "torch.fx.experimental._config": torch.fx.experimental._config,
+}
+"""Torch's modules of settings that concern compilations, by name."""
+
+
+def assume_dynamic() -> None:
+    """Have every size be a symbol from now on, as under `dynamic=True`."""
+    torch._dynamo.config.automatic_dynamic_shapes = True
+    torch._dynamo.config.assume_static_by_default = False
+
+
+def user_frames() -> traceback.StackSummary:
+    """The program's frames that are being traced in this thread, the outermost first."""
+    return torch._guards.TracingContext.extract_stack()
+
+
+def assumes_static() -> bool:
+    """Whether sizes are numbers until something else is known: without `dynamic=True`."""
+    return bool(torch._dynamo.config.assume_static_by_default)
+
+
+# -- stepper's own code ------------------------------------------------------------------------
+
+
+def never_trace(folder: str) -> None:
+    """Have Dynamo compile and inline no file of a folder, as it does with other libraries."""
+    trace_rules.SKIP_DIRS.append(trace_rules._as_posix_path(f"{folder}/"))
+    trace_rules._recompile_re()
+
+
+class CalledWhileTracing(UserFunctionVariable):
+    """A function without arguments and result that Dynamo calls while it traces a call of it.
+
+    `torch.compiler.assume_constant_result` would do the same, and leave its result in the program's
+    globals under the function's name.
+    """
+
+    def call_function(self, tx: Any, args: Any, kwargs: Any) -> Any:
+        """Call it; the traced code gets a None."""
+        if args or kwargs:
+            return super().call_function(tx, args, kwargs)
+        self.fn()
+        return VariableTracker.build(tx, None)
+
+
+def call_while_tracing(name: str, function: Callable[[], None]) -> None:
+    """Have Dynamo call a function when it traces a call of it. `name`: to import it by."""
+    trace_rules.manual_torch_name_rule_map[name] = CalledWhileTracing
+    rules = trace_rules.get_torch_obj_rule_map
+    if rules.cache_info().currsize:
+        rules()[function] = CalledWhileTracing
+
+
+def allow_in_graph(function: Any) -> Any:
+    """Have a function be a node of graphs, whatever it does."""
+    return torch._dynamo.allow_in_graph(function)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+
+
+def reorder_calls_of(function: Any) -> None:
+    """Have calls of a function that only logs be made behind the graph."""
+    torch._dynamo.config.reorderable_logging_functions.add(function)
+
+
+def leave_alone(code: CodeType) -> None:
+    """Have Dynamo compile neither a function nor anything that is called while it runs."""
+    native = torch._C._dynamo.eval_frame
+    skip = native._FrameAction.SKIP
+    native.set_code_exec_strategy(code, native._FrameExecStrategy(skip, skip))
+
+
+def frames_looked_at() -> int:
+    """How many frames Dynamo was asked for, unless the program has set its counters back."""
+    return int(torch._dynamo.utils.counters["frames"]["total"])
+
+
+# -- executions --------------------------------------------------------------------------------
+
+
+def hear_of_runs(heard: Callable[[CodeType], None] | None) -> bool:
+    """Have Dynamo call `heard` whenever it is about to run transformed code; None: no more.
+
+    Torch has this for its own bytecode debugger. False: it has not, or the debugger is there.
+    """
+    dynamo = torch._C._dynamo.eval_frame
+    begin = getattr(dynamo, "set_bytecode_debugger_callback", None)
+    if begin is None:
+        return False
+    if heard is not None and dynamo.get_bytecode_debugger_callback() not in (None, count_call):
+        return False
+    begin(heard)
+    return True
+
+
+def transformed_codes() -> list[tuple[CodeType, CodeType, str]]:
+    """What Dynamo has compiled so far: transformed code, original code, compile id."""
+    found = []
+    known = torch._dynamo.utils.orig_code_map
+    for reference in list(known.refs.values()):
+        code = reference()
+        original = None if code is None else known.get(code)
+        if code is not None and original is not None:
+            entries = torch._C._dynamo.eval_frame._debug_get_cache_entry_list(original)
+            ids = [str(entry.compile_id) for entry in entries if entry.code is code]
+            found.append((code, original, ids[0] if ids else ""))
+    return found
+
+
+def original_of(transformed: CodeType) -> CodeType | None:
+    """The code that a transformed code was made of."""
+    found = torch._dynamo.utils.orig_code_map.get(transformed)
+    return found if type(found) is CodeType else None
+
+
+_DOORS = (
+    ("torch._dynamo.convert_frame", ("_compile", "_fullgraph_capture_frame")),
+    ("torch._dynamo.eval_frame", ("fail_callback",)),
+    ("torch._functorch._aot_autograd.runtime_wrappers", ("get_or_compile",)),
+    # Before torch 2.13 the backward is compiled by the function that runs it, too.
+    ("torch._dynamo.backends.common", ("_wrapped_bw_compiler",)),
+)
+"""Functions of torch that compile, or refuse to, by their modules."""
+
+
+def is_door(code: CodeType) -> bool:
+    """Whether a function is one of those that compile, or refuse to."""
+    return any(
+        code.co_name in names
+        and code.co_filename == getattr(sys.modules.get(module), "__file__", None)
+        for module, names in _DOORS
+    )
