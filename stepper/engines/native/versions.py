@@ -30,7 +30,8 @@ def dynamo() -> ModuleType:
 
 def settings() -> ModuleType:
     """What the program sets for `torch.compile`."""
-    return torch._dynamo.config
+    found: ModuleType = torch._dynamo.config
+    return found
 
 
 def stance() -> Stance:
