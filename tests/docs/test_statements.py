@@ -31,7 +31,7 @@ from stepper.client import paths, replay
 from stepper.debuggee import cache_requests, evaluator
 from stepper.debuggee.occurrence import BREAKPOINT_OF_EVENT
 from stepper.engines.common import lookup_walk, rebuildable, values
-from stepper.engines.dynamo import versions
+from stepper.engines.dynamo.versions import points
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
 from stepper.recording import secrets
@@ -233,7 +233,7 @@ def test_supported_versions_are_those_that_are_declared() -> None:
     text = (DOCS / "versions.md").read_text()
     assert f"| Python | {', '.join(pythons)} |" in text
     oldest, newest = (
-        ".".join(map(str, each)) for each in (versions.points.OLDEST, versions.points.NEWEST)
+        ".".join(map(str, each)) for each in (points.OLDEST, points.NEWEST)
     )
     assert project["optional-dependencies"]["torch"] == [f"torch>={oldest}"]
     assert f"| torch | {oldest} to {newest} |" in text

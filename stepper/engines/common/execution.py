@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import linecache
 import re
-import sys
 from _thread import get_ident
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -27,6 +26,7 @@ from stepper.debuggee.execution import Executions, Graph, Program
 from stepper.debuggee.in_view import Described
 from stepper.debuggee.instruction_events import Events, make_events
 from stepper.engines.common import values
+from stepper.engines.common.versions import HAS_MONITORING
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.trace import EventKind, Phase
 from stepper.support.per_object import PerCode
@@ -179,7 +179,7 @@ class ExecutionWatcher(ABC):
     def _begin(self) -> bool:
         if self._events is not None:
             return True
-        if sys.version_info < (3, 12):
+        if not HAS_MONITORING:
             self.leave_alone(self._about_to_run.__code__)
             if not self.hear_of_runs(self._about_to_run):
                 self._notice("executions cannot be followed with this torch on Python 3.11")

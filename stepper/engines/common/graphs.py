@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from stepper.engines.common.versions import buffers_of
+
 _STEPS = 6
 _LINKS = ("_torchdynamo_orig_callable", "__wrapped__", "_boxed_call_fn")
 
@@ -55,7 +57,7 @@ def graph_bytes(graph: GraphModule) -> int:
     total = 0
     for node in graph.graph.nodes:
         total += sys.getsizeof(node) + sys.getsizeof(node.__dict__) + sys.getsizeof(node.meta)
-    own = [*graph.__dict__.values(), *graph._buffers.values()]
+    own = [*graph.__dict__.values(), *buffers_of(graph)]
     for value in own:
         if type(value) is torch.Tensor:
             total += value.untyped_storage().nbytes()

@@ -36,12 +36,12 @@ from __future__ import annotations
 
 import dis
 import inspect
-import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, Literal
 
 from stepper import _C
+from stepper.engines.common.versions import CALL_SHAPE, NONE_JUMP
 
 Hook = Callable[..., None]
 Answer = Callable[[], object]
@@ -51,18 +51,6 @@ class ProbeError(RuntimeError):
     """A function is not as the probe needs it; the message names the function."""
 
 
-# How to call a constant with arguments, per Python version: where the NULL goes, and PRECALL.
-_CALL_SHAPES: dict[tuple[int, int], tuple[bool, bool]] = {
-    (3, 11): (True, True),
-    (3, 12): (True, False),
-    (3, 13): (False, False),
-}
-# How to jump if a value is None, per Python version: the opcode, and its inline cache entries.
-_NONE_JUMPS: dict[tuple[int, int], tuple[str, int]] = {
-    (3, 11): ("POP_JUMP_FORWARD_IF_NONE", 0),
-    (3, 12): ("POP_JUMP_IF_NONE", 0),
-    (3, 13): ("POP_JUMP_IF_NONE", 1),
-}
 _NO_COLUMNS = 13  # location entry: a line but no columns
 
 
@@ -159,7 +147,7 @@ def _emit(name: str, argument: int = 0) -> bytes:
 
 def _return_units() -> bytes:
     """Return the value on top of the stack, unless it is None."""
-    jump, caches = _NONE_JUMPS[sys.version_info[:2]]
+    jump, caches = NONE_JUMP
     over = _emit("RETURN_VALUE")
     test = _emit("COPY", 1) + _emit(jump, len(over) // 2) + b"\0\0" * caches
     return test + over + _emit("POP_TOP")
@@ -167,7 +155,7 @@ def _return_units() -> bytes:
 
 def _call_units(code: CodeType, constant: int, arguments: tuple[str, ...]) -> bytes:
     """Call a constant with some of the parameters; the result is on the stack."""
-    null_first, precall = _CALL_SHAPES[sys.version_info[:2]]
+    null_first, precall = CALL_SHAPE
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     out = bytearray()
 
@@ -204,14 +192,10 @@ def _cache_counts() -> dict[str, int]:
     for instruction in dis.get_instructions(probed, show_caches=True):
         if instruction.opname == "CACHE" and current in counts:
             counts[current] += 1
-        else:
-            current = instruction.opname
-    if sys.version_info >= (3, 13):  # 3.13 lists caches in a field of their own
-        for instruction in dis.get_instructions(probed, show_caches=True):
-            if instruction.opname in counts:
-                counts[instruction.opname] = sum(
-                    size for _, size, _ in instruction.cache_info or ()
-                )
+        elif (current := instruction.opname) in counts:
+            # 3.13 lists caches in a field of their own.
+            caches = getattr(instruction, "cache_info", None) or ()
+            counts[current] = sum(size for _, size, _ in caches)
     return counts
 
 

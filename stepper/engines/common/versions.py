@@ -1,4 +1,5 @@
-"""Private torch that every engine needs: its `ShapeEnv`, fake tensors, the state of a thread.
+"""Private torch that every engine needs, `ShapeEnv`, fake tensors, the state of a thread; and what
+differs between the versions of CPython.
 
 Whoever captures programs for torch's compilers has torch decide about sizes, and runs operators on
 fake tensors. No other file of `stepper.engines.common` names what is private to torch
@@ -9,6 +10,7 @@ differs would be told apart here, as in `stepper.engines.dynamo.versions`.
 from __future__ import annotations
 
 import os
+import sys
 from types import CodeType
 from typing import Any
 
@@ -21,6 +23,27 @@ from torch.utils import _device
 from stepper.engines.common.probe_points import ProbePoint
 
 __all__ = ["FakeTensor"]
+
+# -- CPython -----------------------------------------------------------------------------------
+
+_PYTHON = sys.version_info[:2]
+
+HAS_MONITORING = _PYTHON >= (3, 12)
+"""`sys.monitoring` tells of the beginning of single code objects."""
+CALL_SHAPE: tuple[bool, bool] = {
+    (3, 11): (True, True),
+    (3, 12): (True, False),
+    (3, 13): (False, False),
+}[_PYTHON]
+"""How a call stands on the stack: whether NULL is below the callable, and whether PRECALL comes."""
+NONE_JUMP: tuple[str, int] = {
+    (3, 11): ("POP_JUMP_FORWARD_IF_NONE", 0),
+    (3, 12): ("POP_JUMP_IF_NONE", 0),
+    (3, 13): ("POP_JUMP_IF_NONE", 1),
+}[_PYTHON]
+"""How to jump if a value is None: the opcode, and its inline cache entries."""
+
+# -- symbolic shapes ---------------------------------------------------------------------------
 
 _SHAPES = "torch.fx.experimental.symbolic_shapes"
 
@@ -105,6 +128,11 @@ without_torch_function = torch._C.DisableTorchFunction
 without_overrides = torch._C.DisableTorchFunctionSubclass
 """While it lasts, `__torch_function__` of a tensor's class is not called."""
 function_mode_is_on = torch._C._is_torch_function_mode_enabled
+
+
+def buffers_of(module: torch.nn.Module) -> list[torch.Tensor | None]:
+    """A module's own buffers, those that are None, too."""
+    return [*module._buffers.values()]
 
 
 def is_operator(value: object) -> bool:

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 
 from stepper import _C
 from stepper.debuggee.instruction_events import TOOL
+from stepper.engines.common.versions import HAS_MONITORING
 from stepper.engines.dynamo.versions.cache import count_runs, stop_counting_runs
 from stepper.recording.at_once import at_once
 from stepper.support.per_object import PerCode
@@ -217,7 +218,7 @@ class CountedHits(Hits):
 
 def listen(on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool]) -> Hits:
     """What hears of hits here, best of all. `wanted`: whether they are to be told."""
-    if sys.version_info >= (3, 12):
+    if HAS_MONITORING:
         return MonitoredHits(on_hit, on_uncompiled, wanted)
     if not wanted():
         return CountedHits(
