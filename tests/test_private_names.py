@@ -17,7 +17,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent / "stepper"
 FILES = sorted(ROOT.rglob("*.py"))
-PRIVATE_TORCH = ("engines/dynamo/versions", "engines/common/versions.py", "native/versions.py")
+PRIVATE_TORCH = (
+    "engines/dynamo/versions", "engines/native/versions.py", "engines/common/versions.py",
+    "native/versions.py",
+)  # fmt: skip
 """Where torch's private names stand, layer by layer."""
 PYTHON_TABLES = ("engines/common/versions.py", "native/bytecode/opcodes.py")
 """Where CPython's versions are told apart: for the engines, and for the compiler."""
