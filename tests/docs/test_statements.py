@@ -232,9 +232,7 @@ def test_supported_versions_are_those_that_are_declared() -> None:
     pythons = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
     text = (DOCS / "versions.md").read_text()
     assert f"| Python | {', '.join(pythons)} |" in text
-    oldest, newest = (
-        ".".join(map(str, each)) for each in (points.OLDEST, points.NEWEST)
-    )
+    oldest, newest = (".".join(map(str, each)) for each in (points.OLDEST, points.NEWEST))
     assert project["optional-dependencies"]["torch"] == [f"torch>={oldest}"]
     assert f"| torch | {oldest} to {newest} |" in text
     matrix = (ROOT / ".ci/matrix").read_text()
@@ -255,4 +253,4 @@ def test_the_corpus_is_as_large_as_is_said() -> None:
 
 def test_there_are_as_many_probes_as_is_said() -> None:
     assert "There are some four dozen such\nprobes" in (DOCS / "architecture.md").read_text()
-    assert 42 <= len(versions.points.probe_points()) <= 53
+    assert 42 <= len(points.probe_points()) <= 53
