@@ -32,10 +32,8 @@ def test_import_contracts_hold() -> None:
 
 
 def test_the_native_engine_takes_nothing_of_dynamos_tracer() -> None:
-    """Only the registry of backends, and what a program sets for `torch.compile`, where that is
-    served. (Import contracts know torch as a whole, not its parts.)"""
+    """Only the registry of backends. (Import contracts know torch as a whole, not its parts.)"""
     allowed = {"torch._dynamo.backends.registry"}
-    serving = ROOT / "stepper/engines/native/served.py"
     taken = {
         f"{path.relative_to(ROOT)}: {name}"
         for room in ("native", "engines/native", "engines/common")
@@ -43,7 +41,6 @@ def test_the_native_engine_takes_nothing_of_dynamos_tracer() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         for name in _imported(node)
         if name.startswith("torch._dynamo") and name not in allowed
-        if not (path == serving and name == "torch._dynamo")
     }
     assert not taken
 

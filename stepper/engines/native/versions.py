@@ -10,14 +10,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import torch
 
-if TYPE_CHECKING:
-    from torch._dynamo.eval_frame import DynamoStance as Stance
 
-__all__ = ["Stance"]
+class Stance(Protocol):
+    """What `torch.compiler.set_stance` sets."""
+
+    @property
+    def stance(self) -> str:
+        """The name, as `force_eager`."""
+
+    @property
+    def backend(self) -> str | Callable[..., Any] | None:
+        """What calls are compiled for, in place of what each asks for."""
+
 
 DYNAMO = "torch._dynamo"
 """The module whose `optimize` and `reset` are called by what programs call."""
@@ -36,7 +44,8 @@ def settings() -> ModuleType:
 
 def stance() -> Stance:
     """What `torch.compiler.set_stance` has set for this thread."""
-    return torch._dynamo.eval_frame._stance
+    found: Stance = torch._dynamo.eval_frame._stance
+    return found
 
 
 def call_of(module: torch.nn.Module) -> Callable[..., object]:
