@@ -17,7 +17,6 @@ from stepper.client.text import (
     python_frame_line,
     short_name,
     source_line,
-    value_line,
 )
 from stepper.model.trace import MomentId, Phase, Translation
 from stepper.recording.errors import RecordingError
@@ -256,8 +255,12 @@ def _decided(recording: Recording, moment: MomentId | None) -> str:
     value = state.values.get(state.top.stack[-1])
     line = "" if instruction.line is None else f", line {instruction.line}"
     text = source_line(code, instruction.line)
-    known = value.constant if value is not None and value.constant is not None else None
-    return f"decides by {known or value_line(value)}{line}: {text}"
+    what = "a value that is not recorded"
+    if value is not None:
+        what = value.constant or value.brief
+        if value.source:
+            what = f"{value.source}, which is {what}"
+    return f"decides by {what}{line}: {text}"
 
 
 def _place(recording: Recording, moment: MomentId | None) -> str:
