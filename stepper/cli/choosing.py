@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 
 from stepper.cli.arguments import UsageError
 
@@ -14,8 +15,36 @@ def choose(options: argparse.Namespace) -> None:
     Raises:
         UsageError: none is meant, or it is not said which.
     """
-    if hasattr(options, "file"):
+    if hasattr(options, "file") and options.subcommand != "open":
         options.file = recording_in(options.file, options.process, options.rank)
+
+
+def recording_to_look_at(path: str, process: int | None, rank: int | None, theme: str) -> str:
+    """The same for the full screen: where several are meant, they are listed there.
+
+    Raises:
+        UsageError: none is meant, or none was chosen.
+    """
+    if os.path.isdir(path) and process is None and rank is None:
+        from stepper.analysis.processes import ChoiceError, chosen
+        from stepper.recording.errors import RecordingError
+        from stepper.recording.session_folder import read
+
+        try:
+            folder = read(path)
+            return chosen(folder, None, None).recording
+        except RecordingError as error:
+            raise UsageError(str(error)) from None
+        except ChoiceError as error:
+            if not (folder.recorded and sys.stdin.isatty() and sys.stdout.isatty()):
+                return recording_in(path)
+            from stepper.tui.processes_dialog import ProcessChooser
+
+            found = ProcessChooser(folder, theme).run()
+            if found is None:
+                raise UsageError(str(error)) from None
+            return found
+    return recording_in(path, process, rank)
 
 
 def recording_in(path: str, process: int | None = None, rank: int | None = None) -> str:

@@ -24,17 +24,19 @@ def add_to(subparsers: Any) -> None:
 
 def open_file(options: argparse.Namespace) -> int:
     """Open the recording in the interface."""
+    from stepper.cli.choosing import recording_to_look_at
     from stepper.client.session import open_recording
     from stepper.recording.errors import RecordingError
 
     config = config_here()
+    theme = theme_of(config)
+    path = recording_to_look_at(options.file, options.process, options.rank, theme)
     try:
-        session = open_recording(options.file)
+        session = open_recording(path)
     except RecordingError as error:
         raise UsageError(str(error)) from None
     try:
-        theme = theme_of(config)
-        need_terminal(f"stepper console {options.file}")
+        need_terminal(f"stepper console {path}")
 
         from stepper.tui.running import run as run_screen
 

@@ -100,16 +100,11 @@ class SessionFolder(msgspec.Struct, frozen=True):
 
 
 def is_session(path: str) -> bool:
-    """Whether there is a session folder of this name."""
+    """Whether there is a folder of this name with an index of processes."""
     try:
-        with os.scandir(path) as entries:
-            return any(_ENTRY.fullmatch(entry.name) or _is_recording(entry) for entry in entries)
-    except OSError:
+        return any(map(_ENTRY.fullmatch, os.listdir(path)))
+    except (OSError, ValueError):
         return False
-
-
-def _is_recording(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(SUFFIX)
 
 
 def read(path: str) -> SessionFolder:

@@ -122,6 +122,8 @@ class StepperApp(PromptKeys[int]):
         self._banner = OneLine(id="banner")
         self._status_line = OneLine(id="status")
         self.leaving: Leaving | None = None
+        self.other = ""
+        """Path of the recording to go on with, of another process of the session folder."""
         """What the user wants done with a living program after the application has ended."""
         self._begin_at = at
         self._why = why
@@ -439,6 +441,11 @@ class StepperApp(PromptKeys[int]):
         from stepper.tui.deciding import decide
 
         decide(self)
+
+    def action_processes(self) -> None:
+        from stepper.tui.processes_dialog import choose
+
+        choose(self)
 
     def action_fork(self) -> None:
         from stepper.tui.forking import fork

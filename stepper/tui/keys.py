@@ -185,6 +185,14 @@ KEYS: tuple[Key, ...] = (
     Key("General", "question_mark,f1", "?", "help", "Help", "Show all keys."),
     Key(
         "General",
+        "ctrl+o",
+        "Ctrl-O",
+        "processes",
+        "Processes",
+        "Look at another process of the session folder.",
+    ),
+    Key(
+        "General",
         "ctrl+p",
         "Ctrl-P",
         "command_palette",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from stepper.client.events import OutputArrived, SessionEvent
-from stepper.client.session import Session
+from stepper.client.session import Session, open_recording
 from stepper.model.printing import pass_on
 from stepper.tui.app import StepperApp
 from stepper.tui.workarounds import draw_on_stdout
@@ -29,6 +30,10 @@ def run(session: Session, *, theme: str = "", at: int | None = None, why: str = 
     draw_on_stdout()
     app = StepperApp(session, theme=theme, at=at, why=why)
     app.run()
+    while app.other:
+        with contextlib.closing(open_recording(app.other)) as other:
+            app = StepperApp(other, theme=theme)
+            app.run()
     if app.leaving == "kill":
         session.kill()
         session.wait(_KILLED)
