@@ -131,6 +131,15 @@ def test_the_session_makes_and_registers_copies_too(entry: stepper.cache.Entry) 
     assert "the next call is captured anew" in cache.remove(entry.id)
 
 
+def test_a_draft_is_asked_with_the_entries(entry: stepper.cache.Entry) -> None:
+    draft = stepper.cache.clone(entry)
+    found = stepper.cache.check(scaled, torch.ones(2), 3)
+    (asked,) = (each for each in found.entries if each.entry == draft.id)
+    assert asked.matches
+    assert asked.reason == "it is a draft: the compiler does not know it"
+    assert found.winner == entry.id
+
+
 def test_a_witness_shows_that_a_guard_is_needed(entry: stepper.cache.Entry) -> None:
     row = next(row.index for row in entry.guards if row.source == "L['n']")
     found = ENTRIES.find_witness(entry.id, row, {"x": torch.ones(2), "n": 3})

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import stepper.cache as cache
+from stepper.engines.dynamo.entries import ENTRIES
 from stepper.model.cache import CacheError, EntryState, Origin
 
 
@@ -236,6 +237,15 @@ def test_bytecode_of_a_registered_copy_is_edited_in_another_copy() -> None:
     assert edited.facts.copied_from == copy.id
     assert copy.facts.state is EntryState.VALID
     assert "bytecode edited" not in copy.facts.edits
+
+
+def test_a_guard_of_a_copy_is_tried_as_those_of_entries_are() -> None:
+    _, entry = compile_once()
+    copy = cache.clone(entry, add="L['x'].dim() == 1")
+    tensor = next(row.index for row in copy.guards if row.kind == "TENSOR_MATCH")
+    found = ENTRIES.find_witness(copy.id, tensor, {"x": torch.ones(3)})
+    assert found.guard.kind == "TENSOR_MATCH"
+    assert any("ADDED" in other for trial in found.trials for other in trial.others)
 
 
 def overlapping(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stepper.model.trace import EventKind
+from stepper.model.trace import EventKind, Outcome
 from stepper.recording.reader import Recording
 from tests.console.test_programs import commands, console
 
@@ -22,5 +22,15 @@ def interventions(tmp_path: Path) -> list[str]:
     recording = Recording.open(str(tmp_path / "out.stepper"))
     try:
         return [event.text for event in recording.events(kinds=(EventKind.INTERVENTION,))]
+    finally:
+        recording.close()
+
+
+def missed(tmp_path: Path) -> str:
+    """Why the newest lookup that missed found nothing, and what became of its call."""
+    recording = Recording.open(str(tmp_path / "out.stepper"))
+    try:
+        rows = recording.translations()
+        return next(row.reason for row in reversed(rows) if row.outcome is Outcome.MISS)
     finally:
         recording.close()

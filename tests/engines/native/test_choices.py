@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.engines import choosing
-from tests.engines.choosing import interventions
+from tests.engines.choosing import interventions, missed
 
 PROGRAM = """
 import torch
@@ -48,6 +48,7 @@ def test_a_guard_is_relaxed_and_the_entry_serves(tmp_path: Path, program: Path) 
     assert f"size 5 {[6.0] * 5} 1" in text, "the constant 4 of the entry that serves"
     (done,) = interventions(tmp_path)
     assert "serves this call" in done
+    assert "; the user chose: entry 2, a copy of entry 1 " in missed(tmp_path)
 
 
 def test_an_entry_that_other_guards_refuse_is_not_relaxed(tmp_path: Path, program: Path) -> None:
