@@ -6,34 +6,24 @@ import textwrap
 from collections.abc import Iterator
 from functools import partial
 
-from textual.app import ComposeResult
-
 from stepper.model.program import Code
 from stepper.model.trace import Block, Event, GraphBreak, SideEffect
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span, row
-from stepper.tui.pane import Pane
 from stepper.tui.panes.bytecode import place
 from stepper.tui.snapshot import Change, Snapshot
-from stepper.tui.tree_lines import Branch, TreeLines
+from stepper.tui.tree_lines import Branch
+from stepper.tui.tree_pane import TreePane
 
 _FOLD = 72
 """Columns at which Dynamo's long sentences are folded."""
 
 
-class EffectsPane(Pane):
+class EffectsPane(TreePane):
     """Short lists under headings; Enter on a side effect goes to the moment that caused it."""
 
     NAME = "effects"
     HELP = "What this step caused, side effects, open blocks, speculation."
-
-    def compose(self) -> ComposeResult:
-        yield TreeLines(empty="nothing yet")
-
-    @property
-    def lines(self) -> TreeLines:
-        """The rows."""
-        return self.query_one(TreeLines)
 
     def title(self, snapshot: Snapshot) -> str:
         return "effects"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from textual.app import ComposeResult
-
 from stepper.analysis.shapes import Symbol
 from stepper.analysis.symbol_lines import no_symbol, range_text, stands_for, step_text
 from stepper.client.text import python_frame_line
@@ -14,25 +12,17 @@ from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
-from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Change, Snapshot
-from stepper.tui.tree_lines import Branch, TreeLines
+from stepper.tui.tree_lines import Branch
+from stepper.tui.tree_pane import TreePane
 
 
-class SymbolsPane(Pane):
+class SymbolsPane(TreePane):
     """A row for each symbol; under it, once opened, each step that made it what it is, and torch's
     own frames that asked. Enter on a step goes to its moment."""
 
     NAME = "symbols"
     HELP = "The symbols of sizes: state, range, what they are; opened: the steps that made them so."
-
-    def compose(self) -> ComposeResult:
-        yield TreeLines(empty="nothing yet")
-
-    @property
-    def lines(self) -> TreeLines:
-        """The rows."""
-        return self.query_one(TreeLines)
 
     def show(self, snapshot: Snapshot) -> None:
         recording = snapshot.recording if snapshot.state else None

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
-from stepper.tui.pane import Pane
 from stepper.tui.questions import Question, on_guards_of
 from stepper.tui.snapshot import Change, Snapshot
-from stepper.tui.tree_lines import Branch, TreeLines
+from stepper.tui.tree_lines import Branch
+from stepper.tui.tree_pane import TreePane
 from stepper.tui.value_tree import Subject, slot_branch
 
 
-class _ValuesPane(Pane):
+class _ValuesPane(TreePane):
     """A tree of values; a row's origin is a key away."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "origin", "Go to the moment that made this value, node or guard", show=False)
     ]
     EMPTY: ClassVar[str]
-
-    def compose(self) -> ComposeResult:
-        yield TreeLines(empty="nothing yet")
-
-    @property
-    def lines(self) -> TreeLines:
-        """The tree."""
-        return self.query_one(TreeLines)
 
     def show(self, snapshot: Snapshot) -> None:
         empty = self.EMPTY if snapshot.state else None
