@@ -12,6 +12,7 @@ from typing import NamedTuple
 from stepper.model.lookup import Check, CheckedGuard
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
+from stepper.support.guarded_values import values_of
 
 
 class LookedUp(NamedTuple):
@@ -106,17 +107,4 @@ def expressions_in(condition: str) -> set[str]:
         tree = ast.parse(condition, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
-    return set(_sources(tree.body))
-
-
-def _sources(node: ast.expr) -> Iterator[str]:
-    """The longest expressions in it that begin at a local or a global."""
-    inner: ast.expr = node
-    while isinstance(inner, ast.Attribute | ast.Subscript | ast.Call):
-        inner = inner.func if isinstance(inner, ast.Call) else inner.value
-    if isinstance(inner, ast.Name) and inner.id in ("L", "G") and inner is not node:
-        yield ast.unparse(node)
-        return
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.expr):
-            yield from _sources(child)
+    return set(values_of(tree.body))

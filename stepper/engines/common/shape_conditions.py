@@ -10,9 +10,10 @@ tested. Here they are taken apart, so that each can be shown, timed and asked by
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
+
+from stepper.support.guarded_values import values_of
 
 SHAPE_ENV = "SHAPE_ENV"
 IN_PYTHON = "LAMBDA_GUARD"
@@ -39,22 +40,7 @@ def values_in(condition: str) -> tuple[str, ...] | None:
             )
             if not (named or method):
                 return None
-    return tuple(dict.fromkeys(_values(tree.body)))
-
-
-def _values(node: ast.expr) -> Iterator[str]:
-    """The longest expressions in it that begin at a local or a global."""
-    inner = node
-    while isinstance(inner, ast.Attribute | ast.Subscript | ast.Call):
-        inner = inner.func if isinstance(inner, ast.Call) else inner.value
-    if isinstance(inner, ast.Name) and inner.id in ("L", "G") and inner is not node:
-        yield ast.unparse(node)
-        return
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.expr):
-            yield from _values(child)
-        elif isinstance(child, ast.keyword):
-            yield from _values(child.value)
+    return tuple(dict.fromkeys(values_of(tree.body)))
 
 
 def seen(values: dict[str, Any]) -> Any:
