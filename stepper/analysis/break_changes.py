@@ -85,6 +85,16 @@ _WORDS = {
         "return what is new: where a function returns what it was given, or one tensor twice, its "
         "clone()"
     ),
+    "HOP: Non-nullified side effect": (
+        "change nothing outside of the function that the operator is given: let it return the new "
+        "value, or make the change before or after the call"
+    ),
+    "HOP body output unsupported": "return tensors, whole numbers or bools only",
+    "torch.cond: differing branch outputs": (
+        "let both functions return the same: as many tensors, in the same structure"
+    ),
+    "torch.cond: improper predicate": "pass a bool, or a tensor of one bool",
+    "torch.while_loop: unsupported cond_fn return type": "let it return a bool, or a tensor of one",
     "Dynamic slicing with Tensor arguments": (
         "slice with Python ints, or torch.narrow; or {setting}"
     ),
@@ -226,6 +236,11 @@ FROM_OUTSIDE = frozenset(
         "Dynamo recompile limit exceeded",
         "Encountered aliasing during higher order op tracing",
         "Encountered input mutation during higher order op tracing",
+        "HOP: Non-nullified side effect",
+        "HOP body output unsupported",
+        "torch.cond: differing branch outputs",
+        "torch.cond: improper predicate",
+        "torch.while_loop: unsupported cond_fn return type",
         "logging.Logger method not supported for non-export cases",
     }
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from stepper.analysis.breaks import Cause, Occurrence, Skipped, causes, skipped
 from stepper.analysis.line import Line
 from stepper.analysis.trial_lines import Told
+from stepper.analysis.walks import nothing_translated
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -47,7 +48,7 @@ def break_lines(
     ]
     if not found and not given_up:
         where = f" in a function with {function!r} in its name" if function else ""
-        yield Line(f"no graph break and no skipped frame{where}")
+        yield Line(f"no graph break and no skipped frame{where}{nothing_translated(recording)}")
         return
     if found:
         times = sum(len(each.occurrences) for each in found)

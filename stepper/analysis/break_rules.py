@@ -41,6 +41,9 @@ _WITHOUT_META = frozenset(
     {"aten.linalg_lstsq.default", "aten._ctc_loss.default", "aten._ctc_loss.Tensor"}
 )
 """Operators of that kind that break with its setting, too."""
+_OPERATORS = ("HOP", "torch.cond:", "torch.while_loop:", "strict_mode:")
+"""How the names of kinds begin that are about the functions which a higher-order operator is given:
+there the line is torch's, and the program's own is what to change."""
 _DISABLED = frozenset(
     {
         "Skip calling `torch.compiler.disable()`d function",
@@ -173,7 +176,7 @@ def _handed_over(broken: Broken) -> Remedy | None:
 
 def _inside_library(broken: Broken) -> Remedy | None:
     """The line is a library's: what the program can change is its own call."""
-    if not broken.library or broken.kind in FROM_OUTSIDE:
+    if not broken.library or broken.kind in FROM_OUTSIDE or broken.kind.startswith(_OPERATORS):
         return None
     setting = _setting(broken)
     words = "the line is a library's: take {source} out of the compiled function, or do without"

@@ -14,13 +14,13 @@ from stepper.analysis.failures import (
     Operand,
     failures,
     fixed_sizes,
-    in_torch,
     operands,
 )
 from stepper.analysis.line import Line
 from stepper.analysis.shape_lines import size_lines
-from stepper.analysis.sites import site_at
+from stepper.analysis.sites import in_torch, site_at
 from stepper.analysis.trial_lines import Told
+from stepper.analysis.walks import nothing_translated
 from stepper.client.text import (
     instruction_text,
     line_text,
@@ -70,7 +70,7 @@ def failed_lines(
     found = failures(recording, function, after=after)
     if not found:
         where = f" of a function with {function!r} in its name" if function else ""
-        yield Line(f"no compilation{where} failed")
+        yield Line(f"no compilation{where} failed{nothing_translated(recording)}")
         return
     yield Line(f"{plural(len(found), 'compilation')} failed", role="title")
     groups: dict[tuple[object, ...], list[Failed]] = {}

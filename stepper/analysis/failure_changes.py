@@ -16,6 +16,7 @@ from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.model.failure import FailedStage
+from stepper.model.shapes import Why
 from stepper.model.trace import headline
 from stepper.recording.reader import Recording
 
@@ -41,15 +42,20 @@ def _broken(recording: Recording, failed: Failed) -> Remedy | None:
 
 
 def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
-    """A size that is marked as one that changes, and became a number."""
+    """A size that is to be one that changes, and became a number, or may be some numbers only."""
     if failed.failure.stage is not FailedStage.GUARDS or failed.translation is None:
         return None
-    if not any(size.value for size in fixed_sizes(recording, failed.translation)):
+    found = fixed_sizes(recording, failed.translation)
+    if not found:
         return None
-    return Remedy(
-        "the program needs this size as a number: do without mark_dynamic for it, or use "
-        "torch._dynamo.maybe_mark_dynamic; or change the line, so that any size will do"
-    )
+    number = bool(found[0].value)
+    if found[0].why is Why.EXPORT:
+        dim = "None or Dim.AUTO in its place" if number else "what torch suggests, or Dim.AUTO"
+        without = f"in dynamic_shapes {dim}"
+    else:
+        without = "do without mark_dynamic for it, or use torch._dynamo.maybe_mark_dynamic"
+    needs = "needs this size as a number" if number else "does not do for each of these sizes"
+    return Remedy(f"the program {needs}: {without}; or change the line, so that any size will do")
 
 
 def _without_fake(recording: Recording, failed: Failed) -> Remedy | None:

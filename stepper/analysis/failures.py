@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import msgspec
 
+from stepper.analysis.handed_on import name_inside
 from stepper.analysis.shapes import Size, sizes
-from stepper.analysis.sites import Site, way_to
+from stepper.analysis.sites import Site, in_torch, way_to
 from stepper.analysis.walks import compilations
-from stepper.client.text import short_path
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
 from stepper.model.trace import MomentId, Node, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
-_MARKED = frozenset({Why.MARKED, Why.MARKED_UNBACKED, Why.MARKED_MAYBE})
+_MARKED = frozenset({Why.MARKED, Why.MARKED_UNBACKED, Why.MARKED_MAYBE, Why.EXPORT})
 _TAKES = {
     "BINARY_OP": 2, "BINARY_SUBSCR": 2, "COMPARE_OP": 2, "CONTAINS_OP": 2, "IS_OP": 2,
     "STORE_SUBSCR": 3, "STORE_ATTR": 2, "RETURN_VALUE": 1, "UNPACK_SEQUENCE": 1, "GET_ITER": 1,
@@ -67,6 +67,8 @@ class Failed(msgspec.Struct, frozen=True):
     """The program's own frames that led to it, outermost first."""
     lookup: Translation | None
     """The lookup that found no entry; None: it is not recorded, or this failed later."""
+    inner: str = ""
+    """The program's own function, where the translated one is torch's and leads to it."""
 
     @property
     def suppressed(self) -> bool:
@@ -81,7 +83,9 @@ class Failed(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """Of the function."""
-        return self.failure.name or (self.translation.name if self.translation else "")
+        return (
+            self.inner or self.failure.name or (self.translation.name if self.translation else "")
+        )
 
     @property
     def place(self) -> PythonFrame | None:
@@ -133,11 +137,6 @@ def _counts(item: Translation, broken: set[int]) -> bool:
     if item.outcome is Outcome.SKIPPED:
         return item.id not in broken
     return item.outcome is Outcome.FAILED
-
-
-def in_torch(filename: str) -> bool:
-    """Whether a file is torch's own, as far as its path says so."""
-    return short_path(filename).startswith("torch/")
 
 
 def operands(recording: Recording, failed: Failed) -> list[Operand]:
@@ -222,6 +221,7 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         certain=certain,
         callers=tuple(frame for frame in stack if not in_torch(frame.filename)),
         lookup=_lookup(recording, failure),
+        inner="" if item is None else name_inside(recording, item),
     )
 
 

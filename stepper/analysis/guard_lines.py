@@ -216,12 +216,15 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
         ("read in it: ", found.getter.reads if found.getter else ()), ("a part: ", found.parts),
         ("on the way: ", found.around),
     ):  # fmt: skip
-        for guard in guards[:_MOST]:
+        told: dict[str, int | None] = {}  # several guards of one entry can check the same
+        for guard in guards:
             checks = "; ".join(checked(guard, found.entry_wants))
             text = f"{named(guard)}  {clip(short_name(one_line(checks)), _TEXT)}"
-            yield Line(f"  {label}{text}".rstrip(), guard.moment)
-        if len(guards) > _MOST:
-            yield Line(f"  … {plural(len(guards) - _MOST, 'more')}", role="dim")
+            told.setdefault(f"  {label}{text}".rstrip(), guard.moment)
+        for text, moment in [*told.items()][:_MOST]:
+            yield Line(text, moment)
+        if len(told) > _MOST:
+            yield Line(f"  … {plural(len(told) - _MOST, 'more')}", role="dim")
 
 
 def _wants(found: Guarded) -> str:

@@ -20,6 +20,7 @@ import msgspec
 from stepper.analysis.conditions import SHAPE_ENV
 from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of
+from stepper.analysis.handed_on import names_inside
 from stepper.analysis.shapes import Size, same, size_of
 from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.walks import expressions_in
@@ -327,8 +328,10 @@ def _taken_back(recording: Recording, item: Translation, path: Path) -> Iterator
 
 
 def arguments_of(recording: Recording, item: Translation) -> frozenset[str]:
-    """The names that a function begins with."""
-    return frozenset(recording.state(item.first_moment).frames[0].locals)
+    """The names that a function begins with, or if it is torch's, the program's own that it leads
+    to."""
+    inside = names_inside(recording, item)
+    return frozenset(inside or recording.state(item.first_moment).frames[0].locals)
 
 
 def names_of(recording: Recording, item: Translation) -> frozenset[str]:

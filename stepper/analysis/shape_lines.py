@@ -6,10 +6,12 @@ Every sentence is a recorded step with its line, or says that there is none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from stepper.analysis.conditions import SHAPE_ENV
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.guarded import Guarded, asked
+from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
 from stepper.analysis.sites import way_to
@@ -40,6 +42,7 @@ WHY = {
     Why.DYNAMIC: "dynamic=True",
     Why.AUTOMATIC: "it had another value before (automatic dynamic shapes)",
     Why.OPERATOR: "an operator's result depends on data",
+    Why.EXPORT: "the dynamic_shapes of torch.export say so",
     Why.MARKED: "it was marked by mark_dynamic",
     Why.MARKED_MAYBE: "it was marked by maybe_mark_dynamic",
     Why.MARKED_UNBACKED: "it was marked by mark_unbacked",
@@ -93,7 +96,9 @@ def _overview(recording: Recording, items: list[Translation]) -> Iterator[Line]:
         for size in fixed:
             yield from size_lines(recording, size)
         if free:
-            names = ", ".join(spelled(size.source) for size in found if not size.value)
+            names = ", ".join(
+                spelled_inside(recording, item, size.source) for size in found if not size.value
+            )
             yield Line(
                 f"{_name(item)}: {plural(free, 'size')} free: {names}", item.first_moment, "dim"
             )
@@ -140,7 +145,8 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
 
 def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
     """A size: whether it is fixed or free, why it is a symbol, and what fixed it."""
-    item, symbol, name = size.translation, size.symbol, spelled(size.source)
+    item, symbol = size.translation, size.symbol
+    name = spelled_inside(recording, item, size.source)
     if size.zero_one is not None:
         step = size.zero_one
         yield Line(
@@ -179,7 +185,8 @@ def _others(recording: Recording, size: Size, steps: Sequence[ShapeStep]) -> Ite
     names = {name for step in steps for name in step.symbols} - {size.symbol.name}
     for symbol in symbols_at(recording, size.symbol.born.attempt).values():
         if symbol.name in names and symbol.sources:
-            sources = ", ".join(map(spelled, symbol.sources))
+            spell = partial(spelled_inside, recording, size.translation)
+            sources = ", ".join(map(spell, symbol.sources))
             yield Line(f"  {symbol.name} is {sources}", symbol.born.moment, "dim")
 
 
@@ -211,11 +218,14 @@ def _born(recording: Recording, size: Size, symbol: Symbol) -> Iterator[Line]:
         why = "the compiler made it one; by which of its rules is not recorded"
     if born.why is Why.DYNAMIC and recording.facts.capabilities.dynamo_config:
         why += " (assume_static_by_default is off)"
-    if why:
+    if born.why is Why.EXPORT:  # before the first instruction
+        yield Line(f"  a symbol because {why}", born.moment)
+    elif why:
         yield from _place(f"  a symbol because {why},", recording, born)
     if before is not None:
         yield before
-    others = [spelled(each) for each in symbol.sources if each != size.source]
+    spell = partial(spelled_inside, recording, size.translation)
+    others = [spell(each) for each in symbol.sources if each != size.source]
     if others:
         yield Line(
             f"  the same symbol as {', '.join(others)}: they had the same value, {born.hint} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stepper.client.text import is_installed, source_line
+from stepper.client.text import is_installed, short_path, source_line
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.trace import MomentId
 from stepper.recording.reader import Recording
@@ -48,3 +48,8 @@ def program_line(recording: Recording, moment: MomentId) -> UserLine | None:
     or it is not recorded."""
     lines = (site.line for site in way_to(recording, moment))
     return next((line for line in lines if not is_installed(line.place.filename)), None)
+
+
+def in_torch(filename: str) -> bool:
+    """Whether a file is torch's own, as far as its path says so."""
+    return short_path(filename).startswith("torch/")

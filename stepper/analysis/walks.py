@@ -31,6 +31,11 @@ def compilations(recording: Recording) -> list[Translation]:
     return [item for item in recording.translations() if item.phase is Phase.TRANSLATE]
 
 
+def nothing_translated(recording: Recording) -> str:
+    """Behind an answer of none: that there was nothing to ask about; empty: there was."""
+    return "" if compilations(recording) else "; the compiler has translated nothing"
+
+
 def has_graph(recording: Recording, item: Translation) -> bool:
     """Whether a compilation made a graph; a resume function that returns a constant makes none.
 

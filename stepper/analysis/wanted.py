@@ -15,6 +15,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from stepper.analysis.handed_on import as_compiled
 from stepper.analysis.reasons import parse_check
 from stepper.analysis.shapes import same, symbols_at
 from stepper.analysis.sources import Path, path_of, unscoped
@@ -79,8 +80,9 @@ def _of_tensor(source: str, node: Node, fixed: dict[str, str]) -> Wanted:
 
 
 def resolved(recording: Recording, translation: Translation, path: Path) -> Path:
-    """The same with the number of a dimension where that is counted from the end, and with the
-    first size for a tensor's length; what is no tensor's is left as it is."""
+    """The same by the compiler's name, with the number of a dimension where that is counted from
+    the end, and with the first size for a tensor's length; what is no tensor's is left as it is."""
+    path = as_compiled(recording, translation, path)
     last = path.steps[-1] if path.steps else ""
     counted = _FROM_END.fullmatch(last)
     if counted is None and last != "len()":

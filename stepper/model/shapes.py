@@ -48,6 +48,8 @@ class Why(StrEnum):
     MARKED = "mark_dynamic"
     MARKED_MAYBE = "maybe_mark_dynamic"
     MARKED_UNBACKED = "mark_unbacked"
+    EXPORT = "dynamic_shapes"
+    """`torch.export` was told so."""
     DYNAMIC = "dynamic=True"
     AUTOMATIC = "automatic"
     """The compiler has seen it with other values before: in this run, or in what it keeps of

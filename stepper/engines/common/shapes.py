@@ -93,6 +93,8 @@ class ShapeWatcher(ABC):
         self._recorder: Recorder
         self._attempt: LiveAttempt
         self._env: Any = None
+        self._earliest: MomentId = 0
+        """The attempt's first moment, where its ShapeEnv is asked before that."""
         self.replaced: set[str] = set()
         """The symbols that became something else: whoever shows sizes has to look again."""
 
@@ -107,6 +109,7 @@ class ShapeWatcher(ABC):
         self._ranges.clear()
         self._sources.clear()
         self._env = None
+        self._earliest = 0
         self.replaced.clear()
 
     def is_of(self, env: Any) -> bool:
@@ -296,7 +299,7 @@ class ShapeWatcher(ABC):
         user_stack = self.user_stack(stage)
         later = not user_stack and stage is not Stage.TRACING
         return Asker(
-            recorder.moment,
+            max(recorder.moment, self._earliest),
             None if at is None else at.id,
             stage,
             "" if computed is None else computed.name,

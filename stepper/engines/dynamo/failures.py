@@ -8,16 +8,19 @@ more. Nothing of either is kept.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
 import msgspec
 import torch
+from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
 from stepper._C import shortened
+from stepper.debuggee.engine import Recorder
 from stepper.debuggee.evaluator import shorten
-from stepper.debuggee.mirror import FrameMirror, newest_moment_of
+from stepper.debuggee.mirror import FrameMirror, LiveTranslation, newest_moment_of
 from stepper.engines.common.node_words import stack_of
 from stepper.engines.common.versions import is_running_graph, part_of_torch
 from stepper.engines.dynamo import versions
@@ -28,7 +31,7 @@ from stepper.engines.dynamo.versions import (
 )
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
-from stepper.model.trace import MomentId
+from stepper.model.trace import MomentId, Outcome
 from stepper.support.words import plain_text
 from stepper.uncompiled import keep_out
 
@@ -128,6 +131,22 @@ def of_backward(error: BaseException, newest: MomentId, stack: tuple[PythonFrame
         compile_id=versions.compiled_now(),
         python_stack=stack,
     )
+
+
+def refuse_capture(recorder: Recorder, captured: LiveTranslation) -> bool:
+    """Tell of a capture that it failed, where that is what an error is raised for now.
+
+    `torch.export` finds its constraints violated when the frame has long been translated: it makes
+    the guards itself, keeps what that raises, completes the message, and raises an error of its
+    own while it handles that one."""
+    error = sys.exc_info()[1]
+    if not isinstance(error, ConstraintViolationError):
+        return False
+    failure = failure_of(error, recorder.moment, traced=True)
+    recorder.failed(msgspec.structs.replace(failure, stage=FailedStage.GUARDS), captured)
+    reason = f"{type(error).__name__}: {message(error)}"
+    recorder.end_translation(captured, Outcome.FAILED, reason=reason)
+    return True
 
 
 def _links(error: BaseException) -> Iterator[BaseException]:

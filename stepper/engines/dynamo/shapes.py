@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import CodeType, FrameType
 from typing import Any
 
+from stepper.debuggee.engine import Recorder
+from stepper.debuggee.mirror import LiveAttempt
 from stepper.engines.common.node_words import called, stack_of
 from stepper.engines.common.shapes import MARKED, Computed, ShapeWatcher
 from stepper.engines.common.versions import is_running_graph
@@ -16,6 +18,13 @@ from stepper.uncompiled import keep_out
 
 class DynamoShapes(ShapeWatcher):
     """Watches the ShapeEnv of one of Dynamo's attempts."""
+
+    def begin_early(self, recorder: Recorder, attempt: LiveAttempt, env: Any) -> None:
+        """Begin before the first frame is entered: an export makes the symbols of its inputs then.
+        Nothing, if the ShapeEnv is another's."""
+        if versions.traces_with(env) and not self.is_of(env):
+            self.begin(recorder, attempt, env)
+            self._earliest = recorder.moment + 1
 
     def interprets(self, code: CodeType) -> bool:
         """See `ShapeWatcher`."""
@@ -52,6 +61,8 @@ class DynamoShapes(ShapeWatcher):
             if frame.f_code is versions.WRAP_CODE:
                 if index is not None and (marked := _marked(frame.f_locals["e"], index)):
                     return marked
+                if frame.f_locals["tx"].export:
+                    return Why.EXPORT
                 break
             frame = frame.f_back
         return Why.AUTOMATIC if versions.assumes_static() else Why.DYNAMIC

@@ -92,6 +92,7 @@ class Translations:
         self.contexts: list[Context] = []
         self.now: Context | None = None
         self._failed: LiveTranslation | None = None
+        self._captured: LiveTranslation | None = None
         self._refusal = ""
         """Why Dynamo does not begin with the frame that it is about to skip."""
         self._breaks = BreakTracker()
@@ -103,7 +104,7 @@ class Translations:
     def clear(self) -> None:
         """Nothing is followed any more."""
         self.contexts.clear()
-        self._failed = None
+        self._failed = self._captured = None
         self._switch()
 
     def report_graph(self) -> None:
@@ -199,7 +200,7 @@ class Translations:
     def _begin(self, caller: FrameType, code: CodeType, cache_size: Any, compile_id: Any) -> None:
         self._entries.emit()
         self._end_left(enclosing_calls(caller), "an exception left it")
-        self._failed = None
+        self._failed = self._captured = None
         unheard = partial(self._end_unheard, len(self.contexts), self._recorder.mark())
         call_and_undo(unheard, self._enter, caller, code, cache_size, compile_id)
 
@@ -296,6 +297,7 @@ class Translations:
         if now is not None and now.captures:
             code = self._codes.plain(graph_capture_output.bytecode)
             self._end(now, Outcome.COMPILED, transformed=code)
+            self._captured = now.translation
 
     def on_failed(self, error: BaseException, code: CodeType) -> None:
         now = self.now
@@ -476,7 +478,11 @@ class Translations:
     def watching(self, env: Any) -> ShapeWatcher | None:
         """Who watches a ShapeEnv: nobody, if it is not that of this attempt."""
         now = self.now
-        return now.shapes if now is not None and now.shapes.is_of(env) else None
+        if now is None or now.attempt is None:
+            return None
+        if now.output is None:
+            now.shapes.begin_early(self._recorder, now.attempt, env)
+        return now.shapes if now.shapes.is_of(env) else None
 
     def shapes_wait(self) -> None:
         self._steps.graph_changed = True
@@ -510,6 +516,8 @@ class Translations:
 
     def on_user_error_raised(self, error: Any) -> None:
         self._breaks.raised(error, self._raised_at())
+        if self._captured is not None and failures.refuse_capture(self._recorder, self._captured):
+            self._captured = None
 
     def _raised_at(self) -> MomentId:
         """The moment whose instruction raises now: the call's, when what it inlined is over."""

@@ -222,6 +222,13 @@ def user_frames() -> traceback.StackSummary:
     return torch._guards.TracingContext.extract_stack()
 
 
+def traces_with(shape_env: object) -> bool:
+    """Whether what is traced in this thread has this ShapeEnv."""
+    tracing = torch._guards.TracingContext.try_get()
+    mode = None if tracing is None else tracing.fake_mode
+    return mode is not None and mode.shape_env is shape_env
+
+
 def assumes_static() -> bool:
     """Whether sizes are numbers until something else is known: without `dynamic=True`."""
     return bool(torch._dynamo.config.assume_static_by_default)

@@ -1,0 +1,69 @@
+"""Programs that torch.export does not take, with `strict=True`: they fail when the frame has been
+translated, and the function that is translated is one of torch's own."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import Dim, export
+
+from tests.answers.cases import Run, case
+
+ones = torch.ones
+
+
+def exported(run: Run, model: nn.Module, inputs: tuple[Any, ...], shapes: dict[str, Any]) -> None:
+    """Export, and count what comes out as a graph."""
+    with contextlib.suppress(torch._dynamo.exc.UserError):
+        export(model, inputs, dynamic_shapes=shapes, strict=True)
+        run.graphs += 1
+
+
+@case(
+    "pytorch#140011", "why-failed",
+    cause=(
+        "0/0 positions_of_one_length.<locals>.Embedded.forward: ConstraintViolationError",
+        "tokens.size()[1] is 6: it was the symbol",
+        "a symbol because the dynamic_shapes of torch.export say so",
+        "requires Eq(s11, 6), by BINARY_OP +",
+    ),
+    advice="in dynamic_shapes None or Dim.AUTO in its place",
+    counts=(0, 1),
+    never=("mark_dynamic for it", "flat_args[0].size"),
+)  # fmt: skip
+def positions_of_one_length(run: Run) -> None:
+    class Embedded(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("positions", ones(6))
+
+        def forward(self, tokens: Any) -> Any:
+            return tokens.float() + self.positions  # cause
+
+    length = Dim.AUTO if run.remedied else Dim("length")
+    exported(run, Embedded(), (ones(2, 6),), {"tokens": {1: length}})
+
+
+@case(
+    "pytorch#133653", "why-failed",
+    cause=(
+        "ConstraintViolationError while building guards",
+        "x.size()[0] is free: the symbol s6, 2 or more",
+        "y.size()[0] is s6 + 1: its symbol s27 was replaced",
+        "requires Eq(s6, s27 - 1), by BINARY_OP +",
+    ),
+    advice="in dynamic_shapes what torch suggests",
+    counts=(0, 1),
+    never=("mark_dynamic for it",),
+)  # fmt: skip
+def one_shorter_than_the_other(run: Run) -> None:
+    class Shifted(nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return x + y[1:]  # cause
+
+    rows = Dim("rows")
+    more = rows + 1 if run.remedied else Dim("more")
+    exported(run, Shifted(), (ones(5), ones(6)), {"x": {0: rows}, "y": {0: more}})
