@@ -72,6 +72,8 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether the line is none of the program's."""
     leads_there: str = ""
     """The text of the program's own line that leads to a library's; empty: it is not known."""
+    marked: bool = False
+    """Whether it could not be decided because of sizes only that the program has marked."""
 
 
 def advised(broken: Broken) -> Remedy | None:
@@ -252,6 +254,16 @@ def _without_meta(broken: Broken) -> Remedy | None:
     return Remedy(NO_META)
 
 
+def _marked(broken: Broken) -> Remedy | None:
+    """A condition on a size that has no value because the program has marked it so."""
+    if not broken.marked:
+        return None
+    return Remedy(
+        "the program decides by a size that is marked by mark_unbacked: with mark_dynamic instead, "
+        "each side of the condition gets an entry; of what always holds, torch._check"
+    )
+
+
 def _undecided(broken: Broken) -> Remedy | None:
     """A condition on a symbol that comes from data."""
     if "Could not guard on data-dependent expression" not in broken.explanation:
@@ -331,6 +343,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "Python value": _python_value,
     "negation": _negation,
     "no meta": _without_meta,
+    "marked": _marked,
     "undecided": _undecided,
     "math": _mathematics,
     "numpy.random": _numpy_random,

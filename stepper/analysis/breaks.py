@@ -23,6 +23,7 @@ from stepper.analysis.walks import compilations
 from stepper.client.text import is_installed, one_line, short_name, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Instruction, PythonFrame
+from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import (
     Attempt,
     Frame,
@@ -322,7 +323,21 @@ class _Reader:
             checks=row is not None and self._checks(found),
             library=library,
             leads_there=self._leads_there(found) if library and row is not None else "",
+            marked=self._marked(found),
         )
+
+    def _marked(self, found: GraphBreak) -> bool:
+        """Whether all symbols of what could not be decided there are sizes that the program has
+        marked."""
+        steps = self._recording.shape_steps(None, attempt=found.attempt)
+        asked = {
+            name
+            for step in steps
+            if step.kind is ShapeStepKind.UNDECIDED and step.moment == found.moment
+            for name in step.symbols
+        }
+        marked = {step.symbol for step in steps if step.why is Why.MARKED_UNBACKED}
+        return bool(asked) and asked <= marked
 
     def _called(self, found: GraphBreak, row: Instruction) -> str:
         value = called_at(self._recording.state(found.moment), row)

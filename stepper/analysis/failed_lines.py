@@ -19,6 +19,7 @@ from stepper.analysis.failures import (
 from stepper.analysis.line import Line
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.sites import in_torch, site_at
+from stepper.analysis.sources import spelled
 from stepper.analysis.trial_lines import Told
 from stepper.analysis.walks import nothing_translated
 from stepper.client.text import (
@@ -33,7 +34,7 @@ from stepper.client.text import (
 )
 from stepper.model.failure import FailedStage
 from stepper.model.program import PythonFrame
-from stepper.model.shapes import ShapeStepKind
+from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import headline
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
@@ -228,7 +229,12 @@ def _undecided(recording: Recording, failed: Failed) -> Iterator[Line]:
         for name in step.symbols
     }
     for step in steps:
-        if step.kind is ShapeStepKind.UNBACKED and step.symbol in asked:
+        if step.kind is not ShapeStepKind.UNBACKED or step.symbol not in asked:
+            continue
+        if step.why is Why.MARKED_UNBACKED:
+            text = f"     {step.symbol} is {spelled(step.source)}, which is marked by mark_unbacked"
+            yield Line(text, step.moment, "dim")
+        else:
             born = site_at(recording, step.moment)
             where = "a line that is not recorded" if born is None else line_text(born.line, cwd)
             yield Line(f"     {step.symbol} comes from {where}", step.moment, "dim")

@@ -249,6 +249,11 @@ def _verdict(expression: str, found: Guarded) -> str:
     kept = f" within the conditions on {where}" if found.conditions else ""
     if found.size is not None and found.size.value:
         return f"{expression} is guarded: it must be {found.size.value}{_fixed(found.size)}"
+    symbol = found.size.symbol if found.size is not None else None
+    if found.through and not found.wants and symbol is not None:  # TENSOR_MATCH compares no size
+        return f"{expression} is free{kept}: it is the symbol {symbol.name}"
+    if found.whole and found.through and not found.wants:
+        return f"what {expression} must be is not recorded as a whole: ask about one of its sizes"
     if found.through and found.free:
         return f"{expression} is free{kept}: it is the symbol {_wants(found)}"
     if found.through:

@@ -1,40 +1,61 @@
-"""What the program calls the inputs of a function of torch's that only hands them on.
+"""What the program calls the inputs of a function that only hands them on.
 
-`torch.compile(model)` of a library's module compiles a function `inner(*args, **kwargs)`, and
-`torch.export` one of a module of its own: what the compiler calls `args[0]` is `x` in the model's
-`forward`. A person asks by that name.
+`torch.compile(model)` of a library's module compiles a function `inner(*args, **kwargs)`, a
+decorator's wrapper is such a function, and `torch.export` compiles one of a module of its own. What
+the compiler calls `args[0]` is `x` in the model's `forward`, and a person asks by that name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import Path, path_of, spelled
-from stepper.model.trace import Frame, Translation
+from stepper.model.trace import Frame, State, Translation
 from stepper.recording.reader import Recording
+
+_HANDED = frozenset({"args", "kwargs", "kwds", "flat_args"})
+"""What such a function's own arguments are called."""
+_MOST_FRAMES = 100
 
 
 def names_inside(recording: Recording, item: Translation) -> dict[str, str]:
-    """The arguments of the program's own function that one of torch's leads to first, with the
-    sources that they are; of a function of the program's own: none."""
-    frame = _inside(recording, item)
-    if frame is None or not recording.has(frame.first_moment):
-        return {}
-    state = recording.state(frame.first_moment)
-    values = {name: state.values.get(id) for name, id in state.top.locals.items()}
-    return {name: value.source for name, value in values.items() if value and value.source}
+    """The arguments of the function that is handed the inputs, with the sources that they are;
+    empty: the function that is compiled takes its inputs by names of its own."""
+    for _, state in _handed_over(recording, item):
+        values = {name: state.values.get(id) for name, id in state.top.locals.items()}
+        return {name: value.source for name, value in values.items() if value and value.source}
+    return {}
 
 
 def name_inside(recording: Recording, item: Translation) -> str:
-    """That function's name; empty: the one that is compiled is the program's own."""
-    frame = _inside(recording, item)
-    return "" if frame is None else recording.code(frame.code).label
+    """The name of the program's own function, where the one that is compiled is torch's."""
+    if in_torch(item.filename):
+        for frame, _ in _handed_over(recording, item):
+            return recording.code(frame.code).label
+    return ""
 
 
-def _inside(recording: Recording, item: Translation) -> Frame | None:
-    attempts = recording.attempts(item.id) if in_torch(item.filename) else []
+def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Frame, State]]:
+    """The first frame, outside of torch, with an element of what is handed on under a name of its
+    own, and its state when it begins."""
+    attempts = recording.attempts(item.id)
     frames = recording.frames(attempts[-1].id) if attempts else []
-    own = (each for each in frames if not in_torch(recording.code(each.code).filename))
-    return next(own, None)
+    if not frames or not recording.has(frames[0].first_moment):
+        return
+    begins = recording.state(frames[0].first_moment).top.locals
+    if _HANDED.isdisjoint(begins):
+        return
+    for frame in frames[1:_MOST_FRAMES]:
+        outside = not in_torch(recording.code(frame.code).filename)
+        if outside and recording.has(frame.first_moment):
+            state = recording.state(frame.first_moment)
+            for id in state.top.locals.values():
+                value = state.values.get(id)
+                path = path_of(value.source) if value is not None and value.source else None
+                if path is not None and path.root in _HANDED and path.steps:
+                    yield frame, state
+                    return
 
 
 def as_compiled(recording: Recording, item: Translation, path: Path) -> Path:

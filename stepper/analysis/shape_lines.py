@@ -16,7 +16,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
 from stepper.analysis.sites import way_to
 from stepper.analysis.sources import path_of, spelled
-from stepper.analysis.wanted import resolved
+from stepper.analysis.wanted import resolved, symbolic
 from stepper.client.text import (
     instruction_text,
     line_text,
@@ -126,12 +126,12 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
     guard = next((each for each in found.through or found.by if each.kind != SHAPE_ENV), None)
     if guard is not None and found.requires:
         wants = ", ".join(map(text_of, found.requires))
-        yield Line(
-            f"{_name(found.translation)}: {expression} never was a symbol: {guard.kind} requires"
-            f" {wants}",
-            guard.moment,
-            "title",
-        )
+        name = _name(found.translation)
+        if any(map(symbolic, found.requires)) and found.free:
+            text = f"{name}: {expression} is no symbol of its own: it is {wants}"
+        else:
+            text = f"{name}: {expression} never was a symbol: {guard.kind} requires {wants}"
+        yield Line(text, guard.moment, "title")
         if guard.moment >= recording.attempt(guard.attempt).first_moment:
             cwd = recording.facts.cwd
             for at, site in enumerate(way_to(recording, guard.moment)):

@@ -18,4 +18,5 @@ from tests.answers import (  # noqa: F401
     sizes,
     specialized,
     state,
+    wrapped,
 )

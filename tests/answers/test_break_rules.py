@@ -32,6 +32,7 @@ AGAINST = {
     "Python value": "norm_of_numpy",
     "negation": "allocated_memory",
     "no meta": "counted_bins",
+    "marked": "decided_by_a_symbol",
     "undecided": "branch_on_an_item",
     "math": "square_root_of_an_item",
     "numpy.random": "norm_of_numpy",
