@@ -43,6 +43,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         console,
         diff,
         doctor,
+        export,
         open,
         post_mortem,
         query,
@@ -67,7 +68,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     for module in (
         run, record, open, console, post_mortem,
         query, why_recompile, why_break, why_failed, why_guard, why_shape, diff, ranks, report,
-        doctor, completion,
+        export, doctor, completion,
     ):  # fmt: skip
         module.add_to(subparsers)
     return parser, subparsers.choices

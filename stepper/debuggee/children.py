@@ -233,10 +233,11 @@ def _in_child() -> None:
         _following = None
         return
     compiler, config, folder = before.text.split("\n", 2)
-    _following = _Following(process_entry.Entry(folder, "fork"), compiler, config)
-    if before.restart is not None:
-        recording_begins(before.restart, before.close)
-        before.restart()
+    with contextlib.suppress(Exception):  # Python would print it
+        _following = _Following(process_entry.Entry(folder, "fork"), compiler, config)
+        if before.restart is not None:
+            recording_begins(before.restart, before.close)
+            before.restart()
 
 
 keep_out()

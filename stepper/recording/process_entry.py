@@ -13,6 +13,7 @@ to import, the package `json` included.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -176,10 +177,14 @@ def write(path: str, fields: Mapping[str, Field]) -> None:
     text = ", ".join(f"{_quoted(name)}: {_json(value)}" for name, value in fields.items())
     draft = f"{path}.{os.getpid()}.draft"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    data = f"{{{text}}}\n".encode()
     try:
-        os.write(descriptor, f"{{{text}}}\n".encode())
+        whole = os.write(descriptor, data) == len(data)
     finally:
         os.close(descriptor)
+    if not whole:  # the disk is full
+        os.unlink(draft)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
     os.replace(draft, path)
 
 
