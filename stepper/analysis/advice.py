@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import msgspec
 
-from stepper.analysis.recompile_series import Series
-from stepper.analysis.shapes import Size
-from stepper.analysis.wanted import Wanted, symbolic
+from stepper.analysis.recompile_series import History, Series
+from stepper.analysis.shapes import Size, size_of
+from stepper.analysis.sources import path_of, spelled
+from stepper.analysis.walks import compilations
+from stepper.analysis.wanted import Wanted, symbolic, wanted_by
 from stepper.client.text import plural, python_frame_line
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStep
+from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
 
-Entries = list[tuple[str, Wanted]]
-"""The recompiled entries of a function, the newest first: compile id, and what it wants."""
+_NAMED = 2
+"""Others of which the same changes that are named; of more only their number is told."""
 
 
 class Advice(msgspec.Struct, frozen=True):
@@ -31,26 +37,134 @@ class Advice(msgspec.Struct, frozen=True):
     """Each a way to try it; empty: it is about the program's own text."""
     together: bool = False
     """They are one way, made at once."""
+    rule: str = ""
+    """The name of the rule that gives it."""
 
 
-def symbol_of(wanted: Entries, series: Series) -> tuple[str, str]:
-    """What the newest entry has that has no constant there, and its compile id; empty: none."""
-    source, aspect = series.source, series.aspect
-    for compile_id, wants in wanted:
-        has = wants.get((source, aspect), UNKNOWN)
-        if aspect.what == "value":
-            typed = (source, Aspect("type")) in wants
-            found = "an input" if typed and has == UNKNOWN else ""
-        else:
-            found = text_of(has) if has != UNKNOWN and symbolic(has) else ""
-        if found:
-            return found, compile_id
-    return "", ""
+class Entries(msgspec.Struct, frozen=True, dict=True):
+    """What a function has been compiled to."""
+
+    recording: Recording
+    history: History
+
+    @cached_property
+    def made(self) -> list[Translation]:
+        """The compilations that made its entries, in order."""
+        return [
+            item
+            for item in compilations(self.recording)
+            if item.code == self.history.code and item.outcome is Outcome.COMPILED
+        ]
+
+    @cached_property
+    def wanted(self) -> list[tuple[str, Wanted]]:
+        """Of those that were made again the compile id and what they want, the newest first."""
+        return [
+            (each.translation.compile_id, wanted_by(self.recording, each.translation))
+            for each in reversed(self.history.recompilations)
+            if each.translation.outcome is Outcome.COMPILED
+        ]
 
 
-def all_are(kind: type, series: Series) -> bool:
-    """Whether all values that were seen are of a type."""
-    return all(type(value) is kind for value in series.values)
+class Changing(msgspec.Struct, frozen=True, dict=True):
+    """One thing that changes from call to call, and what the recording shows of it."""
+
+    entries: Entries
+    series: Series
+
+    @property
+    def recording(self) -> Recording:
+        """What is asked."""
+        return self.entries.recording
+
+    @property
+    def history(self) -> History:
+        """Of the function."""
+        return self.entries.history
+
+    @property
+    def name(self) -> str:
+        """The thing, as its user would write it."""
+        return spelled(self.series.source)
+
+    @property
+    def what(self) -> str:
+        """What of it changes."""
+        return self.series.aspect.what
+
+    @property
+    def dim(self) -> int | None:
+        """Of a size or a stride, which."""
+        return self.series.aspect.at
+
+    @property
+    def newest(self) -> Translation:
+        """What the compiler did last."""
+        return self.history.recompilations[-1].translation
+
+    @cached_property
+    def sizes(self) -> list[Size]:
+        """Of a tensor's size what is known of it in each entry, the newest last."""
+        return self.sizes_of(f"{self.series.source}.size()[{self.dim}]")
+
+    def sizes_of(self, source: str) -> list[Size]:
+        """The same of any size or number."""
+        path = path_of(source)
+        if path is None:
+            return []
+        found = (size_of(self.recording, item, path) for item in self.entries.made)
+        return [size for size in found if size is not None]
+
+    @cached_property
+    def as_symbol(self) -> tuple[str, str]:
+        """What the newest entry has that has no constant there, and its compile id; empty: none."""
+        source, aspect = self.series.source, self.series.aspect
+        for compile_id, wants in self.entries.wanted:
+            has = wants.get((source, aspect), UNKNOWN)
+            if aspect.what == "value":
+                found = "an input" if _is_input(wants, source) and has == UNKNOWN else ""
+            else:
+                found = text_of(has) if has != UNKNOWN and symbolic(has) else ""
+            if found:
+                return found, compile_id
+        return "", ""
+
+    def all_are(self, *kinds: type) -> bool:
+        """Whether all values that were seen are of a type."""
+        return all(type(value) in kinds for value in self.series.values)
+
+    @property
+    def evidence(self) -> str:
+        """What the recording shows of how it changes."""
+        return seen(self.series, self.name)
+
+    def advise(self, text: str, evidence: str = "", changes: tuple[Change, ...] = ()) -> Advice:
+        """Advice on it; `evidence`: what is known besides how it changes."""
+        since = "; ".join(filter(None, (evidence, self.evidence)))
+        return Advice(text, since, self.series.source, self.series.aspect, changes)
+
+    @property
+    def and_others(self) -> str:
+        """`, and likewise of x`, where the same changes of others."""
+        others = self.series.likewise
+        if not others:
+            return ""
+        if len(others) > _NAMED:
+            return f", and likewise of {plural(len(others), 'other')}"
+        return f", and likewise of {' and '.join(map(spelled, others))}"
+
+
+Rule = Callable[[Changing], Advice | None]
+"""Advises where the recording shows what it is about, and else is silent."""
+
+
+def _is_input(wants: Wanted, source: str) -> bool:
+    return (source, Aspect("type")) in wants
+
+
+def compiler(history: History) -> str:
+    """What the compiler is called at the beginning of a sentence."""
+    return "Dynamo" if history.capabilities.dynamo_config else "The compiler"
 
 
 def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> tuple[str, str]:

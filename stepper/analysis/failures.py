@@ -234,7 +234,7 @@ def _blamed(
     if failure.stage is FailedStage.GUARDS and item is not None:
         for size in fixed_sizes(recording, item):
             if size.value:
-                steps = size.fixed_by or ((size.zero_one,) if size.zero_one is not None else ())
+                steps = size.fixed_by or ((size.number,) if size.number is not None else ())
                 return (steps[0].moment, True) if steps else (failure.moment, False)
         for size in fixed_sizes(recording, item):
             if size.symbol is not None and size.symbol.conditions:

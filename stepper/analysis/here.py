@@ -373,7 +373,7 @@ def _specialized(recording: Recording, event: Event) -> Here:
         item = recording.translation(recording.attempt(attempt).translation)
         for size in sizes(recording, item, attempt):
             same = size.symbol is not None and size.symbol.name == step.symbol
-            if not (same or (size.zero_one is not None and size.zero_one.id == step.id)):
+            if not (same or (size.number is not None and size.number.id == step.id)):
                 continue
             title, *lines = size_lines(recording, size)
             cause = cause_of(size)

@@ -49,6 +49,8 @@ _BACKEND = re.compile(
 )
 _SIZE = re.compile(r".*\.(?:size|stride|storage_offset)\(\).*")
 _NONE = re.compile(r"(?P<source>\w[\w.\[\]'\"]*) is (?P<expected>None)$")
+_SAME = re.compile(r"(?P<expected>\w[\w.\[\]'\"]*) is (?P<source>\w[\w.\[\]'\"]*)$")
+"""How Dynamo words that two inputs are one object."""
 _OF_A_CLASS = r"(?:dict\(type\([\w.\[\]'\"]+\)[\w.\[\]]*\)|type\([\w.\[\]'\"]+\))"
 """How Dynamo comes to the attributes of a value's class."""
 _EQUAL = re.compile(rf"(?P<source>(?:{_OF_A_CLASS}|\w)[\w.\[\]'\"]*) == (?P<expected>.+)")
@@ -67,6 +69,7 @@ _KINDS = (
     (_BACKEND, "BACKEND", "backend"),
     (_SIZE, "SYMBOLIC_SHAPE_GUARD", "size"),
     (_NONE, "NONE_MATCH", "value"),
+    (_SAME, "OBJECT_ALIASING", "identity"),
     (_EQUAL, "EQUALS_MATCH", "value"),
 )
 

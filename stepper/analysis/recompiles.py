@@ -25,7 +25,7 @@ from stepper.analysis.conditions import LEAVES, decided_by
 from stepper.analysis.reasons import Reason, parse_check, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing
 from stepper.analysis.sites import program_line
-from stepper.analysis.sources import unscoped
+from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.walks import (
     Calls,
     compilations,
@@ -36,7 +36,7 @@ from stepper.analysis.walks import (
 from stepper.analysis.wanted import Wanted, differing, varying, wanted_by
 from stepper.client.text import is_installed, source_line
 from stepper.model.cache import Verdict
-from stepper.model.datum import UNKNOWN, Datum, Words
+from stepper.model.datum import UNKNOWN, Datum, Words, text_of
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.shapes import ShapeStep
@@ -55,6 +55,7 @@ _SAME_LEAF = {
     "EQUALS_MATCH": ("EQUALS_MATCH", "CONSTANT_MATCH"),
     "LENGTH_CHECK": ("SEQUENCE_LENGTH",),
     "DICT_LENGTH": ("SEQUENCE_LENGTH", "DICT_KEYS_MATCH"),
+    "OBJECT_ALIASING": ("DUPLICATE_INPUT",),
     "ID_MATCH": ("ID_MATCH", "CLOSURE_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "CLASS_MATCH"),
 }
 """Leaf guards by the GuardBuilder methods that make them, where the names differ."""
@@ -484,6 +485,11 @@ def _failure(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]) 
     for words in said:
         if state and (words.entry, words.kind) == (entry, guard.kind):
             differences = tuple(Difference(each.what) for each in words.differences)
+    if guard.kind == "OBJECT_ALIASING":
+        differences = tuple(
+            msgspec.structs.replace(each, expected=Words(spelled(text_of(each.expected))))
+            for each in differences
+        )
     return Failure(
         kind=guard.kind,
         source=source_of(guard),

@@ -46,6 +46,8 @@ WHY = {
     Why.MARKED: "it was marked by mark_dynamic",
     Why.MARKED_MAYBE: "it was marked by maybe_mark_dynamic",
     Why.MARKED_UNBACKED: "it was marked by mark_unbacked",
+    Why.LISTED: "torch.compiler.config.dynamic_sources names it",
+    Why.LISTED_UNBACKED: "torch.compiler.config.unbacked_sources names it",
 }
 """Why a size is a symbol, behind `because`."""
 
@@ -147,16 +149,11 @@ def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
     """A size: whether it is fixed or free, why it is a symbol, and what fixed it."""
     item, symbol = size.translation, size.symbol
     name = spelled_inside(recording, item, size.source)
-    if size.zero_one is not None:
-        step = size.zero_one
-        yield Line(
-            f"{_name(item)}: {name} is {step.expression}: a size of 0 or 1 becomes a number "
-            "(0/1 specialization)",
-            step.moment,
-            "title",
-        )
+    if size.number is not None:
+        step = size.number
+        yield Line(f"{_name(item)}: {name} {decision_text(step)}", step.moment, "title")
         yield from _place("  first used", recording, step)
-        if recording.facts.capabilities.unbacked:
+        if size.zero_one and recording.facts.capabilities.unbacked:
             remedy = "torch._dynamo.decorators.mark_unbacked(tensor, dim)"
             yield Line(f"  torch's remedy: {remedy}", role="dim")
         return
@@ -276,6 +273,8 @@ def decision_text(step: ShapeStep) -> str:
             return f"{same}: it has the same value, {step.hint} (duck shaping)"
         case ShapeStepKind.ZERO_ONE:
             return f"is {step.expression}: a size of 0 or 1 becomes a number (0/1 specialization)"
+        case ShapeStepKind.STATIC:
+            return f"is {step.expression}: the program has marked it as static (mark_static)"
         case ShapeStepKind.ASSERTION:
             return f"asserts {step.expression} when the graph runs"
         case ShapeStepKind.RANGE:

@@ -124,28 +124,38 @@ class Size(msgspec.Struct, frozen=True):
     source: str
     symbol: Symbol | None
     """None: it never was one."""
-    zero_one: ShapeStep | None = None
-    """That it is a number because it was 0 or 1."""
+    number: ShapeStep | None = None
+    """That it is a number from the beginning: it was 0 or 1, or was marked as static."""
     fixed_by: tuple[ShapeStep, ...] = ()
     """The chain that made it a number, in order: conditions and replacements."""
 
     @property
+    def zero_one(self) -> bool:
+        """Whether it is a number because it was 0 or 1."""
+        return self.number is not None and self.number.kind is ShapeStepKind.ZERO_ONE
+
+    @property
+    def static(self) -> bool:
+        """Whether it is a number because the program has marked it so."""
+        return self.number is not None and self.number.kind is ShapeStepKind.STATIC
+
+    @property
     def why(self) -> Why:
-        """Why it was to be a symbol."""
-        step = self.zero_one if self.symbol is None else self.symbol.born
+        """Why it was to be a symbol, or none."""
+        step = self.number if self.symbol is None else self.symbol.born
         return Why.UNKNOWN if step is None else step.why
 
     @property
     def value(self) -> str:
         """The number that it is fixed to; empty: it is free, or equal to another."""
-        if self.zero_one is not None:
-            return self.zero_one.expression
+        if self.number is not None:
+            return self.number.expression
         return self.symbol.value if self.symbol is not None and self.symbol.fixed else ""
 
 
 def sizes(recording: Recording, item: Translation, attempt: int | None = None) -> Iterator[Size]:
-    """The sizes and numbers of a translation that were symbols, or were to be, in an attempt of it;
-    None: in its last."""
+    """The sizes and numbers of a translation that were symbols, or were to be, or are marked to be
+    none, in an attempt of it; None: in its last."""
     attempts = recording.attempts(item.id)
     if not attempts:
         return
@@ -156,7 +166,7 @@ def sizes(recording: Recording, item: Translation, attempt: int | None = None) -
         for source in symbol.sources or [symbol.name]:
             yield Size(item, source, symbol, fixed_by=chain)
     for step in steps:
-        if step.kind is ShapeStepKind.ZERO_ONE:
+        if step.kind in (ShapeStepKind.ZERO_ONE, ShapeStepKind.STATIC):
             yield Size(item, step.source, None, step)
 
 

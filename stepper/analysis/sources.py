@@ -20,6 +20,8 @@ from stepper.client.names import brief_source
 
 _ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
 _CLASS = ("type()", ".__class__")
+_NUMPY = re.compile(r"\b___from_numpy\(((?:[^()]|\([^()]*\))*)\)")
+"""How Dynamo writes an array of numpy: as the tensor that it takes it for."""
 _STRIPPED = re.compile(r"L\[\s*['\"](.*?)['\"]\s*\]")
 
 
@@ -60,7 +62,7 @@ class Path(msgspec.Struct, frozen=True):
 
 def spelled(source: str) -> str:
     """A source as its user would write it: `L['self']._modules['fc']` is `self.fc`."""
-    return _ROOT.sub(r"\1", brief_source(source))
+    return _ROOT.sub(r"\1", brief_source(_NUMPY.sub(r"\1", source)))
 
 
 @lru_cache(maxsize=16_384)
@@ -86,7 +88,7 @@ _folded = _Folded()
 @lru_cache(maxsize=4096)
 def path_of(expression: str) -> Path | None:
     """The path of a source or of a person's expression; None when it is neither."""
-    text = brief_source(expression.strip())
+    text = brief_source(_NUMPY.sub(r"\1", expression.strip()))
     if text.startswith("builtins."):
         return Path(text.removeprefix("builtins.").partition(".")[0], (), True)
     try:

@@ -125,7 +125,7 @@ CREATE TABLE shapes (
     frame INTEGER,                -- frames.id
     attempt INTEGER,              -- 1, 2, … within the frame
     moment INTEGER,               -- whose instruction asked
-    kind TEXT,                    -- symbol, shared, zero-one, unbacked, guard, assertion …
+    kind TEXT,                    -- symbol, shared, zero-one, static, unbacked, guard …
     symbol TEXT,                  -- e.g. s77; empty: it is about an expression
     expression TEXT,              -- what holds, or what the symbol is now
     hint TEXT,                    -- the value at hand

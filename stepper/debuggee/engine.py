@@ -180,6 +180,8 @@ class Recorder(Protocol):
         python_stack: tuple[PythonFrame, ...],
         resume_of: str = "",
         state: Mapping[str, str] = {},
+        dynamic: bool | None = None,
+        specialize_int: bool = False,
         nested: bool = False,
     ) -> LiveTranslation:
         """The compiler begins to compile a frame, in this thread; `nested`: while it is compiling

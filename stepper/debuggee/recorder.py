@@ -158,6 +158,8 @@ class Recorder:
         python_stack: tuple[PythonFrame, ...],
         resume_of: str = "",
         state: Mapping[str, str] = MappingProxyType({}),
+        dynamic: bool | None = None,
+        specialize_int: bool = False,
         nested: bool = False,
     ) -> LiveTranslation:
         self.walks.forget_the_lost()
@@ -175,6 +177,8 @@ class Recorder:
             resume_of=resume_of,
             level=self.walks.level,
             state=dict(state),
+            dynamic=dynamic,
+            specialize_int=specialize_int,
         )
         translation = LiveTranslation(record, code, nested)
         translation.stood_before = self.controller.stood

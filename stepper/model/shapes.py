@@ -24,6 +24,8 @@ class ShapeStepKind(StrEnum):
     """A size took the symbol of another, because both had the same value (duck shaping)."""
     ZERO_ONE = "zero-one"
     """A size that may vary became a number, because it was 0 or 1."""
+    STATIC = "static"
+    """A size is a number because the program has marked it so (`mark_static`)."""
     UNBACKED = "unbacked"
     """A symbol without a value came to be: what it stands for is known when the graph runs."""
     GUARD = "guard"
@@ -50,6 +52,10 @@ class Why(StrEnum):
     MARKED_UNBACKED = "mark_unbacked"
     EXPORT = "dynamic_shapes"
     """`torch.export` was told so."""
+    MARKED_STATIC = "mark_static"
+    LISTED = "dynamic_sources"
+    """The setting of this name names it."""
+    LISTED_UNBACKED = "unbacked_sources"
     DYNAMIC = "dynamic=True"
     AUTOMATIC = "automatic"
     """The compiler has seen it with other values before: in this run, or in what it keeps of
@@ -83,8 +89,8 @@ class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     symbol: str = ""
     """That the step is about; of expressions: empty."""
     expression: str = ""
-    """What holds, is assumed or cannot be decided; REPLACED: what the symbol is now; ZERO_ONE: the
-    number."""
+    """What holds, is assumed or cannot be decided; REPLACED: what the symbol is now; ZERO_ONE,
+    STATIC: the number."""
     symbols: tuple[str, ...] = ()
     """Those in the expression, sorted."""
     hint: str = ""
@@ -95,7 +101,7 @@ class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     source: str = ""
     """What the symbol stands for, e.g. `L['x'].size()[0]`."""
     why: Why = Why.UNKNOWN
-    """SYMBOL, SHARED, ZERO_ONE, UNBACKED: why it is to be a symbol."""
+    """SYMBOL, SHARED, ZERO_ONE, UNBACKED: why it is to be a symbol; STATIC: why to be none."""
     reason: str = ""
     """The compiler's words, of REPLACED."""
     stage: Stage = Stage.TRACING
@@ -128,7 +134,12 @@ class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     def text(self) -> str:
         """In one line, e.g. `Eq(s77, 5)` or `s77 = 5 for L['x'].size()[0]`."""
         match self.kind:
-            case ShapeStepKind.SYMBOL | ShapeStepKind.SHARED | ShapeStepKind.ZERO_ONE:
+            case (
+                ShapeStepKind.SYMBOL
+                | ShapeStepKind.SHARED
+                | ShapeStepKind.ZERO_ONE
+                | ShapeStepKind.STATIC
+            ):
                 what = self.symbol or self.expression
                 shared = " shared" if self.kind is ShapeStepKind.SHARED else ""
                 hint = f" (now {self.hint})" if self.symbol and self.hint else ""
@@ -150,6 +161,7 @@ _EVENTS = {
     ShapeStepKind.SHARED: EventKind.SYMBOL,
     ShapeStepKind.UNBACKED: EventKind.SYMBOL,
     ShapeStepKind.ZERO_ONE: EventKind.SPECIALIZE,
+    ShapeStepKind.STATIC: EventKind.SPECIALIZE,
     ShapeStepKind.GUARD: EventKind.SHAPE_GUARD,
     ShapeStepKind.ASSERTION: EventKind.SHAPE_GUARD,
     ShapeStepKind.SUPPRESSED: EventKind.SHAPE,

@@ -162,6 +162,11 @@ class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     state: dict[str, str] = {}
     """Of torch, when the call was made that led to it: `grad_mode`, `autocast(cpu)`,
     `default_dtype` and others that guards check, by name."""
+    dynamic: bool | None = None
+    """What may be a symbol, as `torch.compile` takes it: everything; only what is marked; None:
+    what changes."""
+    specialize_int: bool = False
+    """Whether ints are constants of the graph by the compiler's setting of this name."""
     dependence: Dependence | None = None
     """None: it made no entry, or its engine cannot tell."""
     by_hand: bool = False

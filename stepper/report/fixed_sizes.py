@@ -22,7 +22,7 @@ def all_sizes(places: Places) -> list[Size]:
 def fixed_size(places: Places, size: Size) -> contents.FixedSize:
     """One that is a number."""
     tell, item = places.tell, size.translation
-    chain = size.fixed_by or ((size.zero_one,) if size.zero_one is not None else ())
+    chain = size.fixed_by or ((size.number,) if size.number is not None else ())
     return contents.FixedSize(
         walk=item.id,
         compile_id=tell.own(item.compile_id),

@@ -19,8 +19,14 @@ def run(case: Case, *, remedied: bool) -> int:
     torch._dynamo.reset()
     torch.manual_seed(0)
     made = Run(case.name, remedied=remedied)
-    with torch._dynamo.config.patch({}), contextlib.redirect_stdout(io.StringIO()):
-        case.program(made)
+    before = torch._dynamo.config.get_config_copy()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            case.program(made)
+    finally:
+        for name, value in torch._dynamo.config.get_config_copy().items():
+            if value != before[name]:
+                setattr(torch._dynamo.config, name, before[name])
     return made.graphs
 
 

@@ -4,6 +4,7 @@ from tests.answers import (  # noqa: F401
     breaks,
     breaks_in_python,
     breaks_on_data,
+    constants,
     exports,
     failures,
     guarded,

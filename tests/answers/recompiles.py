@@ -253,8 +253,9 @@ def batches_of_other_sizes(run: Run) -> None:
 @case(
     "pytorch#141589", "why-recompile",
     cause="size[1] of x changes: 64, 1, 68",
-    advice="has made size 1 of x a symbol by itself",
-    counts=(3, 2),
+    advice="mark_unbacked(x, 1) before the first call.",
+    counts=(3, 1),
+    never=("mark_dynamic",),
 )  # fmt: skip
 def prompt_and_single_token(run: Run) -> None:
     @run.compile
@@ -263,8 +264,8 @@ def prompt_and_single_token(run: Run) -> None:
 
     for size in (64, 1, 68):
         x = ones(1, size)
-        if run.remedied and size > 1:
-            torch._dynamo.mark_dynamic(x, 1)
+        if run.remedied:
+            torch._dynamo.decorators.mark_unbacked(x, 1)
         next_token(x)
 
 
@@ -640,7 +641,7 @@ def single_row(run: Run) -> None:
         "inference_mode changes: False, True",
         "inference mode of x changes: False, True, and of 2 others",
     ),
-    advice="Call it under one state: the same grad mode (torch.no_grad) and inference mode",
+    advice="Call it under one state: always the same inference mode",
     counts=(2, 1),
 )  # fmt: skip
 def trained_then_served(run: Run) -> None:

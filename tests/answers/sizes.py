@@ -136,7 +136,7 @@ def branch_on_a_size(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="size[0] of x grows: 3, 4, 5",
-    advice="Make size 0 of x a symbol",
+    advice="With dynamic=False each size is compiled by itself that is not marked",
     counts=(3, 1),
 )  # fmt: skip
 def static_in_torch_compile(run: Run) -> None:
@@ -154,7 +154,7 @@ def static_in_torch_compile(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="size[0] of x grows: 3, 4, 5",
-    advice="Make size 0 of x a symbol",
+    advice="leave the mark out, or outweigh it by torch._dynamo.mark_dynamic(x, 0)",
     counts=(3, 1),
 )  # fmt: skip
 def marked_static(run: Run) -> None:

@@ -166,7 +166,7 @@ def asked_whether_it_is_eight(run: Run) -> None:
 
 @case(
     "", "why-shape", expression="x.shape[0]",
-    cause="x.shape[0] never was a symbol: TENSOR_MATCH requires 3",
+    cause="x.size()[0] is 3: the program has marked it as static (mark_static)",
     counts=(2, 1),
     never=("is free", "was fixed"),
 )  # fmt: skip

@@ -32,6 +32,8 @@ def values_in(condition: str) -> tuple[str, ...] | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     for call in ast.walk(tree):
+        if isinstance(call, ast.Is | ast.IsNot):
+            return None  # which object it is: no size
         if isinstance(call, ast.Call):
             func = call.func
             named = isinstance(func, ast.Name)
@@ -41,6 +43,18 @@ def values_in(condition: str) -> tuple[str, ...] | None:
             if not (named or method):
                 return None
     return tuple(dict.fromkeys(values_of(tree.body)))
+
+
+def same_object_as(code: tuple[str, ...]) -> str:
+    """Of a guard that two expressions are one object, the second; empty: it is none."""
+    try:
+        [compared] = [ast.parse(part, mode="eval").body for part in code]
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return ""
+    match compared:
+        case ast.Compare(ops=[ast.Is()], comparators=[other]) if list(values_of(compared))[1:]:
+            return ast.unparse(other)
+    return ""
 
 
 def seen(values: dict[str, Any]) -> Any:

@@ -90,6 +90,8 @@ class ShapeWatcher(ABC):
         """What was told of symbols' ranges."""
         self._sources: dict[Any, set[str]] = {}
         """What symbols were told to stand for."""
+        self._static: set[str] = set()
+        """Sizes that were told to be marked as static."""
         self._recorder: Recorder
         self._attempt: LiveAttempt
         self._env: Any = None
@@ -108,6 +110,7 @@ class ShapeWatcher(ABC):
         self._claims.clear()
         self._ranges.clear()
         self._sources.clear()
+        self._static.clear()
         self._env = None
         self._earliest = 0
         self.replaced.clear()
@@ -141,7 +144,7 @@ class ShapeWatcher(ABC):
 
     @abstractmethod
     def why(self, source: Any, frame: FrameType | None) -> Why:
-        """Why a size or number is to be a symbol; `frame` asks for it."""
+        """Why a size or number is to be a symbol, or a size none; `frame` asks for it."""
 
     # --- what is said by the call
 
@@ -156,14 +159,14 @@ class ShapeWatcher(ABC):
         """`_log_create_unbacked_symbol`: a symbol without a value was born."""
         self.record()
         asker = self._asker()
-        marked = source is not None
+        from_input = source is not None
         self._sources[symbol] = set()
         self._record(
             asker,
             ShapeStepKind.UNBACKED,
             symbol=str(symbol),
-            source=source_name(source) if marked else "",
-            why=Why.MARKED_UNBACKED if marked else Why.OPERATOR,
+            source=source_name(source) if from_input else "",
+            why=self.why(source, sys._getframe(1)) if from_input else Why.OPERATOR,
             **self._range(symbol),
         )
 
@@ -179,7 +182,10 @@ class ShapeWatcher(ABC):
 
     def symbol_asked(self, value: object, source: Any, dynamic_dim: Any) -> None:
         """`create_symbol`: a size or a number may become a symbol."""
-        if dynamic_dim._name_ in ("STATIC", "UNBACKED") or type(value) not in (int, float):
+        if dynamic_dim._name_ == "UNBACKED" or type(value) not in (int, float):
+            return
+        if dynamic_dim._name_ == "STATIC":
+            self._number_asked(value, source)
             return
         if value in (0, 1) and not versions.is_size_or_number(source):
             return  # nearly every tensor begins at offset 0 and has a stride of 1
@@ -187,6 +193,27 @@ class ShapeWatcher(ABC):
         asker = self._asker()
         why = self.why(source, sys._getframe(1))
         self._claims.append(_Claim(ShapeStepKind.SYMBOL, source, value, why, "", asker))
+
+    def _number_asked(self, value: object, source: Any) -> None:
+        """A size is to be a number: that is told where the program has marked it so."""
+        if versions.is_size_or_number(source) and (
+            self.why(source, sys._getframe(2)) is Why.MARKED_STATIC
+        ):
+            self._record_static(source_name(source), value)
+
+    def _record_static(self, name: str, value: object) -> None:
+        if name not in self._static:  # a later stage, or what was given up, asks again
+            self._static.add(name)
+            self.record()
+            number = str(value)
+            self._record(
+                self._asker(),
+                ShapeStepKind.STATIC,
+                expression=number,
+                source=name,
+                hint=number,
+                why=Why.MARKED_STATIC,
+            )
 
     def replacement_asked(self, symbol: Any, target: Any, reason: str) -> None:
         """`_set_replacement`: a symbol may be something else from now on."""
@@ -374,9 +401,12 @@ def _stack_of(computed: Computed | None) -> tuple[PythonFrame, ...]:
 MARKED = {
     "_dynamo_dynamic_indices": Why.MARKED,
     "_dynamo_unbacked_indices": Why.MARKED_UNBACKED,
+    "_dynamo_strict_unbacked_indices": Why.MARKED_UNBACKED,
     "_dynamo_weak_dynamic_indices": Why.MARKED_MAYBE,
+    "_dynamo_static_indices": Why.MARKED_STATIC,
 }
-"""The attributes of a tensor in which `mark_dynamic` and the like leave what they were given."""
+"""The attributes of a tensor in which `mark_dynamic` and the like leave what they were given: what
+comes first outweighs the others."""
 
 
 keep_out()

@@ -26,7 +26,13 @@ import msgspec
 import torch
 
 from stepper.engines.common.entry_guards import Result
-from stepper.engines.common.shape_conditions import IN_CPP, IN_PYTHON, seen, values_in
+from stepper.engines.common.shape_conditions import (
+    IN_CPP,
+    IN_PYTHON,
+    same_object_as,
+    seen,
+    values_in,
+)
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.versions import source_name
 from stepper.engines.common.words import object_text
@@ -129,8 +135,13 @@ class GuardTree:
         about_sizes = kind == IN_CPP or (epilogue and kind == IN_PYTHON)
         if about_sizes and self._add_conditions(leaf, kind):
             return
+        reach = _expression(source)
+        words = _words(leaf.verbose_code_parts())
+        if epilogue and kind == IN_PYTHON and (other := same_object_as(words.code)):
+            # What C++ has a leaf for is a function in Python here, which is given the locals.
+            kind, source, reach = "OBJECT_ALIASING", other, None
         row = msgspec.structs.replace(
-            _words(leaf.verbose_code_parts()),
+            words,
             index=len(self.checks),
             kind=kind,
             source=source,
@@ -141,7 +152,7 @@ class GuardTree:
         wants = wanted_tensor(row.code[0]) if kind == "TENSOR_MATCH" and row.code else None
         expected = name or _expected(kind, row.code)
         row = msgspec.structs.replace(row, expected=expected, wants=wants)
-        self.checks.append(Check(row, leaf, _expression(source)))
+        self.checks.append(Check(row, leaf, reach))
 
     def _add_conditions(self, leaf: Any, kind: str) -> bool:
         """A row for each condition of a shape guard; False: it is none."""
@@ -409,6 +420,8 @@ def _expected(kind: str, code: tuple[str, ...]) -> str:
             return "0"
         case "EQUALS_MATCH" | "LENGTH_CHECK" | "DICT_LENGTH" | "DEFAULT_DEVICE":
             return first.rpartition(" == ")[2]
+        case "OBJECT_ALIASING":
+            return first.partition(" is ")[0]
         case "NONE_MATCH":
             return "None"
         case "TRUE_MATCH":

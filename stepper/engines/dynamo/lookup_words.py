@@ -51,7 +51,9 @@ def differences(row: GuardRow, answer: Answer, expected: Datum) -> tuple[Differe
         return _tensor_differences(row, expected, value) if isinstance(expected, Tensor) else ()
     if row.kind == "TYPE_MATCH":
         return (Difference("type", expected, Words(words(type(value)))),)
-    if row.kind in ("ID_MATCH", "OBJECT_ALIASING"):
+    if row.kind == "OBJECT_ALIASING":
+        return (Difference("identity", expected, Words("another object")),)
+    if row.kind == "ID_MATCH":
         return (Difference("object", expected, _identity(value, expected)),)
     if row.kind in _LENGTH and (size := _size(value)) is not None:
         return (Difference("length", expected, size),)

@@ -9,11 +9,13 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.engines.common.node_words import called, stack_of
 from stepper.engines.common.shapes import MARKED, Computed, ShapeWatcher
-from stepper.engines.common.versions import is_running_graph
+from stepper.engines.common.versions import is_running_graph, source_name
 from stepper.engines.dynamo import versions
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import Stage, Why
 from stepper.uncompiled import keep_out
+
+_LISTED = (Why.LISTED_UNBACKED, Why.LISTED)
 
 
 class DynamoShapes(ShapeWatcher):
@@ -55,7 +57,7 @@ class DynamoShapes(ShapeWatcher):
         )
 
     def why(self, source: Any, frame: FrameType | None) -> Why:
-        """What the tensor is marked with, or torch's setting."""
+        """What the tensor is marked with, or torch's settings."""
         index = getattr(source, "idx", None)
         while frame is not None and not versions.is_interpreting(frame.f_code):
             if frame.f_code is versions.WRAP_CODE:
@@ -65,6 +67,9 @@ class DynamoShapes(ShapeWatcher):
                     return Why.EXPORT
                 break
             frame = frame.f_back
+        name = source_name(source if index is None else source.base)
+        if listed := next((why for why in _LISTED if versions.lists(why, name, index)), None):
+            return listed
         return Why.AUTOMATIC if versions.assumes_static() else Why.DYNAMIC
 
 

@@ -217,6 +217,8 @@ class Translations:
             python_stack=_program_stack(caller),
             resume_of=bytecode.resumed_function(code),
             state=torch_state(),
+            dynamic=versions.dynamic(),
+            specialize_int=versions.specializes_int(),
             nested=bool(self.contexts),
         )
         if self.now is not None:

@@ -36,6 +36,7 @@ from stepper.model.lookup import RejectedEntry
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import SHAPE_EVENTS
 from stepper.model.trace import EventKind
+from stepper.native import config
 from stepper.native.codegen.resume_info import info_of
 from stepper.native.exc import NativeError
 from stepper.native.library import is_library
@@ -216,7 +217,9 @@ class NativeEngine(Engine, Watcher):
         entries: int,
         stack: tuple[PythonFrame, ...],
     ) -> LiveTranslation:
-        code = translation.code
+        code, dynamic = translation.code, translation.dynamic
+        if dynamic is None and not config.automatic_dynamic_shapes:
+            dynamic = False
         live = self.recorder.begin_translation(
             compile_id=compile_id,
             code=self.codes.plain(code),
@@ -224,6 +227,8 @@ class NativeEngine(Engine, Watcher):
             python_stack=stack,
             resume_of=info_of(code).function,
             state=torch_state(),
+            dynamic=dynamic,
+            specialize_int=config.specialize_int,
             nested=bool(self._observers),
         )
         if rejected := self._rejected(translation):

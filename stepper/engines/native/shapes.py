@@ -36,6 +36,7 @@ _WHY = {
     Cause.WISHED: Why.MARKED_MAYBE,
     Cause.ASKED: Why.DYNAMIC,
     Cause.CHANGED: Why.AUTOMATIC,
+    Cause.STATIC: Why.MARKED_STATIC,
 }
 
 _Place = tuple[tuple[CodeType, int], ...]
@@ -68,7 +69,10 @@ class NativeShapes(ShapeWatcher):
         self._places[node] = _place(self.txs[-1] if self.txs else None)
 
     def known(self, name: str, value: int, cause: Cause) -> None:
-        """A size or number of this name would be a symbol if it was not 0 or 1."""
+        """A size or number of this name would be a symbol if it was not 0 or 1, or not marked."""
+        if cause is Cause.STATIC:
+            self._record_static(name, value)
+            return
         if name in self._known:
             return  # what was given up is tried again
         self._known.add(name)

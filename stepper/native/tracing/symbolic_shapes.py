@@ -74,6 +74,8 @@ class Cause(Enum):
     """Everything is one, by `dynamic=True`."""
     CHANGED = auto()
     """It was another one in a call that was captured before."""
+    STATIC = auto()
+    """It is to be none: the program has marked it as static."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class SymbolicShapes:
 
     dynamic: True: everything is a symbol; False: only what is marked; None: what changes.
     known: told the expression and value of what is not a symbol because it is 0 or 1, and why it
-        would have been one.
+        would have been one; and of what is marked as static.
     inputs: those that have symbols, by the names of their sources.
     causes: why sizes and numbers are to be symbols: by the names of their sources and, of sizes,
         the dimension.
@@ -187,7 +189,9 @@ class SymbolicShapes:
                 cause = Cause.MARKED
             elif index in wished:
                 cause = Cause.WISHED
-            elif changes[index] and index not in static:
+            elif index in static:
+                self._known(f"{source.name()}.size()[{index}]", size, Cause.STATIC)
+            elif changes[index]:
                 cause = self._general_cause()
             sizes.append(self._kind_of_size(source.name(), index, size, cause))
         if all(size is DimDynamic.STATIC for size in sizes):

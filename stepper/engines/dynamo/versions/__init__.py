@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -232,6 +233,31 @@ def traces_with(shape_env: object) -> bool:
 def assumes_static() -> bool:
     """Whether sizes are numbers until something else is known: without `dynamic=True`."""
     return bool(torch._dynamo.config.assume_static_by_default)
+
+
+def dynamic() -> bool | None:
+    """What may be a symbol, as `torch.compile` takes it; its settings come to the same. True:
+    everything; False: only what is marked; None: what changes."""
+    if not assumes_static():
+        return True
+    return None if torch._dynamo.config.automatic_dynamic_shapes else False
+
+
+def specializes_int() -> bool:
+    """Whether ints are constants, whatever else is a symbol."""
+    return bool(torch._dynamo.config.specialize_int)
+
+
+def lists(setting: str, name: str, dim: int | None) -> bool:
+    """Whether `dynamic_sources` or `unbacked_sources` names a source, or a dimension of a tensor.
+
+    Torch's own functions that say so log it each time.
+    """
+    for entry in getattr(builder, f"get_{setting}")():
+        pattern, of = (entry, None) if isinstance(entry, str) else entry  # before torch 2.13
+        if (pattern == name or re.match(pattern, name)) and (dim is None or of in (None, dim)):
+            return True
+    return False
 
 
 # -- stepper's own code ------------------------------------------------------------------------

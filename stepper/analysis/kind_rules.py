@@ -1,0 +1,325 @@
+"""What to change where something else than a size or a plain value changes from call to call: what
+of a tensor or an object it is, or a guard of one kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from stepper.analysis.advice import Advice, Changing, Rule
+from stepper.analysis.size_rules import from_numpy, is_parameter
+from stepper.model.datum import Words, text_of
+
+_SEQUENCES = ("list", "tuple")
+_CODE = ".__code__"
+_ATTRIBUTES = ".__dict__"
+_MODES = "TORCH_FUNCTION_MODE_STACK"
+_DEVICE = "DEFAULT_DEVICE"
+_AUTOCAST = ("autocast(cpu)", "autocast(cuda)")
+_DTYPE = re.compile(r"(?:b?float|u?int|complex|bool)\d*(?:_\w+)?")
+
+
+def _dtype(it: Changing) -> str:
+    if from_numpy(it.series):
+        return ""
+    return (
+        f"A dtype is never a symbol: convert {it.name} before the call, e.g. "
+        f"{it.name}.to(torch.{_first(it, 'float32')}), or accept an entry for each."
+    )
+
+
+def _numpy_dtype(it: Changing) -> str:
+    if not from_numpy(it.series):
+        return ""
+    return (
+        f"A dtype is never a symbol: convert the array {it.name} before the call, e.g. "
+        f"{it.name}.astype({_first(it, 'float64')!r}), or accept an entry for each."
+    )
+
+
+def _first(it: Changing, otherwise: str) -> str:
+    first = text_of(it.series.values[0]) if it.series.values else ""
+    return first if _DTYPE.fullmatch(first) else otherwise
+
+
+def _rank(it: Changing) -> str:
+    return (
+        f"A number of dimensions is never a symbol: reshape {it.name} to one rank before the call, "
+        "or accept an entry for each."
+    )
+
+
+def _device(it: Changing) -> str:
+    return f"Move {it.name} to one device before the call."
+
+
+def _requires_grad(it: Changing) -> str:
+    if is_parameter(it, it.series.source):
+        return ""
+    return (
+        f"Call with {it.name} always requiring grad or never: {it.name}.detach() where no gradient "
+        "is needed."
+    )
+
+
+def _frozen(it: Changing) -> str:
+    if not is_parameter(it, it.series.source):
+        return ""
+    return (
+        f"Whether {it.name} requires grad is a constant of the graph: freeze parameters "
+        "(requires_grad_(False)) before the first call, or accept both entries."
+    )
+
+
+def _of_sequences(it: Changing) -> str:
+    if not set(_SEQUENCES).issuperset(map(text_of, it.series.values)):
+        return ""
+    return (
+        f"Pass {it.name} always as the same type; a list and a tuple of the same things need an "
+        "entry each."
+    )
+
+
+def _class_again(it: Changing) -> str:
+    shown = [text_of(value) for value in it.series.values]
+    if len(shown) < 2 or len({each.rpartition(".")[2] for each in shown}) > 1:
+        return ""
+    return (
+        f"{it.name} has another class each time, of the same name, as a class statement in a "
+        "function makes them: make the class once, outside."
+    )
+
+
+def _type(it: Changing) -> str:
+    return f"Pass {it.name} always as the same type: each has an entry of its own."
+
+
+def _length(it: Changing) -> str:
+    return (
+        f"The length of a container is a constant of the graph: hand over {it.name} always with as "
+        "many elements, or do what needs all of them outside of the compiled function."
+    )
+
+
+def _keys(it: Changing) -> str:
+    if it.name.endswith(_ATTRIBUTES):
+        return ""
+    return f"Hand over {it.name} always with the same keys."
+
+
+def _attributes(it: Changing) -> str:
+    if it.what == "dictionary" and not it.name.endswith(_ATTRIBUTES):
+        return ""
+    return (
+        f"{it.name.removesuffix(_ATTRIBUTES)} has an attribute in one call that it has not in "
+        "another: set all of them where it is made."
+    )
+
+
+def _stride(it: Changing) -> str:
+    return (
+        f"Where the elements lie in memory is a constant of the graph: hand over {it.name} always "
+        f"in one memory format, e.g. {it.name}.contiguous()."
+    )
+
+
+def _another(it: Changing) -> bool:
+    return any(isinstance(value, Words) and value.another for value in it.series.values)
+
+
+def _few_objects(it: Changing) -> str:
+    if _another(it):
+        return ""
+    return (
+        f"Each object that is handed over as {it.name} is compiled by itself: what was traced was "
+        "read from it. If there are few, that is the price."
+    )
+
+
+def _code_again(it: Changing) -> str:
+    if not it.name.endswith(_CODE):
+        return ""
+    return (
+        f"{it.name.removesuffix(_CODE)} is a function with code of its own each time, as exec and "
+        "several definitions make them: define it once, and hand over what differs."
+    )
+
+
+def _object_again(it: Changing) -> str:
+    return f"{it.name} is another object each time: make it once, outside, and hand over that one."
+
+
+def _identity(it: Changing) -> str:
+    other = text_of(it.series.values[0]) if it.series.values else "another"
+    return (
+        f"{it.name} and {other} were one object when the entry was made, and that they are is a "
+        "constant of the graph: hand over the same object in each call, or never (of a tensor a "
+        "copy, clone)."
+    )
+
+
+def _same_tensor(it: Changing) -> str:
+    return (
+        "Whether two inputs are the same tensor is a constant of the graph: hand over a copy "
+        "(clone) where they coincide."
+    )
+
+
+def _backend(it: Changing) -> str:
+    return (
+        "All compiled versions of a function share the cache of its code. Use one backend object "
+        "for it, or a copy of the function for each backend."
+    )
+
+
+def _inference_tensor(it: Changing) -> str:
+    return (
+        f"{it.name} was made under torch.inference_mode in one call and not in another: make it "
+        f"under one, or hand over {it.name}.clone(), made outside of that mode."
+    )
+
+
+def _inference_mode(it: Changing) -> str:
+    return "Call it always under torch.inference_mode or never: it changes the keys of all tensors."
+
+
+def _inference(it: Changing) -> str:
+    return (
+        f"{it.name} was made, or the entry was compiled, under torch.inference_mode, and now "
+        "neither: make it and call it under one mode."
+    )
+
+
+def _keys_of_dispatch(it: Changing) -> str:
+    # Autocast changes the keys with which tensors are compared, whatever tensors they are.
+    if any(
+        each.aspect.what in _AUTOCAST and each.times == it.series.times
+        for each in it.history.series
+    ):
+        return ""
+    return (
+        f"{it.name} comes in different kinds (a subclass, an inference tensor, another mode): make "
+        "it the same kind before the call."
+    )
+
+
+_STATES = {
+    "grad_mode": "grad mode (torch.no_grad, torch.enable_grad)",
+    "inference_mode": "inference mode (torch.inference_mode)",
+    "autocast(cpu)": "autocast",
+    "autocast(cuda)": "autocast",
+    "default_dtype": "default dtype (torch.set_default_dtype)",
+    "deterministic_algorithms": "choice of algorithms (torch.use_deterministic_algorithms)",
+    "num_threads": "number of threads (torch.set_num_threads)",
+}
+
+
+def _state(it: Changing) -> str:
+    if it.what == "grad_mode" and any(
+        each.aspect.what == "inference_mode" and each.times == it.series.times
+        for each in it.history.series
+    ):
+        return ""  # what is in inference mode has no gradients
+    same = _STATES.get(it.what, "global state of torch")
+    return (
+        f"Call it under one state: always the same {same}. Where both are needed, as in training "
+        "and evaluation, the two entries are the price."
+    )
+
+
+def _modes(it: Changing) -> str:
+    return "" if _sets_a_device(it) else "Call it under the same torch function modes."
+
+
+def _default_device(it: Changing) -> str:
+    if it.series.kind == _MODES and not _sets_a_device(it):
+        return ""
+    return "Set the default device once, before the first call."
+
+
+def _sets_a_device(it: Changing) -> bool:
+    """A default device is a torch function mode, and a guard of its own says that it is set."""
+    return any(
+        failure.kind == _DEVICE
+        for each in it.history.recompilations
+        if each.nearest is not None
+        for failure in each.nearest.failures
+    )
+
+
+def _reached(it: Changing) -> str:
+    return (
+        f"{it.name} was there when the entry was made, and is not in another call: hand over what "
+        "it is taken from always with the same keys and attributes."
+    )
+
+
+def _died(it: Changing) -> str:
+    return (
+        "An object that the entry knows by identity has died (a function, class or code made at "
+        "run time): keep it alive, or make it once."
+    )
+
+
+def _marks(it: Changing) -> str:
+    return f"Mark the dimensions of {it.name} before the first call, and for every tensor alike."
+
+
+class _Row(NamedTuple):
+    text: Callable[[Changing], str]
+    """What is advised; empty: it does not apply."""
+    what: str = ""
+    """What of a thing changes."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of guards, where what changes has no row of its own."""
+
+
+_ROWS: dict[str, _Row] = {
+    "dtype": _Row(_dtype, "dtype"),
+    "dtype of an array": _Row(_numpy_dtype, "dtype"),
+    "rank": _Row(_rank, "rank"),
+    "device": _Row(_device, "device"),
+    "requires_grad": _Row(_requires_grad, "requires_grad"),
+    "requires_grad of a parameter": _Row(_frozen, "requires_grad"),
+    "list or tuple": _Row(_of_sequences, "type"),
+    "class made again": _Row(_class_again, "type"),
+    "type": _Row(_type, "type"),
+    "length": _Row(_length, "length"),
+    "keys": _Row(_keys, "dictionary", ("DICT_CONTAINS", "DICT_LENGTH")),
+    "attributes": _Row(_attributes, "dictionary", ("HASATTR", "NO_HASATTR")),
+    "stride": _Row(_stride, "stride"),
+    "few objects": _Row(_few_objects, "object"),
+    "code made again": _Row(_code_again, "object"),
+    "object made again": _Row(_object_again, "object"),
+    "identity": _Row(_identity, "identity"),
+    "same tensor": _Row(_same_tensor, kinds=("NO_TENSOR_ALIASING",)),
+    "backend": _Row(_backend, "backend"),
+    "inference tensor": _Row(_inference_tensor, "inference tensor"),
+    "inference mode of tensors": _Row(_inference_mode, "inference mode"),
+    "inference": _Row(_inference, "inference"),
+    "dispatch keys": _Row(_keys_of_dispatch, "dispatch keys"),
+    "state": _Row(_state, kinds=("GLOBAL_STATE",)),
+    "function modes": _Row(_modes, kinds=(_MODES,)),
+    "default device": _Row(_default_device, kinds=(_MODES, _DEVICE)),
+    "type that is not there": _Row(_reached, kinds=("TYPE_MATCH",)),
+    "object that died": _Row(_died, kinds=("INVALID",)),
+    "marks": _Row(_marks, kinds=("DIMENSION_DYNAMIC_MARKING_GUARD",)),
+}
+_KNOWN = frozenset(row.what for row in _ROWS.values())
+
+
+def _rule(row: _Row) -> Rule:
+    def rule(it: Changing) -> Advice | None:
+        if it.what and it.what in _KNOWN:
+            asked = it.what == row.what
+        else:
+            asked = it.series.kind in row.kinds
+        said = row.text(it) if asked else ""
+        return it.advise(said) if said else None
+
+    return rule
+
+
+KIND_RULES: dict[str, Rule] = {name: _rule(row) for name, row in _ROWS.items()}
+"""In the order in which they are asked."""

@@ -1,0 +1,300 @@
+"""What to change where a size of a tensor changes from call to call.
+
+A size becomes a symbol by itself at its second value, and with that entry the matter is over. Where
+it does not, something has made it a number: the program needs its value, it belongs to a parameter,
+it is 0 or 1, it is marked as static, or nothing is to be dynamic. Each of these has its own remedy,
+and those of the others are in vain; so each is told only where the recording shows it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from stepper.analysis.advice import Advice, Changing, Rule, compiler, needed_by
+from stepper.analysis.conditions import LEAVES
+from stepper.analysis.recompile_series import History, Series
+from stepper.analysis.shapes import cause_of, same
+from stepper.analysis.sources import path_of, spelled, unscoped
+from stepper.client.text import python_frame_line, short_name
+from stepper.model.change import Change, Dynamic, MarkSize, Setting
+from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
+
+_SPECIAL = (0, 1)
+_PARAMETER = re.compile(r"\._(?:parameters|buffers)\['[^']*'\]\Z")
+_BUILTIN_MODULE = "builtin_nn_module"
+"""The end of Dynamo's names for the scopes of guards on torch's own modules."""
+_SIZE = re.compile(r"size\((\d+)\)")
+_NUMPY = "___from_numpy("
+
+PARAMETERS = Setting("force_parameter_static_shapes", False)
+MODULES = Setting("force_nn_module_property_static_shapes", False)
+
+
+def _never_a_symbol(history: History, tensor: str, dim: int | str, more: str = "") -> str:
+    """What can be said to one who wants a size to be a symbol that is 0 or 1; `more`: what else is
+    known of torch's remedy."""
+    text = (
+        f"{compiler(history)} makes no symbol of a size 0 or 1, also where sizes are symbols, and "
+        "so has an entry for it alone."
+    )
+    if not history.capabilities.unbacked:
+        return text
+    return (
+        f"{text} Torch's remedy: torch._dynamo.decorators.mark_unbacked({tensor}, {dim}) before "
+        f"the first call{more}."
+    )
+
+
+def from_numpy(series: Series) -> bool:
+    """Whether it is an array of numpy, which Dynamo takes as a tensor."""
+    return _NUMPY in series.source
+
+
+def _parameter(it: Changing) -> Advice | None:
+    """A size of a parameter or a buffer, or one that has to be the same."""
+    if not it.history.capabilities.dynamo_config:
+        return None
+    source = _parameter_like(it)
+    if not source:
+        return None
+    settings = settings_for(it, source)
+    with_it = "" if source == it.series.source else f", and {it.name} changes with it"
+    return it.advise(
+        "The sizes of a module's parameters and buffers, and of any Parameter, are numbers, "
+        f"whether they are marked or not. {' and '.join(map(str, settings))}: with that they are "
+        "symbols, as those of other tensors.",
+        f"{spelled(source)} is one{with_it}",
+        settings,
+    )
+
+
+def _parameter_like(it: Changing) -> str:
+    """The source of a parameter whose size changes in the same way; empty: there is none."""
+    sources = [it.series.source, *it.series.likewise]
+    for each in it.history.series:
+        if each.aspect.what == "size" and each.values == it.series.values:
+            sources += [each.source, *each.likewise]
+    return next((each for each in dict.fromkeys(sources) if is_parameter(it, each)), "")
+
+
+def is_parameter(it: Changing, source: str) -> bool:
+    """Whether a tensor was a parameter or a buffer of a module, or a Parameter, in an entry."""
+    if _PARAMETER.search(source):
+        return True
+    return any(
+        failure.origin is not None
+        and failure.origin.value is not None
+        and failure.origin.value.type == "Parameter"
+        for each in it.history.recompilations
+        if each.nearest is not None
+        for failure in each.nearest.failures
+        if unscoped(failure.source) == source
+    )
+
+
+def settings_for(it: Changing, source: str) -> tuple[Setting, ...]:
+    """The settings with which the sizes of a parameter are symbols: those of torch's own modules
+    are numbers by one more."""
+    path = path_of(source)
+    for item in it.entries.made[-1:]:
+        for attempt in it.recording.attempts(item.id)[-1:]:
+            for guard in it.recording.guards(None, attempt=attempt.id):
+                guarded = path_of(guard.source) if guard.scope.endswith(_BUILTIN_MODULE) else None
+                if guarded is not None and path is not None and same(guarded, path):
+                    return PARAMETERS, MODULES
+    return (PARAMETERS,)
+
+
+def _needed(it: Changing) -> Advice | None:
+    """A size that was a symbol in the newest entry, until the program needed its value."""
+    size = it.sizes[-1] if it.sizes else None
+    cause = cause_of(size) if size is not None and size.symbol is not None and size.value else None
+    if size is None or cause is None or not cause.user_stack:
+        return None
+    text, fact = needed_by(it.recording, size, cause, f"Size {it.dim} of {it.name}")
+    return it.advise(text, fact)
+
+
+def _static(it: Changing) -> Advice | None:
+    """A size that the program has marked as static."""
+    entries = [size.translation.compile_id for size in it.sizes if size.static]
+    if not entries:
+        return None
+    return it.advise(
+        f"Size {it.dim} of {it.name} is marked as static (torch._dynamo.mark_static), and so is a "
+        f"number also with dynamic=True: leave the mark out, or outweigh it by "
+        f"torch._dynamo.mark_dynamic({it.name}, {it.dim}){it.and_others}.",
+        f"it is marked in {', '.join(entries)}",
+        (_mark(it),),
+    )
+
+
+def _zero_one(it: Changing) -> Advice | None:
+    """A size of 0 or 1, which has an entry of its own whatever sizes are marked."""
+    entries = [size.translation.compile_id for size in it.sizes if size.zero_one]
+    if not entries and not any(value in _SPECIAL for value in it.series.values):
+        return None
+    more = it.and_others
+    if asked := _asked(it):
+        place = python_frame_line(asked.user_stack[-1], it.recording.facts.cwd)
+        more += f"; but {place} asks for {asked.expression}, which takes a value"
+    fact = f"it is a number in {', '.join(entries)}" if entries else ""
+    can_be_tried = (_mark(it, "mark_unbacked"),) if it.history.capabilities.unbacked else ()
+    text = _never_a_symbol(it.history, it.name, it.dim or 0, more)
+    return it.advise(text, fact, can_be_tried)
+
+
+def _asked(it: Changing) -> ShapeStep | None:
+    """What the program itself asks of the size where it is a symbol."""
+    for size in it.sizes:
+        for step in size.symbol.conditions if size.symbol is not None else ():
+            # Operators mostly do without an answer.
+            if step.kind is ShapeStepKind.GUARD and step.user_stack and not step.target:
+                return step
+    return None
+
+
+def _marked(it: Changing) -> bool:
+    """Whether the program has made the size a symbol, so what is left is none that would help."""
+    known = (Why.AUTOMATIC, Why.UNKNOWN, Why.MARKED_STATIC)
+    return any(size.why not in known for size in it.sizes)
+
+
+def _nothing_dynamic(it: Changing) -> Advice | None:
+    """A size of a program that has said that nothing is dynamic."""
+    if it.newest.dynamic is not False or it.as_symbol[0] or _marked(it):
+        return None
+    mark = f"{_mark_words(it)}, or " if _can_be_marked(it) else ""
+    return it.advise(
+        f"With dynamic=False each size is compiled by itself that is not marked: {mark}leave that "
+        f"out, and {compiler(it.history)} makes size {it.dim} of {it.name} a symbol when it is "
+        "another one.",
+        f"{it.newest.compile_id} was made with dynamic=False, or with "
+        "torch._dynamo.config.automatic_dynamic_shapes off",
+        _ways(it),
+    )
+
+
+def _automatic(it: Changing) -> Advice | None:
+    """A size that is a symbol in a later entry."""
+    symbol, entry = it.as_symbol
+    if not symbol or _marked(it):
+        return None
+    return it.advise(
+        f"{compiler(it.history)} has made size {it.dim} of {it.name} a symbol by itself. To save "
+        f"the entry for its first size: {_how(it)}.",
+        f"{entry} has it as {symbol}",
+        _ways(it),
+    )
+
+
+def _not_made(it: Changing) -> Advice | None:
+    """A size for which no entry could be made again, so that it is a number still."""
+    if it.entries.wanted or _marked(it):
+        return None
+    return it.advise(
+        f"Make size {it.dim} of {it.name} a symbol: {_how(it)}.",
+        f"no entry was made after {it.entries.made[-1].compile_id}" if it.entries.made else "",
+        _ways(it),
+    )
+
+
+def _mark_words(it: Changing) -> str:
+    return f"torch._dynamo.mark_dynamic({it.name}, {it.dim}){it.and_others}"
+
+
+def _mark(it: Changing, how: str = "mark_dynamic") -> MarkSize:
+    history = it.history
+    place = (history.name, history.filename, history.line)
+    return MarkSize(*place, it.series.source, it.dim or 0, how)  # type: ignore[arg-type]  # one of three
+
+
+def _can_be_marked(it: Changing) -> bool:
+    """What the code before a graph break has computed, nobody can mark, nor an array."""
+    return not it.history.resume_of and not from_numpy(it.series)
+
+
+def _how(it: Changing) -> str:
+    """How a size is made a symbol from the first call on."""
+    dynamic = str(Dynamic(it.history.capabilities.compile))
+    if _can_be_marked(it):
+        return f"{_mark_words(it)} before the first call, or {dynamic}"
+    if it.history.resume_of:
+        return f"{dynamic}, or remove the graph break in {short_name(it.history.resume_of)}"
+    return f"{dynamic}; an array of numpy cannot be marked"
+
+
+def _ways(it: Changing) -> tuple[Change, ...]:
+    dynamic = Dynamic(it.history.capabilities.compile)
+    return (_mark(it), dynamic) if _can_be_marked(it) else (dynamic,)
+
+
+def _of_size(rule: Rule) -> Rule:
+    def asked(it: Changing) -> Advice | None:
+        about = it.what == "size" and it.dim is not None and it.history.capabilities.symbols
+        return rule(it) if about else None
+
+    return asked
+
+
+def _zero_one_condition(it: Changing) -> Advice | None:
+    """A condition on a size that is 0 or 1 now, or that requires 2 or more."""
+    path = path_of(it.series.source)
+    if not _on_condition(it) or path is None or not path.steps:
+        return None
+    number = next((size for size in it.sizes_of(it.series.source) if size.zero_one), None)
+    if number is None:
+        return None
+    dim = _SIZE.fullmatch(path.steps[-1])
+    tensor = it.name.partition(".size()")[0]
+    text = _never_a_symbol(it.history, tensor, int(dim[1]) if dim else "dim")
+    return it.advise(text, f"{number.translation.compile_id} has {it.name} as {number.value}")
+
+
+def _condition(it: Changing) -> Advice | None:
+    """A size or number for which an entry's conditions do not hold."""
+    if not _on_condition(it):
+        return None
+    what = "sizes" if ".size()" in it.series.source else "values"
+    return it.advise(
+        f"An entry holds for the {what} that its conditions allow, and for this one they do not: "
+        "keep them on one side of the condition, or do without what asks for it."
+    )
+
+
+def _on_condition(it: Changing) -> bool:
+    if it.what or not it.series.source or it.series.kind not in LEAVES:
+        return False
+    # What fails because two sizes were one symbol is told of both at once.
+    return len(list(shared_steps(it.history))) < it.series.times
+
+
+def shared_steps(history: History) -> Iterator[ShapeStep]:
+    """For each recompilation that is there because two sizes are no longer equal: how they came to
+    be one symbol. What else fails of such a symbol, strides say, fails for that."""
+    for each in history.recompilations:
+        failures = each.nearest.failures if each.nearest is not None else ()
+        steps = itertools.chain.from_iterable(failure.conditions for failure in failures)
+        if shared := next((step for step in steps if step.kind is ShapeStepKind.SHARED), None):
+            yield shared
+
+
+SIZE_RULES: dict[str, Rule] = {
+    **{
+        name: _of_size(rule)
+        for name, rule in {
+            "parameter": _parameter,
+            "size needed": _needed,
+            "mark_static": _static,
+            "0/1": _zero_one,
+            "size, nothing dynamic": _nothing_dynamic,
+            "size made dynamic": _automatic,
+            "size, not made again": _not_made,
+        }.items()
+    },
+    "0/1 condition": _zero_one_condition,
+    "condition": _condition,
+}
+"""In the order in which they are asked."""

@@ -1,0 +1,237 @@
+"""What to change where a number, a text or another plain value of the program changes from call to
+call.
+
+Whether Dynamo takes a number as an input of the graph depends on where the number stands: that of
+an argument, of a container, of a closure or of an object it makes a symbol at the second value it
+sees; that of a global, of a function's default and, unless a setting says so, of an nn.Module it
+never does, and none where the program has said that nothing is dynamic. And a symbol is a number
+again as soon as the code needs its value, in which case that line is the cause. Each of these is
+told only where the recording shows it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stepper.analysis.advice import Advice, Changing, Rule, compiler, needed_by
+from stepper.analysis.shapes import Size, cause_of, same
+from stepper.analysis.sources import path_of
+from stepper.client.text import short_name
+from stepper.model.change import Dynamic, Setting
+
+_ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
+_OF_A_MODULE = "nn_module"
+"""The end of Dynamo's names for the scopes of guards on what belongs to an nn.Module."""
+_GLOBAL = re.compile(r"G\['\w+'\]\Z")
+_KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
+"""Dynamo's expression for a key by its place."""
+_DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
+_LEFT = re.compile(r"___stack\d+\b")
+"""Dynamo's names for what stands on the stack where a graph breaks."""
+
+
+def _none(it: Changing) -> Advice | None:
+    """It is None in one call, and something else in another."""
+    if None not in it.series.values:
+        return None
+    return it.advise(
+        f"There is an entry for {it.name} being None, and one for something else: hand over always "
+        "one of them, or accept both."
+    )
+
+
+def _order_of_keys(it: Changing) -> Advice | None:
+    """A key by its place."""
+    key = _KEY_OF.match(it.name)
+    if key is None:
+        return None
+    return it.advise(
+        f"The order of the keys is a constant of the graph: hand over {key['dict']} always with "
+        "the same keys in the same order."
+    )
+
+
+def _a_number(it: Changing) -> bool:
+    can = it.history.capabilities
+    return can.symbols and (it.all_are(int) or it.all_are(float))
+
+
+def _needed(it: Changing) -> Advice | None:
+    """A number that was a symbol in the newest entry, until the program needed its value."""
+    size = _fixed(it) if _a_number(it) else None
+    cause = None if size is None else cause_of(size)
+    if size is None or cause is None:
+        return None
+    text, fact = needed_by(it.recording, size, cause, it.name)
+    return it.advise(text, fact)
+
+
+def _fixed(it: Changing) -> Size | None:
+    """What is known of the value in the newest entry, if it was a symbol there that was fixed."""
+    found = it.sizes_of(it.series.source)
+    if not found or found[-1].translation.id != it.entries.made[-1].id:
+        return None
+    cause = cause_of(found[-1])
+    known = found[-1].symbol is not None and found[-1].value
+    return found[-1] if known and cause is not None and cause.user_stack else None
+
+
+def _nothing_dynamic(it: Changing) -> Advice | None:
+    """A number of a program that has said that nothing is dynamic."""
+    if not _a_number(it) or it.as_symbol[0] or it.newest.dynamic is not False:
+        return None
+    if _constant_anyway(it):
+        return None
+    dynamic = Dynamic(it.history.capabilities.compile)
+    # As a tensor an int could be no length of a slice, no index and no argument of many operators.
+    or_else = "" if it.all_are(int) else f" Or hand over {it.name} as a tensor."
+    return it.advise(
+        f"With dynamic=False each value of {it.name} is compiled by itself. Leave that out, and "
+        f"{compiler(it.history)} makes the number an input of the graph at its second value; with "
+        f"{dynamic} it is one from the first.{or_else}",
+        f"{it.newest.compile_id} was made with dynamic=False, or with "
+        "torch._dynamo.config.automatic_dynamic_shapes off",
+        (dynamic,),
+    )
+
+
+def _ints_are_constants(it: Changing) -> Advice | None:
+    """An int, where a setting says that all are constants."""
+    if not _a_number(it) or not it.all_are(int) or not it.newest.specialize_int:
+        return None
+    if it.as_symbol[0]:
+        return None
+    return it.advise(
+        f"With specialize_int each value of {it.name} is compiled by itself, also with "
+        "dynamic=True: leave the setting off.",
+        f"{it.newest.compile_id} was made with specialize_int on",
+    )
+
+
+def _constant_anyway(it: Changing) -> bool:
+    """Whether a number stands where it is never a symbol."""
+    return it.all_are(int) and bool(
+        _GLOBAL.match(it.series.source)
+        or _DEFAULT.search(it.series.source)
+        or _belongs_to_a_module(it)
+    )
+
+
+def _left_by_a_break(it: Changing) -> Advice | None:
+    """A number that a call has left on the stack where the graph breaks."""
+    if not _a_number(it) or not it.history.resume_of or not _LEFT.match(it.name):
+        return None
+    where = short_name(it.history.resume_of)
+    return it.advise(
+        f"{it.name} is what the call at the graph break in {where} has returned, as a number of "
+        f"Python. Remove that break: why-break {where} says how.",
+        "the function goes on after a graph break",
+    )
+
+
+def _automatic(it: Changing) -> Advice | None:
+    """A number that is an input of the graph in a later entry."""
+    symbol, entry = it.as_symbol if _a_number(it) else ("", "")
+    if not symbol:
+        return None
+    # What an int is used for is not recorded; see above.
+    or_else = "" if it.all_are(int) else ", or keep it in a tensor"
+    dynamic = Dynamic(it.history.capabilities.compile)
+    return it.advise(
+        f"Dynamo has made {it.name} an input of the graph by itself. To save the entry for its "
+        f"first value: {dynamic}{or_else}.",
+        f"{entry} has it as an input",
+        (dynamic,),
+    )
+
+
+def _float(it: Changing) -> Advice | None:
+    """A float that is a constant of each entry."""
+    if not _a_number(it) or not it.all_are(float):
+        return None
+    return it.advise(f"Hand over {it.name} as a tensor: torch.tensor({it.name}).")
+
+
+def _int_of_a_module(it: Changing) -> Advice | None:
+    """An int that is an attribute of an nn.Module."""
+    if not _a_number(it) or not _belongs_to_a_module(it):
+        return None
+    text = (
+        f"An int that is an attribute of an nn.Module is a constant of the graph. Keep {it.name} "
+        "in a tensor (register_buffer), or count outside of the compiled function."
+    )
+    if not it.history.capabilities.dynamo_config:
+        return it.advise(text)
+    return it.advise(
+        f"{text} {_ATTRIBUTES_ARE_SYMBOLS} makes it a symbol, which helps unless something needs "
+        "its value: an index into a list, say, or the length of a loop.",
+        changes=(_ATTRIBUTES_ARE_SYMBOLS,),
+    )
+
+
+def _global_int(it: Changing) -> Advice | None:
+    """An int that is a global."""
+    if not _a_number(it) or not _GLOBAL.match(it.series.source):
+        return None
+    return it.advise(
+        f"An int that is a global is a constant of the graph. Hand {it.name} over as an argument, "
+        "or keep it in a tensor."
+    )
+
+
+def _default_int(it: Changing) -> Advice | None:
+    """An int that is the default of a function's argument."""
+    if not _a_number(it) or not _DEFAULT.search(it.series.source):
+        return None
+    return it.advise(
+        "An int that is the default of a function's argument is a constant of the graph. Take it "
+        "from the function's closure, or keep it in a tensor."
+    )
+
+
+def _belongs_to_a_module(it: Changing) -> bool:
+    """Whether Dynamo has guarded the value as part of an nn.Module."""
+    path = path_of(it.series.source)
+    if path is None or not path.steps or not path.steps[-1].startswith("."):
+        return False
+    for each in it.history.recompilations:
+        for attempt in it.recording.attempts(each.translation.id)[-1:]:
+            for guard in it.recording.guards(None, attempt=attempt.id):
+                if guard.scope.endswith(_OF_A_MODULE):
+                    guarded = path_of(guard.source)
+                    if guarded is not None and same(guarded, path):
+                        return True
+    return False
+
+
+def _each_by_itself(it: Changing) -> Advice | None:
+    """Any other value."""
+    return it.advise(
+        f"Each value of {it.name} is compiled by itself. If there are few, that is the price; if "
+        "there are many, take what depends on it out of the compiled function, or hand over what "
+        "it is looked up for instead."
+    )
+
+
+def _of_value(rule: Rule) -> Rule:
+    return lambda it: rule(it) if it.what == "value" else None
+
+
+VALUE_RULES: dict[str, Rule] = {
+    name: _of_value(rule)
+    for name, rule in {
+        "None": _none,
+        "order of keys": _order_of_keys,
+        "number needed": _needed,
+        "number, nothing dynamic": _nothing_dynamic,
+        "specialize_int": _ints_are_constants,
+        "left by a break": _left_by_a_break,
+        "number made dynamic": _automatic,
+        "float": _float,
+        "int of a module": _int_of_a_module,
+        "global int": _global_int,
+        "default int": _default_int,
+        "value": _each_by_itself,
+    }.items()
+}
+"""In the order in which they are asked."""
