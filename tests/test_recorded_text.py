@@ -133,7 +133,7 @@ IN_ANALYSIS = {
     "size_rules.py": {
         "": "torch's sources",
         "is_parameter": "torch's sources",
-        "settings_for": "torch's: the name of a scope",
+        "settings_of": "torch's: the name of a scope",
         "_zero_one_condition": "torch's sources",
     },
     "value_rules.py": {

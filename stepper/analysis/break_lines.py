@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from stepper.analysis.breaks import Cause, Occurrence, Skipped, causes, skipped
 from stepper.analysis.line import Line
-from stepper.analysis.trial_lines import Told
+from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.walks import nothing_translated
 from stepper.client.text import (
     clip,
@@ -91,7 +91,7 @@ def _cause(
     if asked := _asked_by(cause):
         yield Line(f"   called by {python_frame_line(asked, cwd)}", cause.moment)
     yield Line(f"   cost: {cost_text(cause)}", cause.moment)
-    proven = trying is not None and (yield from trying(cause))
+    proven = trying is not None and enough((yield from trying(cause)))
     if cause.change is not None and not proven:
         label = "change" if trying is None else "change, not proven"
         yield Line(f"   {label}: {cause.change}", cause.moment)

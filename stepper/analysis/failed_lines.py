@@ -20,7 +20,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.sites import in_torch, site_at
 from stepper.analysis.sources import spelled
-from stepper.analysis.trial_lines import Told
+from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.walks import nothing_translated
 from stepper.client.text import (
     instruction_text,
@@ -156,7 +156,7 @@ def _failed(
     yield Line(f"{number}. {times}{_whose(failed)}: {said}{at}", moment, "title")
     if failed.sites and failed.certain and failed.sites[0].line.text:
         yield Line(f"     {failed.sites[0].line.text}", moment)
-    proven = trying is not None and (yield from trying(failed))
+    proven = trying is not None and enough((yield from trying(failed)))
     if failed.suppressed:
         yield Line("   the program never saw it: the frame runs uncompiled", moment)
     if not proven and (change := change_of(recording, failed)) is not None:

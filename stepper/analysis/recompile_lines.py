@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from stepper.analysis.advice import Advice
 from stepper.analysis.failures import failures
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import advise
@@ -18,7 +19,8 @@ from stepper.analysis.recompiles import (
 )
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.sources import spelled, unscoped
-from stepper.analysis.trial_lines import Told
+from stepper.analysis.trial_lines import Told, enough
+from stepper.analysis.trial_lines import Tried as TriedWay
 from stepper.analysis.walks import compilations
 from stepper.client.text import (
     clip,
@@ -143,9 +145,11 @@ def _function(
     limit = history.limit
     if limit is not None:
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
-    proven = trying is not None and (yield from trying(history))
+    tried = [] if trying is None else (yield from trying(history))
     label = "advice" if trying is None else "advice, not proven"
-    for advice in () if proven else advise(recording, history):
+    for advice in () if enough(tried) else advise(recording, history):
+        if _has_been_tried(advice, tried):
+            continue
         yield Line(f"  {label}: {advice.text}")
         yield Line(f"    since {advice.evidence}", role="dim")
     told: set[tuple[str, str, str]] = set()
@@ -166,6 +170,16 @@ def _function(
             stack = callers_of(each.translation)
     if not every and len(history.recompilations) > WHOLE:
         yield Line("  each entry that was tried, and where its guards come from: --all", role="dim")
+
+
+def _has_been_tried(advice: Advice, tried: list[TriedWay]) -> bool:
+    """Whether what came of it is told already: something is proven against the same, or each of its
+    changes was tried."""
+    about = (advice.source, advice.aspect)
+    if any(each.proven and about in each.way.about for each in tried):
+        return True
+    made = {change for each in tried for change in (*each.way.changes, *each.way.does)}
+    return bool(advice.changes) and made.issuperset(advice.changes)
 
 
 def series_text(series: Series, of: int) -> str:

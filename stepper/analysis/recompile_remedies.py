@@ -14,10 +14,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import msgspec
+
+from stepper.analysis.advice import Changing, Entries
 from stepper.analysis.call_sites import CallSites, is_compile
 from stepper.analysis.places import File, Files
 from stepper.analysis.recompile_series import TOLD, History, Series
-from stepper.analysis.replays import Way
+from stepper.analysis.replays import Way, together
+from stepper.analysis.size_rules import from_numpy, settings_of
 from stepper.analysis.sources import Path, path_of, spelled
 from stepper.client.scratch import Edit
 from stepper.client.text import is_installed
@@ -27,6 +31,8 @@ from stepper.model.lookup import Aspect
 from stepper.recording.reader import Recording
 
 _SPECIAL = (0, 1)
+_LIKEWISE = 7
+"""Things of which the same changes that a remedy is applied to besides the first."""
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Dict, ast.List)
 """Expressions that a method can be asked of as they stand."""
 _KEY = re.compile(r"\[(['\"])(\w+)\1\]\Z")
@@ -86,7 +92,7 @@ def ways_for(recording: Recording, files: Files, history: History) -> list[list[
         case = Case(recording, files, history, sites, series, path)
         ways = []
         for remedy in TABLE:
-            for way in remedy.ways(case) if remedy.applies(case) else ():
+            for way in _ways(remedy, case):
                 key = (way.edits, way.changes)
                 if key not in known and any(key):
                     known.add(key)
@@ -94,6 +100,25 @@ def ways_for(recording: Recording, files: Files, history: History) -> list[list[
         if ways:
             found.append(ways)
     return found
+
+
+def _ways(remedy: Remedy, case: Case) -> list[Way]:
+    """How a remedy is applied: where the same changes of other things, to all of them at once."""
+    series = case.series
+    found: list[list[Way]] = []
+    for source in (series.source, *series.likewise[:_LIKEWISE]):
+        one = msgspec.structs.replace(series, source=source, likewise=())
+        each = case._replace(series=one, path=path_of(source) or Path(""))
+        about = ((source, series.aspect),)
+        found.append(
+            [
+                msgspec.structs.replace(way, about=about)
+                for way in (remedy.ways(each) if remedy.applies(each) else ())
+            ]
+        )
+    if len({len(ways) for ways in found}) > 1:
+        return found[0]
+    return [together(list(ways)) if len(ways) > 1 else ways[0] for ways in zip(*found, strict=True)]
 
 
 def _in_words(history: History) -> Iterator[Series]:
@@ -174,19 +199,19 @@ def _marked(case: Case, how: str) -> Iterator[Way]:
     steps = case.path.steps
     if dim is None and size is not None:
         dim, steps = int(size[1]), steps[:-1]
-    if dim is None:
+    if dim is None or from_numpy(case.series):
         return
     module = "torch._dynamo.decorators" if how == "mark_unbacked" else "torch._dynamo"
     edits = _marked_at_calls(case, f"{module}.{how}", steps, dim)
     rest = "".join(steps)
     words = f"{module}.{how}({case.path.root}{rest}, {dim})"
+    history = case.history
+    place = (history.name, history.filename, history.line)
+    mark = MarkSize(*place, f"{case.path.root}{rest}", dim, how)  # type: ignore[arg-type]  # one of three
     if edits:
-        yield Way(f"{words} before the calls", edits)
-    elif not case.history.resume_of and case.history.capabilities.symbols:
-        history = case.history
-        source = f"{case.path.root}{rest}"
-        place = (history.name, history.filename, history.line)
-        yield Way(words, changes=(MarkSize(*place, source, dim, how),))  # type: ignore[arg-type]  # one of three that were filtered
+        yield Way(f"{words} before the calls", edits, does=(mark,))
+    elif not history.resume_of and history.capabilities.symbols:
+        yield Way(words, changes=(mark,))
 
 
 def _marked_at_calls(
@@ -224,7 +249,7 @@ def setting_ways(files: Files, setting: Setting) -> Iterator[Way]:
     file = files.main
     edit = None if file is None else file.setting(str(setting))
     if edit is not None:
-        yield Way(str(setting), (edit,))
+        yield Way(str(setting), (edit,), does=(setting,))
     else:
         yield Way(str(setting), changes=(setting,))
 
@@ -233,9 +258,17 @@ def _dynamic(case: Case) -> Iterator[Way]:
     """`dynamic=True` where it is compiled; else from outside."""
     change = Dynamic(case.history.capabilities.compile)
     if edits := case.sites.with_option("dynamic", "True"):
-        yield Way(str(change), edits)
+        yield Way(str(change), edits, does=(change,))
     else:
         yield Way(str(change), changes=(change,))
+
+
+def _of_parameters(case: Case) -> Iterator[Way]:
+    """The settings with which the sizes of parameters are symbols, all that it takes at once."""
+    it = Changing(Entries(case.recording, case.history), case.series)
+    ways = [way for each in settings_of(it) for way in setting_ways(case.files, each)]
+    if ways:
+        yield together(ways)
 
 
 def _in_a_tensor(case: Case) -> Iterator[Way]:
@@ -334,6 +367,12 @@ def _under(case: Case, context: str) -> Iterator[Way]:
 def _first(case: Case) -> str:
     """What was expected at first, in words."""
     return text_of(case.series.values[0]) if case.series.values else ""
+
+
+def _to_dtype(case: Case) -> str:
+    """What is asked of a tensor, or of an array, for the dtype that was expected at first."""
+    first = _first(case)
+    return f".astype({first!r})" if from_numpy(case.series) else f".to(torch.{first})"
 
 
 def _same_type(case: Case) -> Iterator[Way]:
@@ -556,8 +595,15 @@ TABLE: tuple[Remedy, ...] = (
         lambda case: setting_ways(case.files, Setting("allow_unspec_int_on_nn_module", True)),
     ),
     Remedy(
+        lambda case: _a_size(case) and case.history.capabilities.dynamo_config, _of_parameters
+    ),
+    Remedy(
+        lambda case: _an_int(case) and case.history.recompilations[-1].translation.specialize_int,
+        lambda case: setting_ways(case.files, Setting("specialize_int", False)),
+    ),
+    Remedy(
         lambda case: case.what == "dtype" and case.argument and _DTYPE.fullmatch(_first(case)),
-        lambda case: _converted(case, "", f".to(torch.{_first(case)})"),
+        lambda case: _converted(case, "", _to_dtype(case)),
     ),
     Remedy(
         lambda case: case.what == "device" and case.argument and _DEVICE.fullmatch(_first(case)),

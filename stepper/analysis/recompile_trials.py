@@ -32,7 +32,7 @@ class RecompileTrials(Replays):
         regions = list(regions_for(self.recording, self.files, history))
         if not (ways or regions):
             yield Line(f"  {CANNOT}", role="dim")
-            return False
+            return []
         place = (history.name, history.filename, history.line)
         left = partial(_left, place)
         yield from self._otherwise(place)
@@ -40,10 +40,10 @@ class RecompileTrials(Replays):
         if several := _all_at_once([each for each in tried if isinstance(each, Tried)], about):
             tried += try_all(self, [several], left)
         tried += try_all(self, regions, partial(_left_of_a_region, place))
-        proven = yield from trial_lines(self, tried, "  ")
+        judged = yield from trial_lines(self, tried, "  ")
         if len(ways) > MOST:
             yield Line(f"  {plural(len(ways) - MOST, 'more way')} not tried", role="dim")
-        return proven
+        return judged
 
     def _otherwise(self, place: Function) -> Iterator[Line]:
         """That the program, run again as it is, does something else than was recorded."""

@@ -24,6 +24,7 @@ from stepper.client.replay import SECONDS, Progress, replayed
 from stepper.client.scratch import Edit, Sources, line_before
 from stepper.client.text import clip, one_line
 from stepper.model.change import Change
+from stepper.model.lookup import Aspect
 from stepper.model.trace import EventKind, Outcome, headline
 from stepper.recording.reader import Recording
 
@@ -49,6 +50,10 @@ class Way(msgspec.Struct, frozen=True):
     """In the program's text."""
     changes: tuple[Change, ...] = ()
     """From outside of it."""
+    does: tuple[Change, ...] = ()
+    """The changes that those in the text come to."""
+    about: tuple[tuple[str, Aspect], ...] = ()
+    """Of what it is a remedy: sources, and what of each changes."""
     unsafe: bool = False
     """Whether the compiler takes the program's word for something that a run may not show."""
 
@@ -66,9 +71,11 @@ AS_IT_IS = Way("")
 def together(ways: list[Way]) -> Way:
     """Several ways at once."""
     return Way(
-        "; ".join(each.words for each in ways),
+        "; ".join(dict.fromkeys(each.words for each in ways)),
         tuple(dict.fromkeys(edit for each in ways for edit in each.edits)),
         tuple(dict.fromkeys(change for each in ways for change in each.changes)),
+        tuple(dict.fromkeys(change for each in ways for change in each.does)),
+        tuple(dict.fromkeys(it for each in ways for it in each.about)),
         any(each.unsafe for each in ways),
     )
 

@@ -54,12 +54,10 @@ def from_numpy(series: Series) -> bool:
 
 def _parameter(it: Changing) -> Advice | None:
     """A size of a parameter or a buffer, or one that has to be the same."""
-    if not it.history.capabilities.dynamo_config:
-        return None
     source = _parameter_like(it)
-    if not source:
+    settings = settings_of(it)
+    if not settings:
         return None
-    settings = settings_for(it, source)
     with_it = "" if source == it.series.source else f", and {it.name} changes with it"
     return it.advise(
         "The sizes of a module's parameters and buffers, and of any Parameter, are numbers, "
@@ -94,9 +92,12 @@ def is_parameter(it: Changing, source: str) -> bool:
     )
 
 
-def settings_for(it: Changing, source: str) -> tuple[Setting, ...]:
-    """The settings with which the sizes of a parameter are symbols: those of torch's own modules
-    are numbers by one more."""
+def settings_of(it: Changing) -> tuple[Setting, ...]:
+    """The settings with which the sizes of a parameter, or one that changes with them, are symbols:
+    those of torch's own modules are numbers by one more. Empty: it is none."""
+    source = _parameter_like(it)
+    if not source or not it.history.capabilities.dynamo_config:
+        return ()
     path = path_of(source)
     for item in it.entries.made[-1:]:
         for attempt in it.recording.attempts(item.id)[-1:]:

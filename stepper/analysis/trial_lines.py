@@ -14,9 +14,8 @@ from stepper.analysis.replays import Replays, RunFacts, Verdict, Way
 from stepper.client.plan import ReplayError
 from stepper.client.text import plural
 
-Told = Generator[Line, None, bool]
-"""What came of trying, in lines; at the end, whether something is proven that leaves nothing. Then
-advice that is not proven has nothing to say any more."""
+Told = Generator[Line, None, "list[Tried]"]
+"""What came of trying, in lines; at the end, all that was tried."""
 
 MOST = 10
 """Ways that are tried for one thing, besides all at once."""
@@ -78,6 +77,12 @@ def try_all(
         yield Tried(way, verdict, left(verdict.usual.found, verdict.trial.found))
 
 
+def enough(tried: list[Tried]) -> bool:
+    """Whether something is proven that leaves nothing. Then advice that is not proven has nothing
+    to say any more."""
+    return any(each.proven and each.left.nothing for each in tried)
+
+
 def trial_lines(replays: Replays, every: Iterable[Tried | Line], indent: str) -> Told:
     """All that was tried, the best first.
 
@@ -103,7 +108,7 @@ def trial_lines(replays: Replays, every: Iterable[Tried | Line], indent: str) ->
     for line in every:
         if isinstance(line, Line):
             yield line._replace(text=f"{indent}{line.text}")
-    return any(each.proven and each.left.nothing for each in tried)
+    return tried
 
 
 def _without_proof(tried: Tried) -> str:
