@@ -168,6 +168,8 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
     if it.newest.dynamic is not False or it.as_symbol[0] or _marked(it):
         return None
     mark = f"{_mark_words(it)}, or " if _can_be_marked(it) else ""
+    if it.history.resume_of:
+        mark = f"remove the graph break in {short_name(it.history.resume_of)}, or "
     return it.advise(
         f"With dynamic=False each size is compiled by itself that is not marked: {mark}leave that "
         f"out, and {compiler(it.history)} makes size {it.dim} of {it.name} a symbol when it is "

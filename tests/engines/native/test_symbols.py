@@ -11,12 +11,15 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from torch._dynamo.decorators import mark_dynamic, maybe_mark_dynamic
+from torch._dynamo.decorators import mark_dynamic, mark_static, maybe_mark_dynamic
 
 from stepper import _C, native
 from stepper.analysis.conditions import decided_by, not_zero_or_one
 from stepper.analysis.guarded import asked
+from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.recompile_series import histories
+from stepper.analysis.recompiles import recompilations
 from stepper.analysis.shape_lines import shape_lines
 from stepper.analysis.shapes import symbols_at
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
@@ -112,6 +115,7 @@ CASES = {
     "zero-one": Case(branch, [(ones(5),), (ones(6),), (ones(1),)], None),
     "mark": Case(branch, [(marked(ones(8), mark_dynamic),)], None),
     "wish": Case(branch, [(marked(ones(8), maybe_mark_dynamic),)], None),
+    "static": Case(branch, [(marked(ones(size, 3), mark_static),) for size in (8, 9)]),
     "forced": Case(in_a_name, [(marked(ones(5), mark_dynamic),)], None),
     "break": Case(broken, [(ones(4), 4), (ones(6), 5)]),
 }
@@ -274,6 +278,21 @@ def test_a_size_of_one_is_a_number_and_no_remedy_of_dynamos_is_told(tmp_path: Pa
     assert "(0/1 specialization)" in text
     assert "mark_unbacked" not in text
     assert "Dynamo" not in text
+
+
+def test_a_size_that_is_marked_as_static_is_told(tmp_path: Path) -> None:
+    recording, _ = watched(tmp_path, CASES["static"], Phase.LOOKUP)
+    steps = [step for step in all_steps(recording) if step.kind is ShapeStepKind.STATIC]
+    assert {(step.source, step.why) for step in steps} == {("L['x'].size()[0]", Why.MARKED_STATIC)}
+    assert [step.expression for step in steps] == ["8", "9"]
+    text = "\n".join(each.text for each in shape_lines(recording, "x.shape[0]"))
+    assert "x.size()[0] is 8: the program has marked it as static (mark_static)" in text
+    (advice,) = advise(recording, histories(recording, recompilations(recording))[0])
+    assert advice.rule == "mark_static"
+    assert [item.dynamic for item in recording.translations() if item.phase is Phase.TRANSLATE] == [
+        True,
+        True,
+    ]
 
 
 def test_a_number_of_one_is_told_only_once(tmp_path: Path) -> None:
