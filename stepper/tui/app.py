@@ -27,6 +27,7 @@ from stepper.client.cursor import Cursor, Move
 from stepper.client.events import Ended, OutputArrived, SessionEvent
 from stepper.client.names import brief_breakpoint, program_name
 from stepper.client.session import Session
+from stepper.client.text import plural
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import BreakpointChanged, Hello, Moved, Notice, Running, Stopped
 from stepper.model.stepping import Motion
@@ -38,11 +39,13 @@ from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import EventScreen, Leaving, QuitScreen
 from stepper.tui.hang_up import HangUp
 from stepper.tui.headline import STOPS, ending, header, hints
+from stepper.tui.home import HomeScreen, Overviews
 from stepper.tui.keys import bindings
 from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
 from stepper.tui.palette import Span
 from stepper.tui.pane import Pane
+from stepper.tui.panes.output import OutputPane
 from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
 from stepper.tui.questions import ON_IDLE, comparisons, of_the_run
@@ -102,7 +105,13 @@ class StepperApp(PromptKeys[int]):
             self.event = event
 
     def __init__(
-        self, session: Session, *, theme: str = "", at: int | None = None, why: str = ""
+        self,
+        session: Session,
+        *,
+        theme: str = "",
+        at: int | None = None,
+        why: str = "",
+        home: bool = False,
     ) -> None:
         """
         Args:
@@ -111,6 +120,7 @@ class StepperApp(PromptKeys[int]):
             at: moment of a recording to begin at; None: the first, or the newest when the program
                 that wrote it did not end in order.
             why: the reason for looking, said until the first key; empty: none.
+            home: whether the run as a whole is shown first, and again when the program has ended.
         """
         keep_strips_free_of_cycles()
         super().__init__()
@@ -127,6 +137,8 @@ class StepperApp(PromptKeys[int]):
         """What the user wants done with a living program after the application has ended."""
         self._begin_at = at
         self._why = why
+        self._home = home
+        self._overviews = Overviews()
         self._frame: int | None = None
         self._repeat = (Motion.STEP, 1)
         self._event_kind: EventKind | None = None
@@ -168,6 +180,8 @@ class StepperApp(PromptKeys[int]):
         self.desk.reveal("source")
         self._unsubscribe = self.session.subscribe(self._arrived)
         self._set_timer()
+        if self._home and not self._goes_on:
+            self.action_home()
         if not self.is_headless:
             hang_up = HangUp()
             self.set_interval(_LOOKS_FOR_TERMINAL, lambda: self._leave_if(hang_up.happened))
@@ -207,6 +221,11 @@ class StepperApp(PromptKeys[int]):
             evaluated=self._evaluated,
             ended=session.exit_status.sentence if session.exit_status else "",
         )
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether more can be recorded."""
+        return self.session.live or self.session.growing
 
     def _status(self) -> Status:
         session = self.session
@@ -254,6 +273,7 @@ class StepperApp(PromptKeys[int]):
                 self._frame = None
                 self.cursor.to_newest()
                 self.say()
+                self._go_home()
             case Hello() | Moved() | Running():
                 self.cursor.refresh()
             case _:
@@ -373,6 +393,34 @@ class StepperApp(PromptKeys[int]):
                     self.action_event(direction)
 
         self.push_screen(EventScreen(counts, self._event_kind), chosen)
+
+    def _go_home(self) -> None:
+        """Show what the run was about, when it is over and nothing else is open."""
+        if self._home and self.cursor.newest and len(self.screen_stack) == 1:
+            self.call_after_refresh(self.action_home)
+
+    def action_home(self) -> None:
+        recording, output = self.session.recording, self.desk.panes["output"]
+        if recording is None or isinstance(self.screen, HomeScreen):
+            return
+        assert isinstance(output, OutputPane)
+        status = self.session.exit_status
+        ended = status.sentence if status else recording.ended or ""
+        words = (program_name(recording.facts), self._status(), ended)
+        title = "  ".join([*filter(None, words), plural(recording.newest, "moment")])
+        screen = HomeScreen(
+            recording,
+            self._overviews,
+            title=title,
+            output=output.last_lines(),
+            over=not self._goes_on,
+            why=self.action_why,
+        )
+        self.push_screen(screen, self._go_from_home)
+
+    def _go_from_home(self, moment: MomentId | None) -> None:
+        if moment is not None:
+            self._tell(self.cursor.goto(moment), "~ shows the run again")
 
     def action_why(self) -> None:
         recording = self.session.recording

@@ -176,6 +176,15 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "Look",
+        "tilde",
+        "~",
+        "home",
+        "Home",
+        "Show what the whole run is about: failures, graph breaks, recompilations, fixed sizes, "
+        "the frames, what was printed last; Enter goes to a row's moment.",
+    ),
+    Key(
+        "Look",
         "escape",
         "Esc",
         "escape",

@@ -28,7 +28,7 @@ def run(session: Session, *, theme: str = "", at: int | None = None, why: str = 
         The exit code for the shell: the program's when it ended by itself, else 0.
     """
     draw_on_stdout()
-    app = StepperApp(session, theme=theme, at=at, why=why)
+    app = StepperApp(session, theme=theme, at=at, why=why, home=at is None and not why)
     app.run()
     while app.other:
         with contextlib.closing(open_recording(app.other)) as other:

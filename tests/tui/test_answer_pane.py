@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import stepper.tui.answers
+import stepper.tui.panes.answer
 from stepper.analysis.here import Here
 from stepper.model.trace import EventKind, MomentId
 from stepper.recording.reader import Recording
@@ -112,7 +112,7 @@ async def test_nothing_is_found_out_of_what_nobody_sees(
         asked.append(moment)
         return Here("why")
 
-    monkeypatch.setattr(stepper.tui.answers, "why_here", found)
+    monkeypatch.setattr(stepper.tui.panes.answer, "why_here", found)
     async with opened(sample_path, NARROW, at=2) as (app, pilot):
         await until(pilot, settled(app))
         await pilot.press("1", "z")

@@ -9,10 +9,11 @@ from textual.app import ComposeResult
 from textual.cache import LRUCache
 from textual.timer import Timer
 
-from stepper.analysis.here import Culprit, Here, glimpse
+from stepper.analysis.here import Culprit, Here, glimpse, why_here
 from stepper.client.text import short_path
 from stepper.model.trace import EventKind, MomentId
-from stepper.tui.answers import Answers, Asked
+from stepper.recording.reader import Recording
+from stepper.tui.beside import Asked, Beside
 from stepper.tui.highlight import mark, python_spans
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span
@@ -48,7 +49,7 @@ class AnswerPane(Pane):
         super().__init__()
         self.wanted = 1
         """Rows that the answer needs."""
-        self._answers = Answers(self)
+        self._beside = Beside(self)
         self._known: LRUCache[tuple[MomentId, MomentId], Here] = LRUCache(64)
         """By the moment, and the newest moment that was recorded then."""
         self._rest: Timer | None = None
@@ -67,7 +68,7 @@ class AnswerPane(Pane):
         return self.query_one(Lines)
 
     def on_unmount(self) -> None:
-        self._answers.close()
+        self._beside.close()
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         # At the newest moment more can happen before the next one.
@@ -93,12 +94,21 @@ class AnswerPane(Pane):
         snapshot = self.snapshot
         if snapshot is not None and snapshot.recording is not None and snapshot.moment:
             over = snapshot.status is Status.ENDED
-            self._answers.ask(Asked(snapshot.recording, snapshot.moment, over))
+            moment = snapshot.moment
 
-    def on_answers_found(self, message: Answers.Found) -> None:
-        self._known[message.moment, message.newest] = message.here
-        if self.snapshot is not None and self.snapshot.moment == message.moment:
-            self._draw(message.here)
+            def find(reader: Recording) -> Here:
+                return why_here(reader, moment)
+
+            self._beside.ask(Asked(snapshot.recording, moment, find, over))
+
+    def on_beside_found(self, message: Beside.Found) -> None:
+        message.stop()
+        moment = message.asked.about
+        here: Here = message.found or Here(f"why we are here is {message.error}")
+        if message.newest:
+            self._known[moment, message.newest] = here
+        if self.snapshot is not None and self.snapshot.moment == moment:
+            self._draw(here)
 
     def on_resize(self) -> None:
         snapshot = self.snapshot

@@ -25,6 +25,8 @@ from stepper.tui.terminal_text import TerminalText
 _THOUGHT = 0.4
 """Seconds of silence after which an unfinished line is taken for a question."""
 
+_LAST = 20
+
 _END_OF_FILE = "\x04"
 
 
@@ -125,12 +127,22 @@ class OutputPane(Pane):
         if self._can_type and last:
             self.post_message(self.Say(f"the program says {last!r}: O shows its output"))
 
-    def show(self, snapshot: Snapshot) -> None:
+    def last_lines(self) -> list[str]:
+        """What the program wrote last, a screen of it."""
+        if self.snapshot is not None:
+            self._read_on(self.snapshot)
+        newest = [line.text.rstrip() for line in list(self._text.lines)[-_LAST:]]
+        return newest if any(newest) else []
+
+    def _read_on(self, snapshot: Snapshot) -> None:
         # A program of this session sends its output here; of any other there is what was recorded.
         if not self._session.has_terminal and snapshot.recording is not None:
             for piece in snapshot.recording.output(after_id=self._last_read):
                 self._text.feed(piece.data, piece.moment)
                 self._last_read = piece.id
+
+    def show(self, snapshot: Snapshot) -> None:
+        self._read_on(snapshot)
         lines, count = self.lines, len(self._text.lines)
         at_newest = snapshot.moment >= snapshot.newest
         lines.moment = None if at_newest else snapshot.moment

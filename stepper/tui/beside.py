@@ -1,19 +1,19 @@
-"""Why the moment shown is worth a look, found out beside the screen.
+"""Questions about the recording that are answered beside the screen.
 
 Most answers take a few milliseconds, those about a function that was compiled a thousand times take
 seconds. So a thread with a reader of its own finds them (a recording is read by one thread only),
-for the newest moment that was asked about, and sends a message. It ends when nothing is asked.
+one at a time and the newest that was asked, and sends a message. It ends when nothing is asked.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from stepper.analysis.here import Here, why_here
 from stepper.model.trace import MomentId
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
@@ -23,24 +23,28 @@ class Asked(NamedTuple):
     """A question."""
 
     recording: Recording
-    """Only said which one is meant; read by the screen's thread."""
-    moment: MomentId
+    """Only says which one is meant; it is read by the screen's thread."""
+    about: MomentId
+    find: Callable[[Recording], Any]
+    """Gives the answer."""
     over: bool
     """Whether nothing more is written."""
 
 
-class Answers:
-    """Finds out, one moment after the other."""
+class Beside:
+    """Answers, one question after the other."""
 
     class Found(Message):
         """An answer."""
 
-        def __init__(self, moment: MomentId, here: Here, newest: MomentId) -> None:
+        def __init__(self, asked: Asked, found: Any, newest: MomentId, error: str) -> None:
             super().__init__()
-            self.moment = moment
-            self.here = here
+            self.asked = asked
+            self.found = found
             self.newest = newest
-            """The newest moment that was recorded then; 0: it is no answer."""
+            """The newest moment that was recorded then."""
+            self.error = error
+            """Why there is no answer."""
 
     def __init__(self, asker: MessagePump) -> None:
         """
@@ -55,12 +59,12 @@ class Answers:
         self._reader: Recording | None = None
 
     def ask(self, asked: Asked) -> None:
-        """Find out about a moment; what was asked before and not begun is not wanted any more."""
+        """Answer a question; what was asked before and not begun is not wanted any more."""
         with self._turn:
             self._asked = asked
             if not self._works and not self._closed:
                 self._works = True
-                threading.Thread(target=self._work, name="stepper-answers", daemon=True).start()
+                threading.Thread(target=self._work, name="stepper-beside", daemon=True).start()
 
     def close(self) -> None:
         """Want nothing any more."""
@@ -71,20 +75,20 @@ class Answers:
 
     def _work(self) -> None:
         while (asked := self._next()) is not None:
-            newest = 0
+            found, newest, error = None, 0, ""
             try:
                 reader = self._opened(asked)
-                here = why_here(reader, asked.moment)
+                found = asked.find(reader)
                 newest = reader.newest
-            except RecordingError as error:
-                here = Here(f"why is not known: {error}")
-            except Exception as error:
-                here = Here(f"why is not known, by a defect of stepper: {error!r}")
+            except RecordingError as refused:
+                error = f"not known: {refused}"
+            except Exception as defect:
+                error = f"not known, by a defect of stepper: {defect!r}"
                 with self._turn:
                     self._works = False
                 raise
             finally:
-                self._asker.post_message(self.Found(asked.moment, here, newest))
+                self._asker.post_message(self.Found(asked, found, newest, error))
 
     def _next(self) -> Asked | None:
         with self._turn:

@@ -1,0 +1,109 @@
+"""What a whole run is about, at a glance: what failed, what broke graphs, what was compiled again,
+which sizes were fixed, what took most time. What cost most comes first; each row leads to a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepper.analysis.break_lines import cost_text
+from stepper.analysis.breaks import causes
+from stepper.analysis.failed_lines import failed_headline
+from stepper.analysis.failures import failures
+from stepper.analysis.line import Line
+from stepper.analysis.recompile_lines import differing_text
+from stepper.analysis.recompile_series import histories
+from stepper.analysis.recompiles import recompilations
+from stepper.analysis.shapes import cause_of, sizes
+from stepper.analysis.sources import spelled
+from stepper.analysis.walks import compilations
+from stepper.client.names import brief_function
+from stepper.client.text import clip, one_line, plural, short_path, translation_summary
+from stepper.model.program import PythonFrame
+from stepper.model.trace import MomentId, Translation
+from stepper.recording.reader import Recording
+
+MOST = 8
+"""Rows of a kind."""
+_NOTHING = "Nothing failed, no graph broke, nothing was compiled again and no size was fixed."
+
+
+def overview_lines(recording: Recording) -> Iterator[Line]:
+    """The whole answer."""
+    found = [
+        *_section("failed to compile", list(_failed(recording)), "why-failed"),
+        *_section("causes of graph breaks", list(_broken(recording)), "why-break"),
+        *_section("functions compiled again", list(_recompiled(recording)), "why-recompile"),
+        *_section("fixed sizes", list(_fixed(recording)), "why-shape"),
+    ]
+    yield from found or [Line(_NOTHING), Line("")]
+    items = sorted(compilations(recording), key=lambda item: -(item.seconds or 0.0))
+    frames = [_frame(recording, item) for item in items if item.attempts or item.instructions]
+    yield from _section("frames, the slowest first", frames, "")
+
+
+def _section(title: str, rows: list[Line], ask: str) -> Iterator[Line]:
+    if not rows:
+        return
+    yield Line(f"{title}  {len(rows):,}", role="title")
+    yield from rows[:MOST]
+    if len(rows) > MOST:
+        told = f": stepper {ask} tells all" if ask else ""
+        yield Line(f"  … {len(rows) - MOST:,} more{told}", role="dim")
+    yield Line("")
+
+
+def _where(recording: Recording, place: PythonFrame | None) -> str:
+    if place is None:
+        return ""
+    return f"{short_path(place.filename, recording.facts.cwd)}:{place.line}"
+
+
+def _row(what: str, where: str, more: str, moment: MomentId | None) -> Line:
+    return Line("  " + "  ".join(filter(None, (what, where, more))), moment)
+
+
+def _failed(recording: Recording) -> Iterator[Line]:
+    for each in failures(recording):
+        text = one_line(failed_headline(each))
+        yield _row(text, _where(recording, each.place), "", each.failure.moment or None)
+
+
+def _broken(recording: Recording) -> Iterator[Line]:
+    for cause in causes(recording):
+        times = f"{len(cause.occurrences)}× " if len(cause.occurrences) > 1 else ""
+        where = f"{_where(recording, cause.place)}  {cause.source.strip()}"
+        yield _row(f"{times}{cause.kind}", where, cost_text(cause), cause.moment)
+
+
+def _recompiled(recording: Recording) -> Iterator[Line]:
+    for history in histories(recording, recompilations(recording)):
+        first = history.recompilations[0]
+        place = PythonFrame(history.filename, history.line, history.name)
+        times = plural(len(history.recompilations), "time")
+        limit = ", then given up" if history.limit is not None else ""
+        nearest = first.nearest
+        why = "" if nearest is None else f"first: {differing_text(nearest.failures[0])}"
+        what = f"{brief_function(history.name)} {times}{limit}, {history.seconds:.2f} s"
+        # The moment that the recompilation has the number of: the one before its first.
+        moment = max(first.translation.first_moment - 1, recording.oldest)
+        yield _row(what, _where(recording, place), why, moment)
+
+
+def _fixed(recording: Recording) -> Iterator[Line]:
+    for item in compilations(recording):
+        for size in sizes(recording, item):
+            if not size.value:
+                continue
+            cause = cause_of(size) or size.zero_one or (size.fixed_by[0] if size.fixed_by else None)
+            moment = None if cause is None else cause.moment
+            stack = () if cause is None else cause.program_stack
+            of = f"{item.compile_id} {brief_function(item.name)}".lstrip()
+            what = f"{spelled(size.source)} is {size.value} in {of}"
+            yield _row(what, _where(recording, stack[-1] if stack else None), "", moment)
+
+
+def _frame(recording: Recording, item: Translation) -> Line:
+    where = _where(recording, PythonFrame(item.filename, item.line, item.name))
+    name = f"{item.compile_id or '-'} {brief_function(item.name)}"
+    return _row(clip(name, 48), where, translation_summary(item), item.first_moment)
