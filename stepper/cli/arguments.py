@@ -44,6 +44,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         diff,
         doctor,
         export,
+        list,
         open,
         post_mortem,
         query,
@@ -66,7 +67,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     parser.add_argument("--version", action=_Version)
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
     for module in (
-        run, record, open, console, post_mortem,
+        run, record, list, open, console, post_mortem,
         query, why_recompile, why_break, why_failed, why_guard, why_shape, diff, ranks, report,
         export, doctor, completion,
     ):  # fmt: skip
@@ -150,9 +151,19 @@ def _find_program(parser: argparse.ArgumentParser, argv: list[str]) -> tuple[int
     return len(argv), "script", []
 
 
-def add_recording(parser: argparse.ArgumentParser) -> None:
-    """Add the recording that is asked, and which process is meant in a session folder."""
-    parser.add_argument("file", metavar="FILE", help="the recording, or a session folder")
+def add_recording(parser: argparse.ArgumentParser, *, otherwise: str = "") -> None:
+    """Add the recording that is asked, and which process is meant in a session folder.
+
+    Args:
+        parser: what it is added to.
+        otherwise: what is done when none is named; empty: one has to be.
+    """
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?" if otherwise else None,
+        help="; ".join(filter(None, ("the recording, or a session folder", otherwise))),
+    )
     add_choice(parser)
 
 

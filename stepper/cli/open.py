@@ -17,7 +17,10 @@ def add_to(subparsers: Any) -> None:
         "is still being written. Nothing in it is run.",
         allow_abbrev=False,
     )
-    add_recording(parser)
+    add_recording(
+        parser,
+        otherwise="without it, one of those that `stepper list` lists is chosen",
+    )
     parser.add_argument("--at", type=int, metavar="MOMENT", help="the moment to begin at")
     parser.set_defaults(handler=open_file)
 
@@ -30,7 +33,10 @@ def open_file(options: argparse.Namespace) -> int:
 
     config = config_here()
     theme = theme_of(config)
-    path = recording_to_look_at(options.file, options.process, options.rank, theme)
+    named = _chosen(theme) if options.file is None else options.file
+    if not named:
+        return 0
+    path = recording_to_look_at(named, options.process, options.rank, theme)
     try:
         session = open_recording(path)
     except RecordingError as error:
@@ -43,3 +49,20 @@ def open_file(options: argparse.Namespace) -> int:
         return run_screen(session, theme=theme, at=options.at)
     finally:
         session.close()
+
+
+def _chosen(theme: str) -> str:
+    """The recording that the user chooses; empty: none."""
+    from stepper.client.kept import recordings_in
+    from stepper.client.paths import recordings_directory
+
+    folder = recordings_directory()
+    found = recordings_in(folder)
+    if not found:
+        raise UsageError(f"no file was named, and there is no recording in {folder}")
+    need_terminal("stepper list, and stepper open FILE")
+
+    from stepper.tui.choosing import choose
+
+    kept = choose(found, theme=theme)
+    return "" if kept is None else str(kept.path)

@@ -36,6 +36,11 @@ class QuitScreen(ModalScreen[Leaving]):
         Binding("c,escape,q", "answer('cancel')", "Cancel"),
     ]
 
+    def on_mount(self) -> None:
+        # Enter on what stands there at first must not cost the run.
+        options = self.query_one(OptionList)
+        options.highlighted = options.get_option_index("cancel")
+
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Label("The program is still alive.", markup=False)

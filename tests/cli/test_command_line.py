@@ -57,7 +57,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
         (["console", "missing.stepper"], "missing.stepper"),
         (["open", "missing.stepper"], "missing.stepper"),
         (["run", "-c", "pass"], "there is no terminal to draw on; use stepper console"),
-        (["open"], "See 'stepper open --help'"),
+        (["open"], "no file was named, and there is no recording in"),
         (["record", "--python", "/nowhere", "-c", "pass"], "no python interpreter"),
         (["record", "--python-option=-I", "-c", "pass"], "keeps stepper out"),
         (["record", "-o", "no/where.stepper", "-c", "pass"], "there is no directory"),
@@ -105,7 +105,7 @@ def test_the_doctor_says_what_is_wrong_and_what_to_do(stepper: Run, tmp_path: Pa
 def test_help_names_every_subcommand(stepper: Run) -> None:
     result = stepper("--help")
     assert result.returncode == 0
-    for name in ("run", "record", "open", "console"):
+    for name in ("run", "record", "list", "open", "console"):
         assert f"    {name} " in result.stdout
 
 
