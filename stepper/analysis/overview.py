@@ -93,9 +93,9 @@ def _recompiled(recording: Recording) -> Iterator[Line]:
 def _fixed(recording: Recording) -> Iterator[Line]:
     for item in compilations(recording):
         for size in sizes(recording, item):
-            if not size.value:
+            if not size.value or size.static:  # what was asked for costs nothing
                 continue
-            cause = cause_of(size) or size.zero_one or (size.fixed_by[0] if size.fixed_by else None)
+            cause = cause_of(size) or size.number or (size.fixed_by[0] if size.fixed_by else None)
             moment = None if cause is None else cause.moment
             stack = () if cause is None else cause.program_stack
             of = f"{item.compile_id} {brief_function(item.name)}".lstrip()

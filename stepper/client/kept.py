@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stepper.client.names import program_name
-from stepper.client.paths import SESSION_SUFFIX, SUFFIX
+from stepper.client.paths import SESSION_SUFFIX
 from stepper.client.text import plural, time_text
 from stepper.model.trace import Outcome, Phase
 from stepper.recording.errors import RecordingError
+from stepper.recording.process_entry import SUFFIX
 from stepper.recording.reader import Recording
 
 _UNITS = ("B", "KB", "MB", "GB", "TB")
