@@ -250,10 +250,10 @@ class EventRun:
         frame: int | None = None,
         /,
     ) -> None:
-        """One more."""
+        """Add an event; those of one moment stay in the order in which they come."""
 
     def add_at(self, steps: Steps[Any], kind: str, text: str, ref: int | None, /) -> None:
-        """The same at the newest moment of `steps`, in its frame."""
+        """Add an event of the newest moment of `steps`, in its frame."""
 
     def add_late(
         self,
@@ -264,11 +264,11 @@ class EventRun:
         frame: int | None = None,
         /,
     ) -> None:
-        """One of an earlier moment: it is put behind what else happened at that one."""
+        """Add an event of an earlier moment, behind what else happened at that one."""
 
     def take(self) -> tuple[int, int, bytes] | None:
-        """Those that wait: the first's number, how many, and an encoded
-        `stepper.recording.schema.Events`; None: there are none."""
+        """The events that wait: the first one's number, how many there are, and an encoded
+        `stepper.recording.schema.Events`; None: none waits."""
 
 # --- what runs (csrc/evalframe/frame_hook.c) ---
 

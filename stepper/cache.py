@@ -67,7 +67,7 @@ __all__ = [
 ]
 
 _ENTRIES = registry.entries()
-"""Of each engine those of its cache. An entry's number tells whose it is."""
+"""The entries of each engine's cache. An entry's number tells whose it is."""
 
 Drop = int | str | GuardRow
 """A guard to leave out: its row, the row's number, or a glob over `KIND SOURCE`."""

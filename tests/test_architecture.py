@@ -287,3 +287,16 @@ def _last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def test_no_docstring_leans_on_what_stands_elsewhere() -> None:
+    """`The same …` and `Of …`, whatever the name before says, can be read by nobody alone."""
+    leaning = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value.value[:50]}"
+        for path in sorted((ROOT / "stepper").rglob("*.py*"))
+        if path.suffix in (".py", ".pyi")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node.value.value, str) and node.value.value.startswith(("The same", "Of "))
+    ]
+    assert not leaning

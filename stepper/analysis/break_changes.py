@@ -46,7 +46,7 @@ NO_META = (
     "fake tensor: call it outside of the compiled function, or wrap the call as a custom operator "
     "(torch.library.custom_op)"
 )
-"""Of an operator that no setting takes into the graph."""
+"""Why: an operator is called that no setting takes into the graph."""
 _WORDS = {
     "Data-dependent branching": (
         "decide on tensors with torch.where (both sides computed), or torch.cond for two functions"

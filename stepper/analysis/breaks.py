@@ -74,11 +74,11 @@ class Cause(msgspec.Struct, frozen=True):
     facts: Broken
     """What advice on it may rest on."""
     place: PythonFrame | None
-    """Of the instruction; None when it is not recorded."""
+    """Where the instruction is; None when it is not recorded."""
     source: str
     """The line's text."""
     moment: MomentId
-    """Of the first one."""
+    """The moment of the first one."""
     instruction: Instruction | None
     occurrences: tuple[Occurrence, ...]
 
@@ -123,7 +123,7 @@ class Skipped(msgspec.Struct, frozen=True):
     """Frames that run uncompiled for a reason that is no graph break."""
 
     name: str
-    """Of the function."""
+    """The function's name."""
     filename: str
     line: int
     """Where the function begins."""
@@ -269,7 +269,7 @@ class _Reader:
         return ""
 
     def place_of(self, found: GraphBreak) -> PythonFrame | None:
-        """Of the instruction, or the innermost frame of its stack."""
+        """Where the instruction is, or the innermost frame of its stack."""
         row = self._instruction(found)
         if row is not None:
             return row[1]

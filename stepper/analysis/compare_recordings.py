@@ -95,7 +95,7 @@ class RunDiff(msgspec.Struct, frozen=True):
     pairs: tuple[tuple[Translation | None, Translation | None], ...]
     """In the order of both; None: only the other has it."""
     different: tuple[FrameDiff, ...]
-    """Of those that belong together, the ones that differ."""
+    """The pairs that belong together and differ."""
 
     @property
     def only_a(self) -> list[Translation]:
@@ -175,7 +175,7 @@ def plain(text: str) -> str:
 
 
 _plain_argument = lru_cache(maxsize=4096)(plain)
-"""The same of what is short, and is there again and again."""
+"""`plain` for texts that are short, and are there again and again."""
 
 
 Column = tuple[list[int], int, int]
@@ -420,7 +420,7 @@ def _all_guards(side: _Side) -> _Guards:
 
 
 def _guards_text(side: _Side) -> str:
-    """The same as one text: a second look."""
+    """All guards as one text: a second look, where `_all_guards` finds no difference."""
     guards, tensors = _all_guards(side)
     return "\n".join(map(str, (*guards, *tensors)))
 

@@ -43,7 +43,7 @@ class Purposed(NamedTuple):
     guard: Guard
     purpose: Purpose
     chosen: MomentId | None = None
-    """Of a choice: the moment whose instruction went one way by it."""
+    """For a choice, the moment whose instruction went one way by it."""
 
 
 def purpose_of(guard: Guard, dependence: Dependence) -> Purposed:

@@ -82,7 +82,7 @@ class Failed(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """The function's name."""
         return (
             self.inner or self.failure.name or (self.translation.name if self.translation else "")
         )
@@ -188,7 +188,7 @@ def _forward(failure: Failure, every: dict[int, Translation]) -> Translation | N
 
 
 def _of_its_end(item: Translation) -> Failure:
-    """Of a translation that ended without a word of Dynamo's, by Ctrl-C for instance."""
+    """How a translation failed that ended without a word of Dynamo's, by Ctrl-C for instance."""
     return Failure(
         id=0,
         moment=item.last_moment or item.first_moment,

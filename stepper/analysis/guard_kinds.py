@@ -205,7 +205,7 @@ _ASPECTS: dict[str, tuple[str, ...]] = {
     "NOT_PRESENT_IN_GENERIC_DICT": ("attributes",),
     "CLOSURE_MATCH": ("code",),
 }
-"""Of what of its value a kind makes sure, where another value may pass besides."""
+"""What of its value a kind makes sure of, where another value may pass besides."""
 
 
 def aspects_of(kind: str) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class GuardUse(msgspec.Struct, frozen=True):
 
     guard: Guard
     translation: Translation
-    """That made the entry."""
+    """The compilation that made the entry."""
     kind: Kind | None
     """None: a kind that the table does not have yet."""
     origin: Origin

@@ -79,7 +79,7 @@ class Guarded(msgspec.Struct, frozen=True):
     """What an entry's guards know of an expression."""
 
     translation: Translation
-    """That made the entry."""
+    """The compilation that made the entry."""
     by: tuple[Guard, ...] = ()
     """Guards that look at its value."""
     through: tuple[Guard, ...] = ()
@@ -231,7 +231,7 @@ def _meant(source: str) -> Iterator[Path]:
 
 
 def _without_alias(path: Path, guards: list[Guard]) -> Path:
-    """The same with the input that stands for it in the guards, where two inputs are one object."""
+    """A path by the input that stands for its own in guards, where two inputs are one object."""
     for guard in guards:
         if guard.kind == "DUPLICATE_INPUT" and (alias := path_of(guard.source)) is not None:
             others = [

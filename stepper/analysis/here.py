@@ -81,7 +81,7 @@ _RANKS = {kind: rank for rank, kind in enumerate(_RANKED)}
 _BY_THE_INSTRUCTION = frozenset(
     {EventKind.GRAPH_BREAK, EventKind.SPECIALIZE, EventKind.DATA_DEPENDENT}
 )
-"""Of these the moment's own instruction is to blame. Others only have its number, because it was
+"""For these the moment's own instruction is to blame. Others only have its number, because it was
 the newest then."""
 _TEXT = 300
 _CALLERS = 4

@@ -42,7 +42,7 @@ from stepper.recording.reader import Recording
 _TEXT = 120
 _VALUE = 300
 _CONDITIONS = 3
-"""Of those that a guard can come from."""
+"""How many conditions that a guard can come from are shown."""
 _ENTRIES = 16
 """Entries that are told of a recompilation, of those tried; and the nearest. By itself Dynamo lets
 a function have eight."""

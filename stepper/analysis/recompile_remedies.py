@@ -400,7 +400,7 @@ def _sorted_keys(case: Case) -> Iterator[Way]:
 
 
 def _second_of_a_pair(case: Case) -> Iterator[Way]:
-    """Of two inputs that are one tensor, each by itself is copied."""
+    """Copy each of two inputs that are one tensor."""
     names = [
         name
         for name in case.sites.parameters.names

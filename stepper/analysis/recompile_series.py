@@ -87,7 +87,7 @@ class History(msgspec.Struct, frozen=True):
     seconds: float
     """Spent in recompilations."""
     capabilities: Capabilities
-    """Of the compiler."""
+    """What the compiler can do."""
     resume_of: str = ""
     """The function that it goes on with after a graph break; empty: it is none of those."""
     calls_until_limit: int | None = None

@@ -108,9 +108,9 @@ class Failure(msgspec.Struct, frozen=True):
     user_line: UserLine | None = None
     """The line that made the compiler depend on it."""
     saw: Datum = UNKNOWN
-    """Of a condition on sizes: the value that did not fit, or each by its expression."""
+    """For a condition on sizes, the value that did not fit, or each by its expression."""
     moment: MomentId | None = None
-    """Of the check in the recorded lookup."""
+    """The moment of the check in the recorded lookup."""
     nanoseconds: int | None = None
     behind: bool = False
     """Dynamo had found another one before, and did not look at this one."""
@@ -422,7 +422,7 @@ class _Reader:
 
 
 def _conditions(recording: Recording, made: Translation, failure: Failure) -> list[ShapeStep]:
-    """Of a size that was a symbol and became a number, what made it one; of a condition on sizes,
+    """For a size that was a symbol and became a number, what made it one; for a condition on sizes,
     where it was asked for."""
     found: list[ShapeStep] = []
     for each in failure.differences:

@@ -97,7 +97,7 @@ class RunFacts(NamedTuple):
 
     @property
     def compilations(self) -> int:
-        """Of all functions."""
+        """How many compilations there were, of all functions."""
         return sum(self.compiled.values())
 
 
@@ -145,7 +145,7 @@ class Replays:
         self.sources = Sources(plan)
         self.files = Files(self.sources)
         self.recorded = facts_of(recording)
-        """The same of the recording itself."""
+        """What the recording itself says, to compare what runs say with."""
         self._seconds = seconds
         self._progress = progress or Progress()
         self._known: dict[tuple[tuple[Edit, ...], tuple[Change, ...], int], Replay] = {}

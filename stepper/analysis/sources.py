@@ -46,7 +46,7 @@ class Path(msgspec.Struct, frozen=True):
 
     @property
     def of_instance(self) -> Path:
-        """The same, with attributes of a class as those of its instance: `type(x).k` as `x.k`."""
+        """This path with attributes of a class as those of its instance: `type(x).k` as `x.k`."""
         kept = [
             step
             for step, following in zip_longest(self.steps, self.steps[1:], fillvalue="")

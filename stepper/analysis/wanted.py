@@ -80,7 +80,7 @@ def _of_tensor(source: str, node: Node, fixed: dict[str, str]) -> Wanted:
 
 
 def resolved(recording: Recording, translation: Translation, path: Path) -> Path:
-    """The same by the compiler's name, with the number of a dimension where that is counted from
+    """A path by the compiler's name, with the number of a dimension where that is counted from
     the end, and with the first size for a tensor's length; what is no tensor's is left as it is."""
     path = as_compiled(recording, translation, path)
     last = path.steps[-1] if path.steps else ""
@@ -103,7 +103,7 @@ def symbolic(size: Datum) -> bool:
 
 
 def varying(wanted: Sequence[Wanted]) -> list[Wanted]:
-    """The same, without what all of them want alike: as many comparisons need no more than that."""
+    """What entries want, without what all of them want alike: comparisons need no more."""
     if not wanted:
         return []
     same = set(map(_typed, wanted[0].items()))

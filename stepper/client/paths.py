@@ -16,7 +16,7 @@ KEEP = 20
 """How many recordings the default directory holds; older ones make room."""
 
 SESSION_SUFFIX = ".session"
-"""Of a folder that holds the recordings of several processes."""
+"""How the name of a folder ends that holds the recordings of several processes."""
 
 
 def state_directory() -> Path:

@@ -157,7 +157,7 @@ def line_before(edits: Iterable[Edit], path: str, line: int) -> int:
 
 
 def in_scratch(spec: LaunchSpec, plan: Plan, texts: dict[str, bytes], folder: str) -> LaunchSpec:
-    """The same program, with other text in some of its files.
+    """How to start a program that has other text in some of its files.
 
     Args:
         spec: what would be started.

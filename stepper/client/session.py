@@ -391,7 +391,7 @@ class Session:
 
 
 def number_breakpoints(breakpoints: Iterable[Breakpoint]) -> list[Breakpoint]:
-    """The same breakpoints, with an id for each that has none."""
+    """Give an id to each breakpoint that has none."""
     given = list(breakpoints)
     last = max((b.id for b in given), default=0)
     numbered = []

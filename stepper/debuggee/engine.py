@@ -447,7 +447,7 @@ def _cannot_be_asked() -> CacheError:
 
 
 class NoCache(Cache):
-    """Of a compiler whose cache cannot be looked at."""
+    """The cache of a compiler that lets nobody look at it."""
 
 
 class Entries(Protocol):
@@ -526,7 +526,7 @@ class Describer(Protocol):
     """Types of constants, beyond None, bool, int and str, whose equals have the same repr."""
 
     def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
-        """Of a class: how to describe its trackers, its name, the name of the Python type they
+        """How a class's trackers are described, its name, the name of the Python type they
         stand for, what they stand for by name; empty where that differs."""
         return BY_ENGINE, kind.__name__, "", ""
 

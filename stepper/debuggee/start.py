@@ -306,7 +306,8 @@ def begin_in_child(config: DebuggeeConfig, arrived: str) -> None:
 
 
 def _begin_in_copy(config: DebuggeeConfig) -> None:
-    """The same in a forked child. Nothing of the world is asked that its parent has not asked."""
+    """Begin the session of a forked child. Nothing of the world is asked that its parent has not
+    asked."""
     if _session is not None:
         _session.abandon()
     with contextlib.suppress(Exception):  # what is ours must not keep the child from its work

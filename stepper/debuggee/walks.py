@@ -232,7 +232,7 @@ class Walk:
         self.keyframe_due = 0
         self._last = 0
         self._frame: WalkFrame | None = None
-        """Of its newest moment."""
+        """The frame of its newest moment."""
         self._pending: (
             tuple[Sequence[Described], Mapping[str, Described], Sequence[Block]] | None
         ) = None
@@ -450,7 +450,7 @@ class Walk:
         dropped: Sequence[Known],
         blocks: Sequence[Block],
     ) -> None:
-        """The same for somebody who knows what has changed: `keep` values of the stack, from the
+        """A step of somebody who knows what has changed: `keep` values of the stack, from the
         bottom, are as they were, these locals have changed (0: deleted), these values stand in one
         place more or less."""
         self.values.exchange(taken, dropped)

@@ -43,7 +43,7 @@ def explanation_of(found: GraphBreak) -> str:
 
 
 def context_of(found: GraphBreak) -> str:
-    """Of what happened first: which method of what, with which arguments; empty: it is not told."""
+    """What happened first, by which method of what, with which arguments; empty: it is not told."""
     said = _CONTEXT.search(HANDLING.split(found.reason)[0])
     return said[1] if said else ""
 

@@ -93,7 +93,7 @@ class GuardRow(msgspec.Struct, frozen=True, omit_defaults=True):
     expected: str = ""
     """What the value must be, by name where there is one."""
     wants: TensorMeta | None = None
-    """Of a guard on a tensor: what it wants of that. A size or stride that may be any is `?`."""
+    """What a guard on a tensor wants of it. A size or stride that may be any is `?`."""
     depth: int = 0
     """How deep its value is: 0 for global state, 1 for an argument, 2 for its attribute…"""
     user_line: UserLine | None = None
@@ -305,7 +305,7 @@ class EntryCode(msgspec.Struct, frozen=True, omit_defaults=True, tag="cache-code
     python: str = ""
     """The interpreter whose bytecode it is; empty when that is not known."""
     version: tuple[int, int] = (0, 0)
-    """Of that Python."""
+    """The version of that Python."""
 
 
 CacheData = CacheListing | EntryView | CacheCheck | RunResult | EntryCode | WitnessSearch

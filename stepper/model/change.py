@@ -45,7 +45,7 @@ class Admit(_OfFunction, frozen=True, tag="admit"):
     source: str
     """What is called, as an expression over the function's locals `L` and globals `G`."""
     called: str
-    """The same for a person."""
+    """What is called, as a person would name it."""
     decorators: str
     """See `Capabilities.decorators`."""
 

@@ -197,7 +197,7 @@ class FindWitness(_Message, frozen=True, tag="find-witness"):
     guard: int
     """Its row."""
     arguments: str = ""
-    """Of the call to begin from; as in `CheckCache`."""
+    """Arguments of the call to begin from, as in `CheckCache`."""
 
 
 class MarkDynamic(_Message, frozen=True, tag="mark-dynamic"):

@@ -83,7 +83,7 @@ def function_matches(pattern: str, code: Code) -> bool:
 
 
 def name_matches(pattern: str, qualname: str) -> bool:
-    """The same where only the function's qualified name is known."""
+    """Whether the pattern fits a function of which only the qualified name is known."""
     return glob_matches(pattern, qualname) or glob_matches(pattern, qualname.rpartition(".")[2])
 
 

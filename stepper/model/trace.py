@@ -111,12 +111,12 @@ class Dependence(msgspec.Struct, frozen=True, omit_defaults=True):
     engine. All are ids of guards."""
 
     output: Ranges = ()
-    """Of what the frame returns, hands on or changes."""
+    """Guards of what the frame returns, hands on or changes."""
     way: Ranges = ()
-    """Of what lies on the way to values that `output` or `choices` are about."""
+    """Guards of what lies on the way to values that `output` or `choices` are about."""
     choices: tuple[Choice, ...] = ()
     carried: Ranges = ()
-    """Of any value or node that was recorded."""
+    """Guards of any value or node that was recorded."""
 
 
 class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -160,7 +160,7 @@ class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many walks were under way around it in the same thread: 0 for one that the program's own
     code led to."""
     state: dict[str, str] = {}
-    """Of torch, when the call was made that led to it: `grad_mode`, `autocast(cpu)`,
+    """Torch's state when the call was made that led to it: `grad_mode`, `autocast(cpu)`,
     `default_dtype` and others that guards check, by name."""
     dynamic: bool | None = None
     """What may be a symbol, as `torch.compile` takes it: everything; only what is marked; None:

@@ -64,9 +64,9 @@ sym_sqrt: Callable[..., object] = torch._sym_sqrt  # type: ignore[attr-defined] 
 """What FX calls for the square root of a size; `torch.sym_sqrt` is only documented."""
 
 OWN_NAMES = ("_is_functional_tensor",)
-"""Of the private names of `torch` those that its wrappers look up when an operator is called."""
+"""The private names of `torch` that its wrappers look up when an operator is called."""
 UTILITIES = ("_device",)
-"""The same of `torch.utils`."""
+"""The private names of `torch.utils` that `torch` looks up at run time."""
 
 # -- operators -------------------------------------------------------------------------------------
 

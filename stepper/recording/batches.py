@@ -58,7 +58,7 @@ class Runs(ABC, Generic[Thing]):
         self._database = database
         self._table = table
         self._places: list[_Place] = []
-        """Of all runs, in order; the other three are columns of it."""
+        """The places of all runs, in order; the other three are columns of it."""
         self._firsts: list[int] = []
         self._moments: list[int] = []
         self._last_moments: list[int] = []

@@ -64,10 +64,10 @@ class Catalog:
         self._frame_rows = Stretch(database, self.rows, _FrameRow, "frame", "first_moment")
         self.guards = GuardRuns(database)
         self.withdrawn = Changes(database, "guard_withdrawn", "guard")
-        """Of guards."""
+        """When guards were withdrawn."""
         self.nodes = NodeRuns(database)
         self.erased = Changes(database, "node_erased", "node")
-        """Of nodes."""
+        """When nodes were erased."""
         self._translations: dict[int, Translation] = {}
         self._attempts: dict[int, Attempt] = {}
         self._attempts_of: dict[int, list[int]] = {}

@@ -27,7 +27,7 @@ class Descriptions:
         self._decoder = msgspec.msgpack.Decoder(list[bytes])
 
     def bodies(self, numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """Of those that are there: the number and the encoded Value. Each run is read once.
+        """The number and the encoded Value of each that is there. Each run is read once.
 
         Raises:
             RecordingError: the file is damaged.

@@ -82,7 +82,7 @@ class Events:
         """The number of each run's first event; the next run goes on where it ends."""
         self._moments = array("q")
         self._kinds = array("b")
-        """Of all events in order, as numbers. The first event has number 1."""
+        """The kinds of all events in order, as numbers. The first event has number 1."""
         self._kept: OrderedDict[int, Body] = OrderedDict()
         self._kept_events = 0
         self._matches: OrderedDict[_Filter, _Matches] = OrderedDict()

@@ -115,7 +115,7 @@ class _Codes:
         return {} if body is None else unpacked(self._database, self._decoder, body)
 
     def body(self, translation: int) -> bytes | None:
-        """The same as it is stored."""
+        """What `of` decodes, as it is stored; None: nothing is."""
         if not self._first <= translation <= self._last:
             rows = self._database.query(
                 tuple[int, bytes],

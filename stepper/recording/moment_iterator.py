@@ -25,7 +25,7 @@ class MomentIterator:
         return self._where(lambda frame: True, start, direction)
 
     def outside_calls(self, frame: Frame, start: int, direction: int) -> Iterator[Moment]:
-        """The same without the calls that `frame` makes.
+        """Each moment beyond `start` but those in calls that `frame` makes, nearest first.
 
         A frame that is entered later has a greater id. So in one attempt every frame that this one
         called has a greater id, and those that do not are all that can end a movement: itself, its
@@ -35,7 +35,8 @@ class MomentIterator:
         return self._where(lambda id: id <= frame.id or id in roots, start, direction)
 
     def outside(self, frame: Frame, start: int, direction: int) -> Iterator[Moment]:
-        """The same without the moments of `frame` itself."""
+        """Each moment beyond `start` that is neither in `frame` nor in calls that it makes, nearest
+        first."""
         roots = self._catalog.roots()
         return self._where(
             lambda id: id < frame.id or (id in roots and id != frame.id), start, direction

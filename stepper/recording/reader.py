@@ -172,7 +172,7 @@ class Recording:
         return self.place_of(self.moment(id))
 
     def place_of(self, moment: Moment) -> Place:
-        """The same for a moment that has been read."""
+        """Attempt, frame, depth and source line of a moment that has been read."""
         frame = self._catalog.frame(moment.frame)
         self._checked(moment)
         line = self._catalog.code(frame.code).instructions[moment.ip].line

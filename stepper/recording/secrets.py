@@ -263,7 +263,7 @@ class Secrets:
         return _encode(record)
 
     def _walked(self, data: Any) -> Any:
-        """The same without what is withheld; nothing that the sieve lets through is looked into."""
+        """Data without what is withheld; nothing that the sieve lets through is looked into."""
         if isinstance(data, str):
             return self._text(data)
         if isinstance(data, bytes):

@@ -46,7 +46,7 @@ class Pieces:
         self._secrets = secrets
         self._waiting: list[tuple[int, str]] = []
         self._written = ""
-        """Of the line that is not at its end."""
+        """What was written of the line that is not at its end."""
 
     def add(self, moment: int, text: str) -> list[tuple[int, str]]:
         """What can be written now that another piece has come."""

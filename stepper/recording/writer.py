@@ -180,13 +180,13 @@ class Writer:
         self.moments: Source = _nothing
         """Asked at each commit for the moments since the last one."""
         self.descriptions: Source = _nothing
-        """The same for descriptions."""
+        """Asked at each commit for the descriptions since the last one."""
         self.frames: Callable[[list[Any], list[Any]], object] = _no_frames
-        """The same for frames that are not told by `frame`: adds their rows, one after the other,
-        to the one list, and to the other the last moments and numbers of those whose rows were
-        taken before they ended."""
+        """Asked at each commit for the frames that nobody hands in by `frame`: adds their rows, one
+        after the other, to the one list, and to the other the last moments and numbers of those
+        whose rows were taken before they ended."""
         self.before_commit: Callable[[], None] = _nothing
-        """Called before: the last chance to hand something in."""
+        """Called before each commit: the last chance to hand something in."""
         self._guards: list[RecordedGuards] = []
         self._nodes: list[Node] = []
         self.node = self._nodes.append
@@ -196,9 +196,11 @@ class Writer:
         """`event(moment, kind, text, ref=None, frame=None)`: something that happened, in the order
         of moments."""
         self.event_late = self._events.add_late
-        """The same of something that is told after what came later, and before the next commit."""
+        """`event` for something that is handed in after what came later, and before the next
+        commit."""
         self.event_at = self._events.add_at
-        """The same of the newest moment of a `stepper._C.Steps`: `(steps, kind, text, ref)`."""
+        """`event_at(steps, kind, text, ref)`: something that happened at the newest moment of a
+        `stepper._C.Steps`."""
         self.path = path
         self.failed = ""
         self.on_failure = None

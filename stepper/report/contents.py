@@ -76,9 +76,9 @@ class Totals(msgspec.Struct, frozen=True):
     instructions: int
     """Interpreted symbolically, in all attempts."""
     guards: int
-    """Of all cache entries."""
+    """The guards of all cache entries."""
     nodes: int
-    """Of all final graphs."""
+    """The nodes of all final graphs."""
     seconds: float
     """Spent compiling."""
     lookups: int
@@ -95,7 +95,7 @@ class Walk(msgspec.Struct, frozen=True):
     """`translate`, `lookup` or `execute`."""
     compile_id: Told
     name: Told
-    """Of the function."""
+    """The function's name."""
     where: Where
     outcome: Told
     """`compiled`, `skipped`, `failed`, `hit`, `miss`, `returned` …"""
@@ -131,7 +131,7 @@ class Bar(msgspec.Struct, frozen=True):
     """Column after the last one."""
     walk: int
     name: Told
-    """Of the function; of the first one when there are several."""
+    """The function's name; the first one's when there are several."""
     number: int
     """How many frames it stands for: 1, or more where columns are too narrow for each."""
     moment: int
@@ -195,7 +195,7 @@ class Cause(msgspec.Struct, frozen=True):
     stack: tuple[Told, ...]
     """The symbolic stack at the instruction, the top first; not more than eight values."""
     moment: int
-    """Of the first one."""
+    """The moment of the first one."""
     occurrences: tuple[Occurrence, ...]
 
 
@@ -206,7 +206,7 @@ class Failed(msgspec.Struct, frozen=True):
     """None: it failed outside of one, or it is not recorded."""
     compile_id: Told
     name: Told
-    """Of the function."""
+    """The function's name."""
     stage: Told
     """In words: `while tracing`, `in the backend` …"""
     exception: Told
@@ -248,7 +248,7 @@ class FixedSize(msgspec.Struct, frozen=True):
     walk: int
     compile_id: Told
     name: Told
-    """Of the function."""
+    """The function's name."""
     size: Told
     """What it is of, e.g. `x.size()[0]`."""
     value: Told
@@ -289,7 +289,7 @@ class Failure(msgspec.Struct, frozen=True):
     guard: int | None
     """The installed guard's id."""
     moment: int | None
-    """Of the check in the recorded lookup."""
+    """The moment of the check in the recorded lookup."""
     installed: int | None
     """The moment whose instruction installed the guard."""
 
@@ -300,7 +300,7 @@ class Tried(msgspec.Struct, frozen=True):
     entry: Told
     """Its compile id."""
     walk: int | None
-    """That made it."""
+    """The walk that made it."""
     failures: tuple[Failure, ...]
     """Empty: it is not known why."""
 
@@ -361,7 +361,7 @@ class Guard(msgspec.Struct, frozen=True):
     """How often it was run in recorded lookups."""
     failures: int
     nanoseconds: float | None
-    """Of one run, on average, asked from Python; None when it was not measured."""
+    """How long one run takes, on average, asked from Python; None when it was not measured."""
     share: float | None
     """Its part of the time of all guards of its entry, 0 to 1; None when it was not measured."""
     implied_by: int | None
@@ -438,7 +438,7 @@ class Report(msgspec.Struct, frozen=True):
     """Every compilation; of lookups and executions the first thousand."""
     timeline: Timeline
     causes: tuple[Cause, ...]
-    """Of graph breaks, the most expensive first."""
+    """The causes of graph breaks, the most expensive first."""
     failed: tuple[Failed, ...]
     """In the order in which they failed."""
     fixed_sizes: tuple[FixedSize, ...]

@@ -68,7 +68,7 @@ _TICK = 0.1
 """Seconds between two looks at a recording that this session's program writes."""
 
 _FAR_TICK = 1.0
-"""The same for a recording that another process writes."""
+"""Seconds between two looks at a recording that another process writes."""
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl-C goes to the program."""

@@ -75,7 +75,7 @@ def _add(found: list[list[Span]], text: str, role: str) -> None:
 
 
 def mark(spans: Sequence[Span], start: int, end: int, role: str) -> Iterator[Span]:
-    """The same spans, with `role` added to the characters from `start` up to `end`."""
+    """These spans, with `role` added to the characters from `start` up to `end`."""
     at = 0
     for text, roles in spans:
         first, last = max(0, start - at), max(0, end - at)

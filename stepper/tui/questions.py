@@ -45,7 +45,7 @@ class Question(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """The same wherever and whenever the question is asked."""
+        """Names the question, wherever and whenever it is asked."""
         return self.title, self.about
 
 

@@ -17,7 +17,7 @@ from stepper.model.cache import CacheError
 
 
 def place_of(code: CodeType) -> tuple[str, str, int]:
-    """Of a function: its qualified name, file and first line."""
+    """A function's qualified name, file and first line."""
     return code.co_qualname, code.co_filename, code.co_firstlineno
 
 

@@ -7,7 +7,7 @@ from types import CodeType
 from stepper.model.cache import CacheError, GuardRow
 
 UNCHECKED = "nobody checks that the edited bytecode computes what the original does"
-"""Of edited bytecode."""
+"""A warning about edited bytecode."""
 EDITED = "bytecode edited"
 
 

@@ -50,10 +50,10 @@ class RunGraph(NamedTuple):
     """A graph that transformed code calls."""
 
     name: str
-    """Of the function that it calls."""
+    """The name of the function that it calls."""
     module: GraphModule
     code: CodeType
-    """Of the Python function that runs."""
+    """The code of the Python function that runs."""
 
 
 class Served(NamedTuple):

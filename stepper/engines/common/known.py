@@ -149,7 +149,7 @@ class Numbered(Generic[E]):
         return known
 
     def forget_oldest(self, gone: list[E]) -> None:
-        """Of the entries of a code that are gone, keep those that went last."""
+        """Keep those of a code's gone entries that went last."""
         for old in gone[:-_EVICTED_KEPT]:
             old.code.entries.remove(old)
             del self.entries[old.id]

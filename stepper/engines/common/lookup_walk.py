@@ -65,7 +65,7 @@ class Call(NamedTuple):
     """The entry that serves it, as the engine's lookup has it; None: none does."""
     python_stack: tuple[PythonFrame, ...] = ()
     choice: CallChoice[Any, Any] | None = None
-    """Of a miss: what becomes of the call."""
+    """What becomes of the call, when it is a miss."""
     by_hand: bool = False
     """Whether the user makes it at a stop: then nothing of it is an event of the program's."""
 

@@ -31,7 +31,7 @@ from stepper.model.value import CLASS_FACT, MEMBER_FACT, Value
 from stepper.support.words import class_name, plain_text
 
 MAX_BYTES = 16_384
-"""Of a container's literal."""
+"""How long a container's literal may be."""
 _MAX_DESCRIBED = 512
 """Elements and fields of one argument that are described."""
 _DEPTH = 6

@@ -201,7 +201,7 @@ def _count(kind: type, length: int) -> str:
 
 
 def _other(value: object, kind: type) -> Value:
-    """Of an object of any other type, only its type; of a class, its name."""
+    """Describe an object of any other type by its type alone, and a class by its name."""
     name = class_name(kind)
     if is_subclass(type, kind):
         return Value(cls=name, type=name, text=f"class {class_name(value)}")  # type: ignore[arg-type]  # it is a class

@@ -302,7 +302,7 @@ def _tensor(describer: DynamoDescriber, kind: type, fields: Fields, number: Numb
 
 
 def _own_meta(*properties: Any) -> TensorMeta:
-    """Of a tensor whose properties its tracker knows; the last one is its class or None."""
+    """The properties of a tensor, as its tracker knows them; the last is its class or None."""
     *others, subclass = properties
     plain = subclass is None or subclass is torch.Tensor
     return tensor_meta(*others, "" if plain else class_name(subclass))

@@ -37,7 +37,7 @@ def bonds_of(wrapper: object, *, newest: bool = False) -> list[Bond]:
 
 
 def all_bonds() -> dict[int, list[Bond]]:
-    """The same for all entries, by the id of the guard manager."""
+    """What each entry depends on, by the id of its guard manager; see `bonds_of`."""
     found: dict[int, list[Bond]] = {}
     for manager, source, reference in _finalizers():
         wrapper = manager.__dict__.get("guard_manager")

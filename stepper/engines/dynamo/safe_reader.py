@@ -93,7 +93,7 @@ class Answer(NamedTuple):
     """Why it could not be asked, or reached."""
     nanoseconds: int | None = None
     saw: dict[str, Any] | None = None
-    """Of a condition on sizes: what it compares, by expression."""
+    """What a condition on sizes compares, by expression."""
 
 
 class SafeReader:

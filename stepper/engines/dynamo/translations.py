@@ -227,7 +227,7 @@ class Translations:
         self._switch()
 
     def _end_left(self, running: int, reason: str) -> None:
-        """Of the translations only the outermost `running` still are."""
+        """End all translations but the outermost `running`."""
         while len(self.contexts) > running:
             left = self.contexts[-1]
             self._end(left, Outcome.FAILED, reason=left.translation.record.reason or reason)

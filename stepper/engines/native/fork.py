@@ -99,7 +99,7 @@ class Fork:
         return self.keep or self.sound
 
     def again(self) -> Fork:
-        """The same once more: its breaks are in `break_at` by now."""
+        """This fork for another attempt: its breaks are in `break_at` by now."""
         return replace(
             self,
             interventions=tuple(replace(each, break_graph=False) for each in self.interventions),

@@ -29,8 +29,8 @@ _settings = versions.settings()
 _seen: PerCode[bool] = PerCode()
 """Codes that were called once in a stance that compiles from the second call on."""
 _backends: list[Backend] = []
-"""Of those that torch has made for `mode` and `options`: one for all that are equal, since entries
-are found by the very backend."""
+"""The backends that torch has made for `mode` and `options`: one for all that are equal, since
+entries are found by the very backend."""
 
 
 def served(

@@ -68,7 +68,8 @@ class Found(NamedTuple):
 
 
 _noting: list[Consulted] = []
-"""Of the translations that are going on, the innermost last; one thread has them."""
+"""What the translations that are going on have consulted, the innermost last; one thread has
+them."""
 
 
 def note_in(consulted: Consulted) -> None:

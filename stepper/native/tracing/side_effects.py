@@ -36,9 +36,9 @@ class SideEffects:
     def __init__(self, trail: list[Callable[[], object]]) -> None:
         self._trail = trail
         self.newest: dict[MutationType, VariableTracker] = {}
-        """Of each container that was changed, what it is now."""
+        """What each container is now that was changed."""
         self.attributes: dict[MutationType, dict[str, VariableTracker]] = {}
-        """Of each object, what was stored in it. A cell has `cell_contents`, a namespace its
+        """What was stored in each object. A cell has `cell_contents`, a namespace its
         variables."""
         self.changed: dict[MutationType, VariableTracker] = {}
         """Each object that existed before and was changed, in the order of the first change."""

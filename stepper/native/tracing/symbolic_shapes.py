@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _Sizes = tuple[int | None, ...]
 
 _seen: PerCode[dict[str, _Sizes]] = PerCode()
-"""Of each code, the sizes of its inputs by name; None: it has changed. An int is a size alone."""
+"""The sizes of each code's inputs by name; None: it has changed. An int is a size alone."""
 
 _BOUND = re.compile(r"(-?\d+) (<=|<) ([^<>=]+)")
 
@@ -241,7 +241,7 @@ class SymbolicShapes:
         return [_BOUND.sub(_turned, text) for text in written[0].exprs]
 
     def dims(self) -> dict[str, Dims]:
-        """Of the tensors with symbols, what their guards ask, by name."""
+        """What the guards of tensors with symbols ask, by the tensors' names."""
         return {
             name: Dims(_known(each.symbolic.size()), _known(each.symbolic.stride()))
             for name, each in self.inputs.items()

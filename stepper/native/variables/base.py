@@ -107,7 +107,7 @@ class VariableTracker:
         return {"guards": largest.union(*others) if others else largest}
 
     def with_guards(self, guards: Guards) -> VariableTracker:
-        """The same value, which depends on these guards, too."""
+        """A tracker of this value that depends on these guards, too."""
         if guards is self.guards or guards <= self.guards:
             return self
         clone = object.__new__(type(self))

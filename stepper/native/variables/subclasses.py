@@ -42,7 +42,7 @@ def is_subclass(kind: type, of: type) -> bool:
 
 
 def counts_as(tx: Any, kind: type, of: type) -> bool:
-    """The same, guarded.
+    """`issubclass`, with guards on what was asked for it.
 
     Raises:
         Unsupported: it runs somebody's code.

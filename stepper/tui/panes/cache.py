@@ -65,7 +65,7 @@ _REST = 0.3
 so that stepping is not slowed down by the pane."""
 
 _LONG_REST = 1.0
-"""The same for a program that runs, or that could not answer."""
+"""Seconds between two questions for all entries to a program that runs, or could not answer."""
 
 
 class CachePane(AskingPane):

@@ -198,11 +198,11 @@ def _code_of(module: object, *names: str) -> CodeType:
 
 # Since torch 2.13 these only take the time of what they were.
 FAKE_VALUE_CODE = _code_of(torch._dynamo.utils, "_get_fake_value_impl", "get_fake_value")
-"""Of what computes the example value of its parameter `node`."""
+"""The code of what computes the example value of its parameter `node`."""
 WRAP_CODE = _code_of(
     builder, "_wrap_to_fake_tensor_and_record_impl", "wrap_to_fake_tensor_and_record"
 )
-"""Of what gives a tensor, its parameter `e`, sizes that may be symbols."""
+"""The code of what gives a tensor, its parameter `e`, sizes that may be symbols."""
 
 
 CONFIGS: dict[str, Any] = {
