@@ -59,7 +59,7 @@ def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Fram
 
 
 def as_compiled(recording: Recording, item: Translation, path: Path) -> Path:
-    """The same by the compiler's name, where the program's own function calls it otherwise."""
+    """A path by the compiler's name, where the program's own function calls it otherwise."""
     source = names_inside(recording, item).get(path.root)
     outer = None if source is None else path_of(source)
     if outer is None or path.globally:

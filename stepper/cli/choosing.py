@@ -20,7 +20,7 @@ def choose(options: argparse.Namespace) -> None:
 
 
 def recording_to_look_at(path: str, process: int | None, rank: int | None, theme: str) -> str:
-    """The same for the full screen: where several are meant, they are listed there.
+    """The recording that the full screen shows: where several are meant, they are listed there.
 
     Raises:
         UsageError: none is meant, or none was chosen.
