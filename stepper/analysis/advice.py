@@ -58,7 +58,7 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def wanted(self) -> list[tuple[str, Wanted]]:
-        """Of those that were made again the compile id and what they want, the newest first."""
+        """The compile id of those that were made again, and what they want, the newest first."""
         return [
             (each.translation.compile_id, wanted_by(self.recording, each.translation))
             for each in reversed(self.history.recompilations)
@@ -79,7 +79,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def history(self) -> History:
-        """Of the function."""
+        """What is recorded of the function's compilations."""
         return self.entries.history
 
     @property
@@ -94,7 +94,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def dim(self) -> int | None:
-        """Of a size or a stride, which."""
+        """Which size or stride it is."""
         return self.series.aspect.at
 
     @property
@@ -104,11 +104,11 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def sizes(self) -> list[Size]:
-        """Of a tensor's size what is known of it in each entry, the newest last."""
+        """What is known of a tensor's size in each entry, the newest last."""
         return self.sizes_of(f"{self.series.source}.size()[{self.dim}]")
 
     def sizes_of(self, source: str) -> list[Size]:
-        """The same of any size or number."""
+        """What is known of any size or number in each entry."""
         path = path_of(source)
         if path is None:
             return []

@@ -53,7 +53,7 @@ class Way(msgspec.Struct, frozen=True):
     does: tuple[Change, ...] = ()
     """The changes that those in the text come to."""
     about: tuple[tuple[str, Aspect], ...] = ()
-    """Of what it is a remedy: sources, and what of each changes."""
+    """What it remedies: sources, and what of each changes."""
     unsafe: bool = False
     """Whether the compiler takes the program's word for something that a run may not show."""
 

@@ -46,7 +46,7 @@ def values_in(condition: str) -> tuple[str, ...] | None:
 
 
 def same_object_as(code: tuple[str, ...]) -> str:
-    """Of a guard that two expressions are one object, the second; empty: it is none."""
+    """The second expression of a guard that two are one object; empty: it is none."""
     try:
         [compared] = [ast.parse(part, mode="eval").body for part in code]
     except (ValueError, SyntaxError, RecursionError, MemoryError):
