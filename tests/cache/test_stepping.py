@@ -25,6 +25,7 @@ from stepper.model.control import (
 from stepper.model.stepping import Motion
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
+from tests.conftest import ROOT
 from tests.debuggee.harness import Program
 
 PROGRAM = """
@@ -121,6 +122,9 @@ def test_code_is_stepped_at_the_stop_and_the_program_stands_there_again(start: A
     assert "returned Tensor f32[2]" in back.text
     (walk,) = program.walks()
     assert (walk.name, walk.by_hand) == ("fill", True)
+    assert walk.python_stack[0].function == "<module>"
+    ours = str(ROOT / "stepper")
+    assert not [frame for frame in walk.python_stack if frame.filename.startswith(ours)]
     assert walk.outcome is Outcome.RETURNED
     assert sum(each.instructions for each in program.all_walks()) == count + 1
     # Nothing has changed: the cache, the arguments, the random numbers.

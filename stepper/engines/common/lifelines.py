@@ -19,6 +19,7 @@ from stepper.support.words import plain_text
 _HEAP_TYPE = 1 << 9
 _HOLDERS = 8
 """Holders that are named."""
+_WATCHING = ("stepper.engines.", "stepper.debuggee.")
 
 
 class Bond(NamedTuple):
@@ -102,6 +103,8 @@ def _holder_text(holder: object, value: object) -> str:
         names = [name for name, item in holder.items() if item is value]  # type: ignore[attr-defined]  # its exact type was asked for
         keys = ", ".join(plain_text(name).strip("'") for name in names[:3]) or "as a key"
         owner = _owner(holder)
+        if owner is None:
+            return ""
         return f"{owner}: {keys}" if owner else f"a dict: {keys}"
     if kind is types.CellType:
         return "a closure's cell"
@@ -110,19 +113,28 @@ def _holder_text(holder: object, value: object) -> str:
         if kind is tuple and isinstance(value, type) and value.__mro__ is holder:
             return ""
         return f"a {kind.__name__} of {len(holder)}"  # type: ignore[arg-type]  # its exact type was asked for
-    if isinstance(value, type) and kind is types.GetSetDescriptorType:
+    if (isinstance(value, type) and kind is types.GetSetDescriptorType) or _watches(kind):
         return ""
     text = object_text(holder)
     return text if not text.startswith("<") else f"an object {text}"
 
 
-def _owner(namespace: object) -> str:
-    """Whose namespace a dict is."""
+def _watches(kind: type) -> bool:
+    """Whether an object of this class is the debugger's: it holds the variables of the call at
+    which the program stands, no longer than the stop lasts."""
+    module = type.__dict__["__dict__"].__get__(kind).get("__module__")
+    return type(module) is str and module.startswith(_WATCHING)
+
+
+def _owner(namespace: object) -> str | None:
+    """Whose namespace a dict is; None: the debugger's. Empty: nobody's."""
     for name, module in list(sys.modules.items()):
         if type(module) is types.ModuleType and module.__dict__ is namespace:
             return f"module {name}"
     for referrer in gc.get_referrers(namespace):
         kind = type(referrer)
+        if _watches(kind):
+            return None
         if kind.__module__ != "builtins" and not issubclass(kind, type):
             return f"an object {object_text(referrer)}"
     return ""

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import torch
 
+import stepper
 from stepper.engines.common.code_listing import instructions
 from stepper.engines.common.code_numbers import NumberedCodes
 from stepper.engines.dynamo.calls import callees
@@ -25,6 +26,7 @@ _TORCH_INTERNAL = re.compile(
     r"[/\\]torch[/\\](_dynamo|_utils_internal|_compile|nn[/\\]modules[/\\]module)"
 )
 _TORCH = os.path.join(os.path.dirname(torch.__file__), "")
+_STEPPER = os.path.join(os.path.dirname(stepper.__file__), "")
 _PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 _RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
 _JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
@@ -90,6 +92,11 @@ def resumed_function(code: CodeType) -> str:
 def is_torch_internal(filename: str) -> bool:
     """Whether a file is part of the machinery between a compiled call and the tracer."""
     return _TORCH_INTERNAL.search(filename) is not None
+
+
+def is_machinery(filename: str) -> bool:
+    """Whether a file is torch's machinery, or stepper's own."""
+    return filename.startswith(_STEPPER) or is_torch_internal(filename)
 
 
 def is_program(filename: str) -> bool:

@@ -42,7 +42,7 @@ from stepper.model.shapes import SHAPE_EVENTS
 from stepper.model.trace import EventKind
 from stepper.uncompiled import keep_out
 
-_program_stack = program_stack(bytecode.is_torch_internal)
+_program_stack = program_stack(bytecode.is_machinery)
 
 
 class DynamoEngine(Engine):

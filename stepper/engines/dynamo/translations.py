@@ -47,7 +47,7 @@ from stepper.model.program import Code
 from stepper.model.trace import EventKind, MomentId, Outcome
 from stepper.uncompiled import keep_out
 
-_program_stack = program_stack(bytecode.is_torch_internal)
+_program_stack = program_stack(bytecode.is_machinery)
 
 
 class Context:

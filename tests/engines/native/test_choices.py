@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import weakref
 from functools import partial
 from pathlib import Path
 
+from stepper.engines.common.lifelines import bond_to
+from stepper.engines.native.choices import Choice
 from tests.engines import choosing
 from tests.engines.choosing import interventions, missed
 
@@ -79,3 +82,20 @@ def test_a_first_call_can_be_marked_and_no_more(tmp_path: Path, program: Path) -
     assert "no entry has been tried yet" in text
     assert "a first translation cannot be skipped any more" in text
     assert f"size 6 {EAGER[6]} 1" in text
+
+
+class Held:
+    """An object on which an entry lives."""
+
+
+def test_what_the_debugger_holds_at_a_stop_is_no_holder() -> None:
+    held = Held()
+    mine = {"other": held}
+    at_stop = Choice(test_what_the_debugger_holds_at_a_stop_is_no_holder.__code__, {"x": held}, {},
+                     first=True)  # fmt: skip
+    bond = bond_to("L['x']", weakref.ref(held))
+    assert bond is not None
+    holders = bond.lifeline((), detail=True).holders
+    assert [each for each in holders if each.endswith("other")]
+    assert not [each for each in holders if "Choice" in each or each.endswith("x")], holders
+    del mine, at_stop
