@@ -357,7 +357,8 @@ def set_frame_callback(
     `backend` is what the thread captures for: entries for another are passed over; None: for any.
     With `nopython`, a call is to become one graph: see `parts_will_do`.
 
-    Returns what was set before, for `set_frame_callback(*before)`.
+    Returns what was set before, for `set_frame_callback(*before)`. For tests; all others have it
+    set for the time of a call (`Capturing`).
     """
 
 def current_backend() -> Any:
@@ -1056,6 +1057,3 @@ def hook_processes(
         leaving: called before `os._exit`, with its argument.
         ended: called with what `os.waitpid` returns.
     """
-
-def unhook_processes() -> None:
-    """Take them out again. A call that is under way ends as it began."""

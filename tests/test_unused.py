@@ -45,6 +45,40 @@ def test_whatever_is_defined_is_mentioned_elsewhere() -> None:
     assert not unused
 
 
+def test_whatever_the_c_part_offers_is_called() -> None:
+    """By Python or, if it says so, by a test; what Python overrides is called by C."""
+    ours = [path for path in _python() if path.is_relative_to(ROOT / "stepper")]
+    used = {name for path in ours for name in _used(ast.parse(path.read_text()))}
+    for path in (ROOT / "csrc").rglob("*.c"):
+        used.update(re.findall(r"\bID\((\w+)\)", path.read_text()))
+    declared = ast.parse((ROOT / "stepper/_C.pyi").read_text())
+    unused = [
+        each.name
+        for node in ast.walk(declared)
+        if isinstance(node, ast.Module | ast.ClassDef)
+        for each in node.body
+        if isinstance(each, ast.FunctionDef) and not each.name.startswith("__")
+        if each.name not in used and "or tests" not in (ast.get_docstring(each) or "")
+    ]
+    assert not unused
+
+
+def test_whatever_a_header_declares_is_used_by_another_file() -> None:
+    """Else it is `static`, where the compiler notices that nobody calls it."""
+    texts = {path: path.read_text() for path in (ROOT / "csrc").rglob("*.[ch]")}
+    alone = []
+    for header, text in texts.items():
+        if header.suffix == ".c" or header.name in ("api.h", "compat.h"):  # CPython's own names
+            continue
+        users = [each for path, each in texts.items() if path.suffix == ".c"]
+        for name in re.findall(r"^\w[\w \*]*?\b(\w+)\([^;{]*\);", text, re.MULTILINE):
+            called = re.compile(rf"\b{name}\b")
+            inline = len(called.findall(text)) > 1
+            if not inline and sum(1 for each in users if called.search(each)) < 2:
+                alone.append(name)
+    assert not alone
+
+
 def _python() -> list[Path]:
     found = [path for room in ("stepper", "tests", "demos") for path in (ROOT / room).rglob("*.py")]
     return [path for path in found if path != Path(__file__)]

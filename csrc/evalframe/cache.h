@@ -43,15 +43,8 @@ extern PyTypeObject CodeCache_Type;
 /* Whether the entry was captured for this code. */
 int cache_entry_is_for(CacheEntry *entry, PyCodeObject *code);
 
-/* Ends the entry and takes it out of its cache. */
-void cache_entry_invalidate(CacheEntry *entry, PyObject *reason);
-
 /* Whether the entry's backend is this one (NULL: none is asked for). -1: an exception is set. */
 int cache_entry_has_backend(CacheEntry *entry, PyObject *backend);
-
-/* The cache of a code that is in this state, made when there is none. Borrowed. */
-struct CodeState;
-CodeCache *code_cache_make(struct CodeState *state);
 
 /* The code goes: so do its entries. */
 void code_cache_orphan(CodeCache *cache);

@@ -18,6 +18,8 @@
 
 /* --- lifelines --- */
 
+static void invalidate_entry(CacheEntry *entry, PyObject *reason);
+
 typedef struct {
     PyObject_HEAD
     CacheEntry *entry;   /* borrowed; NULL: it is gone */
@@ -31,7 +33,7 @@ object_died(PyObject *object, PyObject *Py_UNUSED(reference))
     Lifeline *self = (Lifeline *)object;
     if (self->entry != NULL) {
         CacheEntry *entry = (CacheEntry *)Py_NewRef(self->entry);
-        cache_entry_invalidate(entry, self->reason);
+        invalidate_entry(entry, self->reason);
         Py_DECREF(entry);
     }
     Py_RETURN_NONE;
@@ -138,8 +140,9 @@ dies_with(CacheEntry *self, PyObject *args)
 
 /* --- its end --- */
 
-void
-cache_entry_invalidate(CacheEntry *entry, PyObject *reason)
+/* End the entry and take it out of its cache. */
+static void
+invalidate_entry(CacheEntry *entry, PyObject *reason)
 {
     if (entry->reason != NULL) {
         return;
@@ -161,7 +164,7 @@ invalidate(CacheEntry *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "|O:invalidate", &reason)) {
         return NULL;
     }
-    cache_entry_invalidate(self, reason);
+    invalidate_entry(self, reason);
     Py_RETURN_NONE;
 }
 

@@ -285,8 +285,9 @@ lookup(CodeCache *self, PyObject *args, PyObject *kwargs)
 
 /* --- the type --- */
 
-CodeCache *
-code_cache_make(CodeState *state)
+/* The cache of a code that is in this state, made when there is none. Borrowed. */
+static CodeCache *
+made_for(CodeState *state)
 {
     if (state->cache != NULL) {
         return state->cache;
@@ -430,7 +431,7 @@ code_cache(PyObject *Py_UNUSED(module), PyObject *code)
                             Py_TYPE(code)->tp_name);
     }
     CodeState *state = code_state_make((PyCodeObject *)code);
-    return state == NULL ? NULL : Py_XNewRef((PyObject *)code_cache_make(state));
+    return state == NULL ? NULL : Py_XNewRef((PyObject *)made_for(state));
 }
 
 static PyObject *

@@ -360,17 +360,9 @@ hook_processes(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *
-unhook_processes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
-{
-    put_back();
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef methods[] = {
     {"hook_processes", hook_processes, METH_VARARGS,
      PyDoc_STR("Put hooks into the functions that start and end processes.")},
-    {"unhook_processes", unhook_processes, METH_NOARGS, PyDoc_STR("Take them out again.")},
     {NULL},
 };
 

@@ -14,8 +14,9 @@ is_of_a_word(Py_UCS4 c)
     return c == '_' || c == '-' || Py_UNICODE_ISALNUM(c);
 }
 
-Py_ssize_t
-shorten_at(PyObject *text, Py_ssize_t most)
+/* How much of a text is kept when it has more than `most` characters. */
+static Py_ssize_t
+kept_of(PyObject *text, Py_ssize_t most)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text), at = most;
     if (length <= most || most <= 0 || !is_of_a_word(PyUnicode_READ_CHAR(text, most))) {
@@ -36,7 +37,7 @@ shorten(PyObject *text, Py_ssize_t most)
     if (PyUnicode_GET_LENGTH(text) <= most) {
         return text;
     }
-    PyObject *part = PyUnicode_Substring(text, 0, shorten_at(text, most - 1));
+    PyObject *part = PyUnicode_Substring(text, 0, kept_of(text, most - 1));
     Py_SETREF(text, part == NULL ? NULL : PyUnicode_FromFormat("%U%s", part, "\xe2\x80\xa6"));
     Py_XDECREF(part);
     return text;
@@ -57,7 +58,7 @@ shortened_at(PyObject *Py_UNUSED(module), PyObject *args)
     PyObject *text;
     Py_ssize_t most;
     return PyArg_ParseTuple(args, "Un:shortened_at", &text, &most)
-               ? PyLong_FromSsize_t(shorten_at(text, most))
+               ? PyLong_FromSsize_t(kept_of(text, most))
                : NULL;
 }
 
