@@ -128,6 +128,8 @@ REACHES = {
     "client/origin.py: path.parent.mkdir": "the key",
     "client/origin.py: path.read_bytes": "the key",
     "client/paths.py: directory.mkdir": "the state directory",
+    "client/placing.py: compile": "a file of this folder that the user typed, which is not run",
+    "client/placing.py: open": "the path that the user typed",
     "client/process.py: os.kill": "a child",
     "client/process.py: os.killpg": "a child",
     "client/process.py: os.posix_spawn": "see launch",

@@ -391,8 +391,11 @@ class Session:
 
 
 def number_breakpoints(breakpoints: Iterable[Breakpoint]) -> list[Breakpoint]:
-    """Give an id to each breakpoint that has none."""
-    given = list(breakpoints)
+    """Keep each breakpoint once, and give an id to those that have none."""
+    every: dict[Breakpoint, Breakpoint] = {}
+    for breakpoint in breakpoints:
+        every.setdefault(msgspec.structs.replace(breakpoint, id=0, enabled=True), breakpoint)
+    given = list(every.values())
     last = max((b.id for b in given), default=0)
     numbered = []
     for breakpoint in given:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from stepper.client.placing import placed_text
 from stepper.console.commands import CommandError, command, positive_number
 from stepper.model.breakpoint import (
     Breakpoint,
@@ -127,8 +128,22 @@ def _parse(shell: Shell, text: str) -> Breakpoint:
 
 
 def _add(shell: Shell, breakpoint: Breakpoint) -> None:
-    _set(shell, [*shell.session.breakpoints, breakpoint])
-    shell.screen.say(_line(shell.session.breakpoints[-1]))
+    before = shell.session.breakpoints
+    try:
+        text = placed_text(breakpoint, shell.session.recording, live=shell.session.live)
+    except BreakpointError as error:
+        raise CommandError(str(error)) from None
+    _set(shell, [*before, breakpoint])
+    same = {"id": 0, "enabled": True}
+    found = next(
+        each
+        for each in shell.session.breakpoints
+        if msgspec.structs.replace(each, **same) == msgspec.structs.replace(breakpoint, **same)
+    )
+    there = any(each.id == found.id for each in before)
+    shell.screen.say(_line(found))
+    if text := "; ".join(filter(None, ("it was set already" * there, text))):
+        shell.screen.say(f"  {text}")
 
 
 def _change(shell: Shell, numbers: str, **changes: object) -> None:

@@ -16,6 +16,7 @@ followed by any of `, if CONDITION`, `, ignore N`, `, once`.
 
 from __future__ import annotations
 
+import difflib
 import re
 from enum import StrEnum
 
@@ -215,6 +216,9 @@ def _parse_what(text: str) -> Breakpoint:
 def _parse_line(text: str) -> Breakpoint:
     path, colon, number = text.rpartition(":")
     if not colon or not path or not number.isdecimal():
+        near = difflib.get_close_matches(text.partition(":")[0], list(BreakpointKind), 1, 0.75)
+        if near:
+            raise BreakpointError(f"{text!r} is no breakpoint: did you mean {near[0]}?")
         kinds = ", ".join(BreakpointKind)
         raise BreakpointError(f"{text!r} is no breakpoint. Write FILE:LINE or one of: {kinds}")
     return Breakpoint(BreakpointKind.LINE, pattern=path, number=int(number))

@@ -483,7 +483,9 @@ class StepperApp(PromptKeys[int]):
             if breakpoints is not None:
                 self._set_breakpoints(breakpoints, f"breakpoints: {len(breakpoints)}")
 
-        self.push_screen(BreakpointsScreen(tuple(self.session.breakpoints)), changed)
+        session = self.session
+        screen = BreakpointsScreen(tuple(session.breakpoints), session.recording, live=session.live)
+        self.push_screen(screen, changed)
 
     def action_decide(self) -> None:
         from stepper.tui.deciding import decide

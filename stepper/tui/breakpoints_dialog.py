@@ -12,7 +12,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from stepper.client.names import brief_breakpoint
+from stepper.client.placing import placed_text
 from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
+from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
 from stepper.tui.palette import Row, row
@@ -62,12 +64,22 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         Binding("space", "switch", "On or off", show=False, priority=True),
     ]
 
-    def __init__(self, breakpoints: tuple[Breakpoint, ...]) -> None:
+    def __init__(
+        self,
+        breakpoints: tuple[Breakpoint, ...],
+        recording: Recording | None = None,
+        *,
+        live: bool = True,
+    ) -> None:
         """
         Args:
             breakpoints: those that are set.
+            recording: what is known of the program; None: nothing yet.
+            live: whether more can come.
         """
         super().__init__()
+        self._recording = recording
+        self._live = live
         self._given = breakpoints
         self._breakpoints = list(breakpoints)
         self._edited: int | None = None
@@ -183,11 +195,16 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             return
         try:
             parsed = parse_breakpoint(text)
+            placed = placed_text(parsed, self._recording, live=self._live)
         except BreakpointError as error:
             self._say(str(error))
             return
         at = self._edited
-        if at is None:
+        same = [msgspec.structs.replace(b, id=0, enabled=True) for b in self._breakpoints]
+        if at is None and parsed in same:
+            at = same.index(parsed)
+            placed = "; ".join(filter(None, ("it was set already", placed)))
+        elif at is None:
             at = len(self._breakpoints)
             number = max((b.id for b in self._breakpoints), default=0) + 1
             self._breakpoints.append(msgspec.structs.replace(parsed, id=number))
@@ -196,7 +213,7 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             self._breakpoints[at] = msgspec.structs.replace(parsed, id=old.id, enabled=old.enabled)
         self._edited = None
         self._field.value = ""
-        self._say()
+        self._say(placed, "dim")
         self._draw(at)
         self.set_focus(self._lines)
 

@@ -105,7 +105,7 @@ class HomeScreen(ModalScreen[MomentId | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as frame:
             frame.border_title = escape(self._title)
-            frame.border_subtitle = _KEYS
+            frame.border_subtitle = escape(_KEYS)
             yield self._lines
             yield Prompt()
 

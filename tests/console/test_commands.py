@@ -77,7 +77,7 @@ def test_to_the_graph_break_and_what_it_says(talk: Talk) -> None:
 def test_breakpoints_are_set_changed_and_hit_in_the_past(talk: Talk) -> None:
     answers = talk(
         "b graph-break",
-        "b BINARY_OP",
+        "b block",
         "b opcode:BINARY_OP, if len(stack) > 1",
         "tbreak node:*mul",
         "disable 2",
@@ -86,10 +86,10 @@ def test_breakpoints_are_set_changed_and_hit_in_the_past(talk: Talk) -> None:
         "b",
         "c",
     )
-    assert answers[0] == "breakpoint 1: graph-break\n"
-    assert answers[1] == "breakpoint 2: function:BINARY_OP\n"
+    assert answers[0].startswith("breakpoint 1: graph-break\n  happened ")
+    assert answers[1] == "breakpoint 2: function:block\n  fits 1 place\n"
     assert answers[3].rstrip().endswith("node:*mul, once")
-    assert answers[4] == "breakpoint 2: function:BINARY_OP  (disabled)\n"
+    assert answers[4] == "breakpoint 2: function:block  (disabled)\n"
     assert "ignore 2" in answers[5]
     assert len(answers[7].splitlines()) == 3
     assert answers[8].startswith("breakpoint 4: node:*mul, once\n")

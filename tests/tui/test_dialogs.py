@@ -27,12 +27,17 @@ async def test_breakpoints_are_added_by_their_written_form(sample_path: Path, si
         assert "'nonsense' is no breakpoint. Write FILE:LINE or one of:" in text(app)
         for _ in "nonsense":
             await pilot.press("backspace")
-        await pilot.press(*"graph-break", "enter", "a", *"train.py:3, once", "enter")
+        await pilot.press(*"graph-break", "enter", "a", *"train.py:3", "enter")
+        assert "nothing that is recorded fits train.py:3" in text(app)
+        for _ in "train.py:3":
+            await pilot.press("backspace")
+        await pilot.press(*"function:block, once", "enter")
         assert "● on  graph-break" in text(app)
-        assert "● on  train.py:3, once" in text(app)
+        assert "● on  function:block, once" in text(app)
+        assert "fits 1 place" in text(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert written(app) == ["graph-break", "train.py:3, once"]
+        assert written(app) == ["graph-break", "function:block, once"]
         assert [b.id for b in app.session.breakpoints] == [1, 2]
 
 

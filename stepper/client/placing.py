@@ -1,0 +1,147 @@
+"""What a breakpoint will do: how many places it fits, and why it can fit none.
+
+A breakpoint on a file that is not there, or on a line without code, never stops, and who set it
+waits. So it is refused with the nearest that exists, as far as that can be known: a module that the
+program has not loaded yet is no mistake.
+"""
+
+from __future__ import annotations
+
+import difflib
+import dis
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from types import CodeType
+
+from stepper.client.text import plural
+from stepper.model.breakpoint import Breakpoint, BreakpointError, BreakpointKind
+from stepper.model.matching import instruction_matches, path_matches
+from stepper.model.program import Code
+from stepper.model.trace import EventKind
+from stepper.recording.reader import Recording
+
+_MOST = 4 << 20
+"""Bytes of a file that is looked into."""
+
+
+def placed_text(breakpoint: Breakpoint, recording: Recording | None, *, live: bool) -> str:
+    """What a breakpoint fits so far, e.g. `fits 2 places so far`; empty where there is nothing to
+    say.
+
+    Args:
+        breakpoint: what is to be set.
+        recording: what is known of the program; None: nothing yet.
+        live: whether more can come.
+
+    Raises:
+        BreakpointError: it cannot stop anywhere; with the nearest that could.
+    """
+    if not breakpoint.kind.on_instruction:
+        return _happened(breakpoint, recording, live)
+    codes = recording.codes() if recording is not None else []
+    by_line = breakpoint.kind in (BreakpointKind.LINE, BreakpointKind.FUNCTION)
+    # A function's transformed code, and what goes on after a break, have its lines once more.
+    places = {
+        (code.filename, row.line) if by_line else (code.filename, code.label, row.line, row.offset)
+        for code in codes
+        for at, row in enumerate(code.instructions)
+        if instruction_matches(breakpoint, code, at)
+    }
+    if places:
+        return f"fits {plural(len(places), 'place')}{' so far' if live else ''}"
+    name = breakpoint.pattern
+    match breakpoint.kind:
+        case BreakpointKind.LINE:
+            _check_line(breakpoint, codes, live)
+        case BreakpointKind.OPCODE:
+            known = {*dis.opmap, *(row.opname for code in codes for row in code.instructions)}
+            if name not in known:
+                raise BreakpointError(f"there is no instruction {name}{_nearest(name, known)}")
+        case _ if not live:
+            near = _nearest(name, {code.label for code in codes})
+            raise BreakpointError(f"no function {name!r} is recorded{near}")
+        case _:
+            pass
+    if not live:
+        raise BreakpointError(f"nothing that is recorded fits {breakpoint}")
+    return "waits: nothing that has been compiled so far fits it"
+
+
+def _happened(breakpoint: Breakpoint, recording: Recording | None, live: bool) -> str:
+    if recording is None or breakpoint.pattern or breakpoint.source:
+        return ""
+    count = recording.event_count((EventKind(breakpoint.kind),))
+    if count:
+        return f"happened {plural(count, 'time')}{' so far' if live else ''}"
+    return "" if live else "never happened in what is recorded"
+
+
+def _check_line(breakpoint: Breakpoint, codes: Iterable[Code], live: bool) -> None:
+    """
+    Raises:
+        BreakpointError: there is no such file, or no code on the line.
+    """
+    pattern, line = breakpoint.pattern, breakpoint.number
+    files = {code.filename for code in codes}
+    known = [code for code in codes if path_matches(pattern, code.filename)]
+    path = os.path.abspath(pattern)
+    lines = _lines_of(path) if live else frozenset()
+    lines = lines or frozenset(_recorded_lines(known) if not live else ())
+    if lines and line not in lines:
+        below = max((each for each in lines if each < line), default=None)
+        above = min((each for each in lines if each > line), default=None)
+        near = " and ".join(str(each) for each in (below, above) if each is not None)
+        code = "code" if live else "recorded code"
+        raise BreakpointError(
+            f"{pattern}:{line} has no {code}; the nearest lines that have: {near}"
+        )
+    if known or os.path.exists(path):
+        return
+    names = {os.path.basename(name) for name in (*files, *_beside(path))}
+    name = os.path.basename(pattern)
+    if name not in names and (near := _nearest(name, names)):
+        raise BreakpointError(f"there is no file {pattern}{near} Else give its whole path.")
+    if os.path.isabs(pattern):
+        raise BreakpointError(f"there is no file {pattern}")
+
+
+def _recorded_lines(codes: Iterable[Code]) -> Iterator[int]:
+    for code in codes:
+        for row in code.instructions:
+            if row.line is not None:
+                yield row.line
+
+
+def _beside(path: str) -> Iterator[str]:
+    """The Python files of the folder that a path is in."""
+    try:
+        with os.scandir(os.path.dirname(path)) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    yield entry.name
+    except OSError:
+        return
+
+
+def _lines_of(path: str) -> frozenset[int]:
+    """The lines of a file of this folder that have code; none when that cannot be told. Nothing of
+    it is run."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return frozenset()
+        with open(path, "rb") as file:
+            waiting = [compile(file.read(_MOST), path, "exec", dont_inherit=True)]
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return frozenset()
+    found: set[int] = set()
+    while waiting:
+        code = waiting.pop()
+        found.update(line for _, _, line in code.co_lines() if line)
+        waiting += [const for const in code.co_consts if isinstance(const, CodeType)]
+    return frozenset(found)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), 1, 0.75)
+    return f": did you mean {near[0]}?" if near else ""
