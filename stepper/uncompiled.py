@@ -20,6 +20,7 @@ All of it needs a torch that is loaded. If Dynamo is not there yet, it waits unt
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from importlib import import_module
@@ -53,13 +54,19 @@ def leave_alone(code: CodeType) -> None:
 
 
 def _dynamo_is_there() -> None:
+    with contextlib.suppress(Exception):  # a torch that we do not know: its import goes on
+        # By name: what knows torch is below us in the house, and stepper is imported without it.
+        import_module("stepper.engines.dynamo.versions")
+
+
+def is_known(versions: Any) -> None:
+    """Dynamo is there, and so is what knows it: called at the end of its module, which may be what
+    has imported Dynamo."""
     global _versions
     try:
-        # By name: what knows torch is below us in the house, and stepper is imported without it.
-        versions = import_module("stepper.engines.dynamo.versions")
         versions.never_trace(os.path.dirname(__file__))
         versions.call_while_tracing("stepper.breakpoint", stepper.breakpoint)
-    except Exception:  # a torch that we do not know: its import goes on
+    except Exception:  # a torch that we do not know
         return
     _versions = versions
     while _waiting:

@@ -56,3 +56,11 @@ def test_a_newer_torch_that_is_other_is_said_to_who_records(tmp_path: Path) -> N
     done = run(["-m", "stepper", "record", "-o", tmp_path / "run.stepper", program], ROOT)
     assert done.status == 0, done.err
     assert "supports torch 2.11 to 2.15, but 2.99.0 is installed" in done.err
+
+
+@pytest.mark.parametrize("first", ["torch._dynamo", "stepper.engines.dynamo.versions"])
+def test_dynamo_is_kept_out_of_stepper_whatever_is_imported_first(first: str) -> None:
+    program = f"import stepper.uncompiled, {first}\nfrom torch._dynamo.trace_rules import SKIP_DIRS"
+    done = run(["-c", f"{program}\nprint(*SKIP_DIRS, sep='\\n')"], ROOT)
+    assert done.status == 0, done.err
+    assert f"{ROOT}/stepper/" in done.out.splitlines()

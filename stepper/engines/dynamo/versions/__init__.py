@@ -30,6 +30,7 @@ from torch._dynamo.variables.functions import UserFunctionVariable
 from torch._dynamo.variables.misc import NullVariable
 from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP
 
+from stepper import uncompiled
 from stepper._C import count_call
 from stepper.engines.common.probe_points import DECORATED
 from stepper.engines.common.versions import FakeTensor
@@ -369,3 +370,6 @@ def is_door(code: CodeType) -> bool:
         and code.co_filename == getattr(sys.modules.get(module), "__file__", None)
         for module, names in _DOORS
     )
+
+
+uncompiled.is_known(sys.modules[__name__])
