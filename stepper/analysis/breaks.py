@@ -11,6 +11,7 @@ resume functions that exist because of it. Causes are ranked by their sum.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -22,7 +23,7 @@ from stepper.analysis.break_rules import Broken, advised, raises_either_way
 from stepper.analysis.walks import compilations
 from stepper.client.text import is_installed, one_line, short_name, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
-from stepper.model.program import Instruction, PythonFrame
+from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import (
     Attempt,
@@ -178,6 +179,16 @@ def cause_of_one(recording: Recording, found: GraphBreak) -> Cause:
 def break_before(recording: Recording, item: Translation) -> GraphBreak | None:
     """The break after which a resume function goes on; None: it is none, or that is not known."""
     return _Reader(recording).break_before(item) if item.resume_of else None
+
+
+def _catches(code: Code) -> bool:
+    """Whether a function has an `except` or a `finally`; a `with` has a handler, too, which begins
+    otherwise."""
+    names = [row.opname for row in code.instructions]
+    return any(
+        name == "PUSH_EXC_INFO" and following != "WITH_EXCEPT_START"
+        for name, following in itertools.pairwise(names)
+    )
 
 
 def facts_of(recording: Recording, found: GraphBreak) -> Broken:
@@ -346,7 +357,11 @@ class _Reader:
     def _checks(self, found: GraphBreak) -> bool:
         moment = self._recording.moment(found.moment)
         code = self._recording.code(self._recording.frame(moment.frame).code)
-        return raises_either_way(code.instructions, moment.ip)
+        if not raises_either_way(code.instructions, moment.ip):
+            return False
+        # What is caught on the way out is no error, but one more way to go on.
+        frames = [frame for frame, _ in self._way_to(found)]
+        return not any(_catches(self._recording.code(frame.code)) for frame in frames)
 
     def _occurrence(self, found: GraphBreak) -> Occurrence:
         recording = self._recording

@@ -6,6 +6,7 @@ blame, what it was about to take, and the way there.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 from stepper.analysis.failure_changes import change_of
@@ -17,6 +18,8 @@ from stepper.analysis.failures import (
     operands,
 )
 from stepper.analysis.line import Line
+from stepper.analysis.recompile_lines import tried_lines
+from stepper.analysis.recompiles import failed_checks
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.sites import in_torch, site_at
 from stepper.analysis.sources import spelled
@@ -41,6 +44,9 @@ from stepper.recording.reader import Recording
 
 _RAISED = 3
 """Frames of the traceback that are told, beside the program's own among them."""
+
+_MOST_ENTRIES = 3
+"""Entries of which it is told why they did not fit."""
 
 _STAGES = {
     FailedStage.LOOKUP: "before tracing",
@@ -167,6 +173,9 @@ def _failed(
     yield from blamed_lines(recording, failed)
     if failed.lookup is not None and failed.lookup.reason:
         yield Line(f"   the lookup: {failed.lookup.reason}", failed.lookup.first_moment)
+        told: set[tuple[str, str, str]] = set()
+        for tried in itertools.islice(failed_checks(recording, failed.lookup), _MOST_ENTRIES):
+            yield from tried_lines(recording, tried, told)
     if failed.inside is not None and failed.certain:
         inside = failed.inside
         yield Line(f"   inside {line_text(inside.line, cwd)}", inside.moment, "dim")

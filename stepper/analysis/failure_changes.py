@@ -15,6 +15,8 @@ from stepper.analysis.failures import Failed, fixed_sizes, operands
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
+from stepper.analysis.shapes import Size
+from stepper.analysis.sources import path_of
 from stepper.model.failure import FailedStage
 from stepper.model.shapes import Why
 from stepper.model.trace import headline
@@ -55,7 +57,25 @@ def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
     else:
         without = "do without mark_dynamic for it, or use torch._dynamo.maybe_mark_dynamic"
     needs = "needs this size as a number" if number else "does not do for each of these sizes"
-    return Remedy(f"the program {needs}: {without}; or change the line, so that any size will do")
+    words = f"the program {needs}: {without}; or change the line, so that any size will do"
+    others = _met_as_number(recording, failed, found[0]) if number else []
+    if others:
+        words += f"; or mark {' and '.join(others)}, which has it as a number there, as well"
+    return Remedy(words)
+
+
+def _met_as_number(recording: Recording, failed: Failed, size: Size) -> list[str]:
+    """The other inputs that the instruction takes which fixed a size, and that have it as a
+    number."""
+    own = path_of(size.source)
+    return [
+        path.root
+        for each in operands(recording, failed)
+        if each.input is not None and each.input.meta is not None
+        if size.value in map(str, each.input.meta.shape or ())
+        if (path := path_of(each.input.source)) is not None and not path.steps
+        if own is None or path.root != own.root
+    ]
 
 
 def _without_fake(recording: Recording, failed: Failed) -> Remedy | None:

@@ -250,6 +250,16 @@ def failed_check(recording: Recording, lookup: Translation, moment: MomentId) ->
     return _Reader(recording).failed_check(lookup, moment)
 
 
+def failed_checks(recording: Recording, lookup: Translation) -> Iterator[Tried]:
+    """Each entry that a recorded lookup found not to fit, with its first guard that failed."""
+    reader = _Reader(recording)
+    for entry in recording.tried(lookup.id):
+        failed = next((each for each in entry.checks if each.verdict is Verdict.FAIL), None)
+        found = None if failed is None else reader.failed_check(lookup, failed.moment)
+        if found is not None:
+            yield found
+
+
 class _Wants(NamedTuple):
     """What a compilation wants."""
 

@@ -360,3 +360,24 @@ def printed_by_a_condition(run: Run) -> None:
 
     doubled(ones(4))
     config.reorderable_logging_functions.discard(print)
+
+
+@case(
+    "", "why-break", cause="Data-dependent branching",
+    advice="decide on tensors with torch.where",
+    counts=(0, 1),
+    never=("_assert_async",),
+)  # fmt: skip
+def raised_and_caught(run: Run) -> None:
+    @run.compile
+    def clipped(x: Any) -> Any:
+        if run.remedied:
+            return torch.where(x.sum() > 0, x * 2, x.relu())
+        try:
+            if x.sum() > 0:  # cause
+                raise ValueError
+        except ValueError:
+            return x * 2
+        return x.relu()
+
+    clipped(ones(2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import decimal
+import functools
 from typing import Any
 
 import torch
@@ -71,6 +72,57 @@ def marked_and_multiplied(run: Run) -> None:
     mark(x, 0)
     with contextlib.suppress(Exception):
         product(x)
+
+
+@case(
+    "pytorch#145587", "why-failed",
+    cause=(
+        "ConstraintViolationError while building guards",
+        "a.size()[0] is 4",
+        "a symbol because it was marked by mark_dynamic",
+    ),
+    advice="or mark b, which has it as a number there, as well",
+    counts=(1, 1),
+)  # fmt: skip
+def one_of_two_marked(run: Run) -> None:
+    @run.compile
+    def added(a: Any, b: Any) -> Any:
+        return a + b  # cause
+
+    a, b = ones(4, 3), ones(4, 3)
+    for each in (a, b) if run.remedied else (a,):
+        torch._dynamo.mark_dynamic(each, 0, min=2, max=10)
+    with contextlib.suppress(Exception):
+        added(a, b)
+
+
+@case(
+    "pytorch#151356", "why-failed",
+    cause=(
+        "ConstraintViolationError while building guards",
+        "query.size()[2] is 22",
+        "requires Eq(s50, 22)",
+    ),
+    advice="do without mark_dynamic for it",
+    counts=(1, 1),
+)  # fmt: skip
+def scores_of_one_length(run: Run) -> None:
+    bias = ones(22)
+
+    class Scored(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("bias", bias)
+
+        def forward(self, query: Any) -> Any:
+            scores = query @ query.transpose(1, 2)
+            return scores.sum(1) + query.sum(1) + self.bias  # cause
+
+    query = ones(2, 22, 22)
+    mark = torch._dynamo.maybe_mark_dynamic if run.remedied else torch._dynamo.mark_dynamic
+    mark(query, 2)
+    with contextlib.suppress(Exception):
+        run.compile(Scored())(query)
 
 
 @case(
@@ -373,3 +425,43 @@ def defined_without_a_fake(run: Run) -> None:
 
     with contextlib.suppress(Exception):
         through(ones(2))
+
+
+@case(
+    "pytorch#127830", "why-shape", expression="u2",
+    cause=(
+        "u2 has no value while it is compiled",
+        "an operator's result depends on data",
+        "asserts u2 >= 0 when the graph runs",
+    ),
+    counts=(1, 1),
+    never=("is free",),
+)  # fmt: skip
+def slice_between_items(run: Run) -> None:
+    @run.whole
+    def between(x: Any, bounds: Any) -> Any:
+        first, last = bounds.tolist()
+        return x[first:last]  # cause
+
+    between(ones(8), torch.tensor([2, 5]))
+
+
+@case(
+    "vllm#27432", "why-failed",
+    cause=(
+        "RuntimeError before tracing",
+        "2 <= x.size()[0] <= 4, with 6",
+        "requires s77 <= 4, by POP_JUMP",
+    ),
+    counts=(1, 1),
+)  # fmt: skip
+def size_refused(run: Run) -> None:
+    @functools.partial(run.compile, dynamic=True)
+    def padded(x: Any) -> Any:
+        if not run.remedied and x.shape[0] > 4:
+            return x * 2
+        return x + 1
+
+    padded(ones(3))
+    with contextlib.suppress(RuntimeError), torch.compiler.set_stance("fail_on_recompile"):
+        padded(ones(6))
