@@ -221,6 +221,12 @@ class Recorder(Protocol):
         """An exception leaves the compiler. Its `id` and what is known of the translation need not
         be given."""
 
+    def phase_began(self, name: str) -> None:
+        """The compiler begins with something that it times."""
+
+    def phase_ended(self, name: str, translation: int | None) -> None:
+        """That has ended; `translation` is the innermost that is under way."""
+
     def enter(
         self,
         attempt: LiveAttempt,

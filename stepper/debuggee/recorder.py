@@ -41,6 +41,7 @@ from stepper.debuggee.mirror import (
     storing,
 )
 from stepper.debuggee.occurrence import NO_SUBJECT, Subject
+from stepper.debuggee.phase_times import PhaseTimes
 from stepper.debuggee.threads import thread_name
 from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
 from stepper.model import trace
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 _encode = msgspec.msgpack.Encoder().encode
 _NUMBERED = (
     "translation", "attempt", "side_effect", "shape", "break", "failure", "skipped frame",
+    "timing",
 )  # fmt: skip
 
 
@@ -72,6 +74,9 @@ class Recorder:
         self.controller = controller
         self._engine = engine
         self._event = writer.event
+        self._phase_times = PhaseTimes(
+            writer.timing, lambda: self._next("timing"), lambda: controller.stood
+        )
         self.event_at = writer.event_at
         """Tells what has no breakpoint and happened at the newest moment, outside any walk."""
         self.write_node = writer.node
@@ -302,6 +307,12 @@ class Recorder:
         text = f"{failure.exception}: {failure.message}"
         subject = Subject(name=failure.name)
         self._occurred(EventKind.EXCEPTION, text, number, subject, moment=failure.moment)
+
+    def phase_began(self, name: str) -> None:
+        self._phase_times.began(name, self.moment)
+
+    def phase_ended(self, name: str, translation: int | None) -> None:
+        self._phase_times.ended(name, translation)
 
     def enter(
         self,

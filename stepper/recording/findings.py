@@ -19,6 +19,7 @@ import msgspec
 
 from stepper.model.failure import Failure
 from stepper.model.shapes import ShapeStep
+from stepper.model.timing import Timing
 from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect, SkippedFrame
 from stepper.recording.batches import Runs, appeared
 from stepper.recording.catalog import Catalog
@@ -145,6 +146,7 @@ class Findings:
         self._breaks_generation = -1
         self._break_decoder = msgspec.msgpack.Decoder(GraphBreak)
         self._failure_decoder = msgspec.msgpack.Decoder(Failure)
+        self._timing_decoder = msgspec.msgpack.Decoder(Timing)
         self._skipped_decoder = msgspec.msgpack.Decoder(SkippedFrame)
 
     def refresh(self) -> None:
@@ -251,6 +253,16 @@ class Findings:
         """All exceptions that left the compiler, in order."""
         rows = self._database.query(tuple[bytes], "SELECT body FROM failure ORDER BY id")
         return all_unpacked(self._database, self._failure_decoder, [body for (body,) in rows])
+
+    def timings(self) -> list[Timing] | None:
+        """The compiler's phases in the order in which they began; None: the file is older than
+        they are recorded."""
+        if not self._database.query(
+            tuple[int], "SELECT count(*) FROM sqlite_master WHERE name = 'timing'"
+        )[0][0]:
+            return None
+        rows = self._database.query(tuple[bytes], "SELECT body FROM timing ORDER BY id")
+        return all_unpacked(self._database, self._timing_decoder, [body for (body,) in rows])
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """All frames that were never begun with, in order."""

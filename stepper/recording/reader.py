@@ -18,6 +18,7 @@ from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.program import Code
 from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
+from stepper.model.timing import Timing
 from stepper.model.trace import (
     Attempt,
     Event,
@@ -349,6 +350,11 @@ class Recording:
         """The exceptions that left the compiler, in order; see also `stepper.analysis.failures`,
         which knows what came of them."""
         return self._findings.failures()
+
+    def timings(self) -> list[Timing] | None:
+        """The phases that the compiler has timed, in the order in which they began, without those
+        that had not ended; None: the recording is older than they are recorded."""
+        return self._findings.timings()
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """The frames that the compiler was asked for and never began with, in order."""

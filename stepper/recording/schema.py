@@ -170,6 +170,13 @@ CREATE TABLE failure (
     body BLOB NOT NULL                -- msgpack of Failure
 );
 
+-- Phases that the compiler has timed of itself, when they have ended. Not in older files.
+CREATE TABLE timing (
+    id INTEGER PRIMARY KEY,
+    moment INTEGER NOT NULL,
+    body BLOB NOT NULL                -- msgpack of Timing
+);
+
 -- Frames that the compiler was asked for and never began with.
 CREATE TABLE skipped_frame (
     id INTEGER PRIMARY KEY,

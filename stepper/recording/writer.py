@@ -32,6 +32,7 @@ from stepper.model.failure import Failure
 from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
+from stepper.model.timing import Timing
 from stepper.model.trace import (
     Attempt,
     GraphBreak,
@@ -77,6 +78,7 @@ _SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
 _SHAPE_STEP = "INSERT INTO shape_step VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
 _FAILURE = "INSERT INTO failure VALUES (?, ?, ?)"
+_TIMING = "INSERT INTO timing VALUES (?, ?, ?)"
 _SKIPPED_FRAME = "INSERT INTO skipped_frame VALUES (?, ?, ?)"
 _GUARD_PROGRAM = "INSERT INTO guard_program VALUES (?, ?)"
 _TRIED = "INSERT INTO tried VALUES (?, ?)"
@@ -89,7 +91,7 @@ _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _STATEMENTS = (
     _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARDS,
     _GUARD_WITHDRAWN, _GUARD_CODES, _NODES, _NODE_ERASED, _SIDE_EFFECT, _SHAPE_STEP,
-    _GRAPH_BREAK, _FAILURE, _SKIPPED_FRAME, _GUARD_PROGRAM, _TRIED, _EVENTS, _FRAME_END,
+    _GRAPH_BREAK, _FAILURE, _TIMING, _SKIPPED_FRAME, _GUARD_PROGRAM, _TRIED, _EVENTS, _FRAME_END,
 )  # fmt: skip
 
 
@@ -319,6 +321,10 @@ class Writer:
     def failure(self, f: Failure) -> None:
         """A compilation that failed."""
         self._add(_FAILURE, f.id, f.moment, pack(f))
+
+    def timing(self, t: Timing) -> None:
+        """A phase of the compiler that has ended."""
+        self._add(_TIMING, t.id, t.moment, pack(t))
 
     def skipped_frame(self, f: SkippedFrame) -> None:
         """A frame that the compiler never began with."""

@@ -32,6 +32,7 @@ from stepper.engines.dynamo.guards_set import (
 )
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.mutations import Mutations
+from stepper.engines.dynamo.phases import Phases
 from stepper.engines.dynamo.resumed import ResumedCalls
 from stepper.engines.dynamo.translations import Translations
 from stepper.engines.dynamo.versions.points import MARKED, OF_DETAIL, OF_GRAPHS, OF_SHAPES
@@ -65,6 +66,7 @@ class DynamoEngine(Engine):
             self._codes, self._lookups, self._executions, self._entries, self.note_lost
         )
         self._mutations = Mutations(self._translations)
+        self._phases = Phases(self._translations.innermost)
         self.cache = CacheFace(
             ENTRIES,
             choices,
@@ -90,6 +92,7 @@ class DynamoEngine(Engine):
         translations = self._translations
         translations.begin(recorder, self._describer)
         self._mutations.begin(recorder, self._describer)
+        self._phases.begin(recorder)
         recorder.before_commit(translations.record_guards)
         recorder.steps.hear_frames(
             versions.INTERPRETERS, self._codes.traced, recorder.entered, recorder.leave,
@@ -129,7 +132,8 @@ class DynamoEngine(Engine):
 
     def _hook(self, meaning: str) -> Callable[..., None]:
         name = f"on_{meaning}"
-        owner = self._mutations if hasattr(self._mutations, name) else self._translations
+        owners = (self._mutations, self._phases, self._translations)
+        owner = next(owner for owner in owners if hasattr(owner, name))
         hook: Callable[..., None] = getattr(owner, name)
         return hook
 

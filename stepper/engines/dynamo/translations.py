@@ -168,6 +168,10 @@ class Translations:
                     self._steps.step(tx, 1)
         self.report_all()
 
+    def innermost(self) -> int | None:
+        """The number of the translation that is under way, the innermost of several."""
+        return self.contexts[-1].translation.record.id if self.contexts else None
+
     def _switch(self) -> None:
         """The innermost translation has changed: say so to those on the hot path."""
         now = self.now = self.contexts[-1] if self.contexts else None

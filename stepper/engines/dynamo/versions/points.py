@@ -98,6 +98,12 @@ _POINTS: dict[str, ProbePoint] = {
     "metrics_known": ProbePoint(
         "torch._dynamo.metrics_context", "MetricsContext.update_outer", ("values",)
     ),
+    "phase_began": ProbePoint(
+        "torch._dynamo.utils", "ChromiumEventLogger.log_event_start", ("event_name",)
+    ),
+    "phase_ended": ProbePoint(
+        "torch._dynamo.utils", "ChromiumEventLogger.log_event_end", ("event_name",)
+    ),
     "left": ProbePoint(
         "torch._dynamo.metrics_context", "MetricsContext.__exit__", ("exc_type", "exc_value")
     ),

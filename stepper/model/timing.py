@@ -1,0 +1,28 @@
+"""Where compile time goes: what the compiler times of itself."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepper.model.trace import MomentId
+
+
+class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A phase of the compiler, from its beginning to its end."""
+
+    id: int
+    """1, 2, … in the order in which they began."""
+    name: str
+    """The compiler's own, e.g. `bytecode_tracing`."""
+    began: int
+    """Nanoseconds of a clock that only goes forward; it means nothing but beside others."""
+    nanoseconds: int
+    """How long it took, without the time for which the program stood still at a stop."""
+    moment: MomentId
+    """The newest moment when it began; 0: there was none."""
+    parent: int | None = None
+    """The phase of this thread in whose midst it was."""
+    translation: int | None = None
+    """The innermost translation that was under way when it ended."""
+    thread: str = ""
+    """Empty: the main thread."""
