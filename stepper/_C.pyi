@@ -790,6 +790,9 @@ class Steps(Generic[_M]):
     """The frame of the newest step; it may have been left since."""
     moment: int
     """Number of the newest moment."""
+    away: int
+    """Nanoseconds that `clock` leaves out: those of the steps noted here are added here, those for
+    which the program stands still by the controller."""
     graph_changed: bool
     nodes_changed: bool
     """`on_graph` is to be called at the next step."""
@@ -863,6 +866,10 @@ class Steps(Generic[_M]):
 
     def add(self, frame: int, ip: int, delta: bytes | None, /) -> int:
         """A moment that is no step: recorded at once, after all that was noted; its number."""
+
+    def clock(self) -> int:
+        """The compiler's clock: nanoseconds that only go on while it works. Each moment has its
+        instant on it."""
 
     def take(self) -> tuple[int, int, bytes] | None:
         """The moments since the last call: the first's number, how many, and encoded Moments; None

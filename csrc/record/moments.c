@@ -165,19 +165,40 @@ record_note(Steps *self, const Note *note, PyObject *blocks, PyObject *speculati
     return done;
 }
 
+long long
+moments_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+long long
+moments_clock(const Steps *self)
+{
+    return moments_now() - self->away;
+}
+
 int
-moments_add(Steps *self, long long frame, Py_ssize_t ip, const Buffer *delta)
+moments_add(Steps *self, long long frame, Py_ssize_t ip, long long at, const Buffer *delta)
 {
     size_t frames = self->frames.size, ips = self->ips.size, deltas = self->deltas.size;
+    size_t clock = self->clock.size;
+    /* The first of a run is told whole, the others by what has passed since the one before. */
+    long long since = self->run_size == 0 ? 0 : self->last_at;
+    at = at < since ? since : at;
     if (pack_uint(&self->frames, (uint64_t)frame) < 0 || pack_uint(&self->ips, (uint64_t)ip) < 0
+        || pack_uint(&self->clock, (uint64_t)(at - since)) < 0
         || (delta->size == 0 ? pack_nil(&self->deltas)
                              : pack_bytes(&self->deltas, delta->data, delta->size))
                < 0) {
         self->frames.size = frames;
         self->ips.size = ips;
         self->deltas.size = deltas;
+        self->clock.size = clock;
         return -1;
     }
+    self->last_at = at;
     self->told++;
     if (self->run_size++ == 0) {
         self->run_first = self->told;
@@ -257,7 +278,8 @@ flush_notes(Steps *self)
         if (done == 0 && !gone) {
             done = record_note(self, &note, blocks, speculation);
             if (done == 0
-                && (done = moments_add(self, note.frame->id, note.ip, &self->scratch)) == 0) {
+                && (done = moments_add(self, note.frame->id, note.ip, note.at, &self->scratch))
+                       == 0) {
                 self->notes_recorded++;
                 if (self->told >= self->keyframe_due) {
                     done = record_keyframe(self, note.frame);
@@ -387,7 +409,7 @@ moments_record_whole(Steps *self, Mirror *frame)
     }
     done = done < 0 ? done : pack_fresh(self, out);
     self->trackers.fresh_size = 0;
-    return done < 0 || moments_add(self, frame->id, frame->ip, out) < 0
+    return done < 0 || moments_add(self, frame->id, frame->ip, moments_clock(self), out) < 0
                    || record_keyframe(self, frame) < 0
                ? -1
                : 0;

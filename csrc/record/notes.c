@@ -217,7 +217,7 @@ notes_add(Steps *self, Mirror *frame, const Look *look, PyObject *blocks)
         return -1;
     }
     Note *note = &self->notes[self->notes_size];
-    *note = (Note){.ip = look->ip};
+    *note = (Note){.ip = look->ip, .at = self->arrived};
     int stored = frame->live_locals != look->locals
                  || PyDict_GET_SIZE(look->locals) != frame->locals_size
                  || (frame->ip < PyBytes_GET_SIZE(frame->stores)

@@ -14,6 +14,9 @@
    stepper/recording/schema.py), and now and then the whole state. Moments gather here, packed,
    until the writer takes them (`take`).
 
+   Each moment has its instant on a clock that goes on only while the compiler works: what a step of
+   ours takes, and the time for which the program stands still, is `away`.
+
    Why C. The same in Python cost a third of the compiler's own time, most of it for the garbage
    collector: notes, copies and deltas are short-lived containers, and each thousand of them makes
    it look through the compiler's heap once more. Here they are plain memory.
@@ -167,7 +170,10 @@ steps_step(Steps *self, PyObject *const *args, Py_ssize_t count)
         return NULL;
     }
     Py_INCREF(frame);
+    long long began = moments_now(), away = self->away;
+    self->arrived = began - away;
     int done = do_step(self, frame, args[0], behind);
+    self->away = away + moments_now() - began;
     Py_DECREF(frame);
     if (done < 0) {
         return answer_error(self);
@@ -254,7 +260,9 @@ steps_clear(Steps *self, PyObject *Py_UNUSED(ignored))
     /* The moments of notes that were never told are there all the same. */
     const Buffer nothing = {0};
     for (Py_ssize_t i = self->notes_recorded; i < self->notes_size; i++) {
-        if (moments_add(self, self->notes[i].frame->id, self->notes[i].ip, &nothing) < 0) {
+        if (moments_add(self, self->notes[i].frame->id, self->notes[i].ip, self->notes[i].at,
+                        &nothing)
+            < 0) {
             return NULL;
         }
     }
@@ -284,7 +292,7 @@ steps_add(Steps *self, PyObject *args)
         PyErr_SetString(PyExc_RuntimeError, "a moment cannot be told while others are told");
         return NULL;
     }
-    if (moments_add(self, frame, ip, &delta) < 0) {
+    if (moments_add(self, frame, ip, moments_clock(self), &delta) < 0) {
         return NULL;
     }
     return PyLong_FromLongLong(++self->moment);
@@ -299,19 +307,26 @@ steps_take(Steps *self, PyObject *Py_UNUSED(ignored))
     Buffer *out = &self->scratch;
     out->size = 0;
     size_t count = self->run_size;
-    if (pack_array(out, 3) < 0 || pack_array(out, count) < 0
+    if (pack_array(out, 4) < 0 || pack_array(out, count) < 0
         || pack_raw(out, self->frames.data, self->frames.size) < 0 || pack_array(out, count) < 0
         || pack_raw(out, self->ips.data, self->ips.size) < 0 || pack_array(out, count) < 0
-        || pack_raw(out, self->deltas.data, self->deltas.size) < 0) {
+        || pack_raw(out, self->deltas.data, self->deltas.size) < 0 || pack_array(out, count) < 0
+        || pack_raw(out, self->clock.data, self->clock.size) < 0) {
         return NULL;
     }
     PyObject *taken = Py_BuildValue("Lny#", self->run_first, (Py_ssize_t)count,
                                     (const char *)out->data, (Py_ssize_t)out->size);
     if (taken != NULL) {
         self->run_size = 0;
-        self->frames.size = self->ips.size = self->deltas.size = 0;
+        self->frames.size = self->ips.size = self->deltas.size = self->clock.size = 0;
     }
     return taken;
+}
+
+static PyObject *
+steps_clock(Steps *self, PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLongLong(moments_clock(self));
 }
 
 static PyObject *
@@ -423,6 +438,7 @@ steps_dealloc(Steps *self)
     buffer_free(&self->frames);
     buffer_free(&self->ips);
     buffer_free(&self->deltas);
+    buffer_free(&self->clock);
     buffer_free(&self->scratch);
     Py_CLEAR(self->top);
     Py_CLEAR(self->current);
@@ -466,6 +482,7 @@ set_graph(Steps *self, PyObject *value, void *Py_UNUSED(closure))
 
 static PyMemberDef members[] = {
     {"moment", T_LONGLONG, offsetof(Steps, moment), 0, NULL},
+    {"away", T_LONGLONG, offsetof(Steps, away), 0, NULL},
     {"graph_changed", T_BOOL, offsetof(Steps, graph_changed), 0, NULL},
     {"nodes_changed", T_BOOL, offsetof(Steps, nodes_changed), 0, NULL},
     {"last_frame", T_LONGLONG, offsetof(Steps, frames_made.newest), 0, NULL},
@@ -493,6 +510,7 @@ static PyMethodDef methods[] = {
     {"restart", (PyCFunction)steps_restart, METH_NOARGS, NULL},
     {"clear", (PyCFunction)steps_clear, METH_NOARGS, NULL},
     {"add", (PyCFunction)steps_add, METH_VARARGS, NULL},
+    {"clock", (PyCFunction)steps_clock, METH_NOARGS, NULL},
     {"take", (PyCFunction)steps_take, METH_NOARGS, NULL},
     {"hear_frames", (PyCFunction)frames_hear, METH_VARARGS, NULL},
     {"write_frames", (PyCFunction)(void (*)(void))frame_rows_write, METH_FASTCALL, NULL},

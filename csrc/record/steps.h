@@ -25,6 +25,7 @@ typedef struct {
     Py_ssize_t pushed_at, locals_at; /* where they are in `refs`; locals as name, tracker or NULL */
     PyObject *blocks;                /* a copy of the block stack when it changed, or NULL */
     PyObject *speculation;           /* when it changed, or NULL */
+    long long at;                    /* on the compiler's clock */
 } Note;
 
 typedef struct Steps {
@@ -45,8 +46,11 @@ typedef struct Steps {
     uint32_t *numbers; /* of what a note brings, while it is told */
     Py_ssize_t numbers_room;
 
-    Buffer frames, ips, deltas, scratch;
+    Buffer frames, ips, deltas, clock, scratch;
     long long run_first;
+    long long away;    /* nanoseconds that were ours or the user's, not the compiler's */
+    long long arrived; /* when the step that is noted now began, on the compiler's clock */
+    long long last_at; /* of the newest moment */
     size_t run_size;
 
     Frames frames_made;
@@ -84,7 +88,11 @@ void notes_release(Steps *self);
 int moments_flush(Steps *self);
 /* The whole state of a frame and its callers as the next moment. */
 int moments_record_whole(Steps *self, Mirror *frame);
-/* Add a moment with its delta (none when empty) to the run. */
-int moments_add(Steps *self, long long frame, Py_ssize_t ip, const Buffer *delta);
+/* Add a moment with its instant and its delta (none when empty) to the run. */
+int moments_add(Steps *self, long long frame, Py_ssize_t ip, long long at, const Buffer *delta);
+/* The compiler's clock: nanoseconds that go on only while it works. */
+long long moments_clock(const Steps *self);
+/* Everybody's: nanoseconds that always go on. */
+long long moments_now(void);
 
 #endif

@@ -285,7 +285,8 @@ class Controller:
 
     def _stand(self, message: Stopped) -> None:
         assert self._recorder is not None
-        began = time.monotonic()
+        steps = self._recorder.steps
+        began, away = time.monotonic(), steps.away
         self._mode.during(setattr, self, "_standing", _thread.get_ident())
         try:
             self._send(message)
@@ -294,7 +295,9 @@ class Controller:
                 pass
         finally:
             self._scratch = {}
-            self.stood += time.monotonic() - began
+            stood = time.monotonic() - began
+            self.stood += stood
+            steps.away = away + int(stood * 1e9)
             self._mode.during(self._stand_no_more)
             self._update_alert()
             self._send(Running())

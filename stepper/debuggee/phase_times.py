@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,7 +14,6 @@ class _Open(NamedTuple):
     id: int
     name: str
     began: int
-    stood: float
     moment: MomentId
 
 
@@ -26,41 +24,40 @@ class PhaseTimes:
         self,
         write: Callable[[Timing], None],
         next_id: Callable[[], int],
-        stood: Callable[[], float],
+        clock: Callable[[], int],
     ) -> None:
         """
         Args:
             write: takes a phase that has ended.
             next_id: gives each its number.
-            stood: the seconds for which the program has stood still, in all.
+            clock: the one on which moments have their instants, see `Steps.clock`.
         """
         self._write = write
         self._next_id = next_id
-        self._stood = stood
+        self._clock = clock
         self._open: dict[int, list[_Open]] = {}
 
     def began(self, name: str, moment: MomentId) -> None:
         """A phase begins in this thread."""
         stack = self._open.setdefault(threading.get_ident(), [])
-        stack.append(_Open(self._next_id(), name, time.monotonic_ns(), self._stood(), moment))
+        stack.append(_Open(self._next_id(), name, self._clock(), moment))
 
     def ended(self, name: str, translation: int | None) -> None:
         """The innermost phase of that name ends in this thread; one that began before the session
         is not known. What is left open within it was left by an exception."""
-        now = time.monotonic_ns()
+        now = self._clock()
         stack = self._open.get(threading.get_ident(), [])
         if not any(phase.name == name for phase in stack):
             return
         while (phase := stack.pop()).name != name:
             pass
-        stood = int((self._stood() - phase.stood) * 1e9)
         thread = threading.current_thread()
         self._write(
             Timing(
                 phase.id,
                 name,
                 phase.began,
-                max(0, now - phase.began - stood),
+                max(0, now - phase.began),
                 phase.moment,
                 parent=stack[-1].id if stack else None,
                 translation=translation,

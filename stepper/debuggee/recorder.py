@@ -74,9 +74,6 @@ class Recorder:
         self.controller = controller
         self._engine = engine
         self._event = writer.event
-        self._phase_times = PhaseTimes(
-            writer.timing, lambda: self._next("timing"), lambda: controller.stood
-        )
         self.event_at = writer.event_at
         """Tells what has no breakpoint and happened at the newest moment, outside any walk."""
         self.write_node = writer.node
@@ -110,6 +107,9 @@ class Recorder:
             flush=writer.flush,
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
+        self._phase_times = PhaseTimes(
+            writer.timing, lambda: self._next("timing"), self.steps.clock
+        )
         self.flush_pending: Callable[[], None] = self.steps.flush
         self.about_to_mutate: Callable[[object], None] = (
             self.steps.touched if self.everything else _ignore

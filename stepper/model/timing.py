@@ -15,9 +15,11 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     """The compiler's own, e.g. `bytecode_tracing`."""
     began: int
-    """Nanoseconds of a clock that only goes forward; it means nothing but beside others."""
+    """Nanoseconds on the compiler's clock, on which moments have their instants, too. It goes on
+    only while the compiler works, and means nothing but beside others."""
     nanoseconds: int
-    """How long it took, without the time for which the program stood still at a stop."""
+    """How long it took, without the time for which the program stood still at a stop, and without
+    what it took to note the instructions."""
     moment: MomentId
     """The newest moment when it began; 0: there was none."""
     parent: int | None = None

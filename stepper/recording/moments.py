@@ -20,6 +20,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
@@ -49,11 +50,12 @@ class Step(NamedTuple):
 
 
 class _Body(msgspec.Struct, frozen=True, array_like=True):
-    """A stored run whose deltas wait for somebody who wants them."""
+    """A stored run whose deltas and instants wait for somebody who wants them."""
 
     frames: list[int]
     ips: list[int]
     deltas: msgspec.Raw
+    clock: msgspec.Raw = msgspec.Raw(b"\x90")
 
 
 class Deltas:
@@ -79,6 +81,28 @@ class Deltas:
 
 
 _DELTAS = msgspec.msgpack.Decoder(list[bytes | None])
+_CLOCK = msgspec.msgpack.Decoder(list[int])
+
+
+class Clock:
+    """The instants of the moments of a stored run, decoded likewise."""
+
+    def __init__(self, database: Database, first: int, count: int, stored: msgspec.Raw) -> None:
+        self._database = database
+        self._first = first
+        self._count = count
+        self._stored = stored
+
+    def between(self, first: int, last: int) -> list[int]:
+        """Those of some of its moments; none where the file is too old to have any."""
+        return self._all[first - self._first : last - self._first + 1]
+
+    @cached_property
+    def _all(self) -> list[int]:
+        passed = unpacked(self._database, _CLOCK, bytes(self._stored))
+        if passed and len(passed) != self._count:
+            raise _cut(self._database, self._first, self._count)
+        return list(accumulate(passed))
 
 
 class Run(NamedTuple):
@@ -88,6 +112,7 @@ class Run(NamedTuple):
     frames: list[int]
     ips: list[int]
     deltas: Deltas
+    clock: Clock
 
     def cut(self, first: int, last: int) -> Run:
         """The part from moment `first` to moment `last`, both included."""
@@ -96,7 +121,7 @@ class Run(NamedTuple):
         if start == 0 and end >= len(self.frames):
             return self
         part = slice(start, end)
-        return Run(self.first + start, self.frames[part], self.ips[part], self.deltas)
+        return Run(self.first + start, self.frames[part], self.ips[part], self.deltas, self.clock)
 
     def steps(self) -> Iterator[Step]:
         """Its moments, in order."""
@@ -187,6 +212,14 @@ class Moments:
         if direction > 0 and last > beyond:
             self._check_joined(high + 1)
 
+    def instants(self, first: int, last: int) -> list[int]:
+        """When the moments from `first` to `last`, both included, were, in nanoseconds on the
+        compiler's clock; fewer than those where the file is too old to have them."""
+        found: list[int] = []
+        for run in self.runs(first, last):
+            found += run.clock.between(run.first, run.first + len(run.frames) - 1)
+        return found
+
     def steps(self, first: int, last: int) -> Iterator[Step]:
         """The moments from `first` to `last`, both included, with what changed."""
         for run in self.runs(first, last):
@@ -242,7 +275,8 @@ class Moments:
         if not len(found.frames) == len(found.ips) == count:
             raise _cut(self._database, first, count)
         deltas = Deltas(self._database, first, count, found.deltas)
-        return Run(first, found.frames, found.ips, deltas)
+        clock = Clock(self._database, first, count, found.clock)
+        return Run(first, found.frames, found.ips, deltas, clock)
 
     def _keep(self, at: int, run: Run) -> None:
         self._kept[at] = run

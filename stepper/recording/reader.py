@@ -161,6 +161,12 @@ class Recording:
             for step in self._moments.steps(first, last)
         ]
 
+    def instants(self, first: int, last: int) -> list[int]:
+        """When the moments from `first` to `last`, both included, were: nanoseconds on the clock of
+        `timings`. Empty where the recording is older than they are recorded."""
+        found = self._moments.instants(first, last)
+        return found if len(found) == last - first + 1 else []
+
     def runs(self, first: int, last: int) -> Iterator[Run]:
         """The moments from `first` to `last`, both included, as columns: for whoever wants many.
 

@@ -214,7 +214,7 @@ CREATE TABLE output (
 
 
 class Moments(msgspec.Struct, frozen=True, array_like=True):
-    """A run of consecutive moments, as three lists of the same length."""
+    """A run of consecutive moments, as four lists of the same length."""
 
     frames: list[int]
     """Ids in table `frame`."""
@@ -222,6 +222,9 @@ class Moments(msgspec.Struct, frozen=True, array_like=True):
     """Indices into the instructions of the frames' codes."""
     deltas: list[bytes | None]
     """msgpack of Delta; None: nothing changed in the frame."""
+    clock: list[int] = []
+    """The instant of the first, in nanoseconds of a clock that goes on only while the compiler
+    works; then what has passed from one to the next. Empty in older files."""
 
 
 class Guards(msgspec.Struct, frozen=True, array_like=True):
