@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any
 
 from stepper.analysis.failures import failures
@@ -81,7 +82,8 @@ CREATE TABLE instructions (
     line INTEGER,
     ip INTEGER,                   -- index of the instruction in the code
     opname TEXT,
-    arg TEXT                      -- its argument in words
+    arg TEXT,                     -- its argument in words
+    instant INTEGER               -- before it, in nanoseconds on the clock of timings.began
 );
 
 -- Each guard that was installed while tracing.
@@ -176,6 +178,18 @@ CREATE TABLE failures (
     raised TEXT                   -- of the traceback, outermost first, one frame a line
 );
 
+-- What the compiler times of itself, when it has ended; nested as it was.
+CREATE TABLE timings (
+    id INTEGER PRIMARY KEY,       -- in the order in which they began
+    frame INTEGER,                -- frames.id, of the innermost that was under way
+    name TEXT,                    -- the compiler's, e.g. bytecode_tracing
+    parent INTEGER,               -- timings.id of that in whose midst it was
+    began INTEGER,                -- nanoseconds on a clock that stands still at stops
+    nanoseconds INTEGER,
+    moment INTEGER,               -- the newest when it began
+    thread TEXT                   -- empty: the main thread
+);
+
 -- Each compilation of a function that has cache entries already, tried or refused.
 CREATE TABLE recompilations (
     frame INTEGER PRIMARY KEY,    -- frames.id of the new compilation
@@ -265,7 +279,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 """The columns of each view."""
 
 PARTS = """
-CREATE TABLE _moment (moment INTEGER PRIMARY KEY, call INTEGER, ip INTEGER);
+CREATE TABLE _moment (moment INTEGER PRIMARY KEY, call INTEGER, ip INTEGER, instant INTEGER);
 CREATE TABLE _call (
     id INTEGER PRIMARY KEY, frame INTEGER, attempt INTEGER, depth INTEGER, code INTEGER
 );
@@ -275,7 +289,7 @@ CREATE TABLE _instruction (
 ) WITHOUT ROWID;
 CREATE VIEW instructions AS
     SELECT m.moment, c.frame, c.attempt, m.call, c.depth, o.function, o.file, i.line, m.ip,
-           i.opname, i.arg
+           i.opname, i.arg, m.instant
     FROM _moment m LEFT JOIN _call c ON c.id = m.call LEFT JOIN _code o ON o.id = c.code
          LEFT JOIN _instruction i ON i.code = c.code AND i.ip = m.ip;
 """
@@ -338,9 +352,10 @@ def _calls(recording: Recording) -> Iterator[Row]:
 
 def _moment_parts(recording: Recording) -> Iterator[Row]:
     for run in recording.runs(recording.oldest, recording.newest):
-        yield from zip(
-            range(run.first, run.first + len(run.frames)), run.frames, run.ips, strict=True
-        )
+        count = len(run.frames)
+        numbers = range(run.first, run.first + count)
+        instants = run.clock.between(run.first, run.first + count - 1) or repeat(None, count)
+        yield from zip(numbers, run.frames, run.ips, instants, strict=True)
 
 
 def _call_parts(recording: Recording) -> Iterator[Row]:
@@ -445,6 +460,14 @@ def _failures(recording: Recording) -> Iterator[Row]:
         )  # fmt: skip
 
 
+def _timings(recording: Recording) -> Iterator[Row]:
+    for each in recording.timings() or ():
+        yield (
+            each.id, each.translation, each.name, each.parent, each.began, each.nanoseconds,
+            each.moment, each.thread,
+        )  # fmt: skip
+
+
 def _recompilations(recording: Recording) -> Iterator[Row]:
     calls = Calls(recording)
     for each in compiled_again(recording):
@@ -510,6 +533,7 @@ FILLERS: dict[str, Callable[[Recording], Iterator[Row]]] = {
     "shapes": _shapes,
     "graph_breaks": _graph_breaks,
     "failures": _failures,
+    "timings": _timings,
     "recompilations": _recompilations,
     "lookups": _lookups,
     "checks": _checks,

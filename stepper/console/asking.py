@@ -101,6 +101,23 @@ def why_failed(shell: Shell, argument: str) -> None:
     _say(shell, failed_lines(shell.recording, function, trying=trying))
 
 
+@command("why-slow", usage="[--all] [FUNCTION]", group="Ask")
+def why_slow(shell: Shell, argument: str) -> None:
+    """Where compile time went: the backend, tracing, attempts thrown away, guards.
+
+    By function, by line of the program with all that was inlined from there, and by phase as the
+    compiler times itself; numbers after @ are moments. With FUNCTION, only of functions with that
+    in their names. --all lists every row, not only the longest.
+    """
+    from stepper.analysis.slow_lines import slow_lines
+
+    words = argument.split()
+    names = [word for word in words if word != "--all"]
+    if len(names) > 1:
+        raise CommandError("why-slow takes one function, e.g. why-slow forward")
+    _say(shell, slow_lines(shell.recording, *names, every="--all" in words))
+
+
 @command("why-guard", usage="GUARD [ENTRY]", group="Ask")
 def why_guard(shell: Shell, argument: str) -> None:
     """Why a guard is there: what it protects against, where it came from, how often it fails.

@@ -37,7 +37,7 @@ import msgspec
 from stepper.recording import files
 from stepper.recording.at_once import Call, at_once
 from stepper.recording.errors import RecordingBusyError, RecordingError
-from stepper.recording.schema import APPLICATION_ID, HISTORY, SCHEMA, VERSION
+from stepper.recording.schema import APPLICATION_ID, HISTORY, LATER, SCHEMA, VERSION
 
 Row = TypeVar("Row")
 Params = Sequence[object]
@@ -536,7 +536,10 @@ def _check_schema(database: Database) -> None:
         if kind != "table" or root <= 0:
             kind = "virtual table" if kind == "table" else kind
             raise damaged(path, f"it holds a {kind} named {name!r}, which a recording never does")
+    version = database.one(tuple[int], "PRAGMA user_version") or (VERSION,)
     for table, columns in expected_columns().items():
+        if LATER.get(table, 0) > version[0]:
+            continue
         found = database.query(
             tuple[str, int], "SELECT name, hidden FROM pragma_table_xinfo(?)", (table,)
         )

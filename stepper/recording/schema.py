@@ -27,16 +27,21 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 7
+VERSION = 8
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
+    8: "Moments have their instants, and what the compiler times of itself stands in `timing`. "
+    "Files of format 7 have no times.",
     7: "What a lookup's checks found is data, in the tables `guard_program` and `tried`; in 6 it "
     "was words, cut to 300 characters. Likewise frames that were never begun with, in "
     "`skipped_frame`, and that a walk was made by hand. The facts hold the engine's capabilities. "
     "What became known about sizes is told, in `shape_step`, and what made compilations fail, in "
-    "`failure`."
+    "`failure`.",
 }
+
+LATER = {"timing": 8}
+"""The version since which there is a table, for those that not all versions have that are read."""
 
 MOST_TOGETHER = 65_536
 """No run is longer, so that reading one takes milliseconds, whoever wrote

@@ -20,6 +20,7 @@ from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_trials import RecompileTrials
 from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
 from stepper.analysis.shape_lines import shape_lines
+from stepper.analysis.slow_lines import slow_lines
 from stepper.client.plan import Plan
 from stepper.client.replay import Progress
 from stepper.client.text import walk_name
@@ -82,7 +83,8 @@ _ON_FAILURES = Question(
     _with_what_may_be_done,
 )
 _ON_SIZES = Question("why sizes are fixed", lambda recording, _: shape_lines(recording))
-_OF_THE_RUN = (_ON_RECOMPILATIONS, _ON_BREAKS, _ON_FAILURES)
+_ON_TIME = Question("why compiling takes so long", lambda recording, _: slow_lines(recording))
+_OF_THE_RUN = (_ON_RECOMPILATIONS, _ON_BREAKS, _ON_FAILURES, _ON_TIME)
 _ABOUT = {
     EventKind.GRAPH_BREAK: _ON_BREAKS,
     EventKind.SKIP: _ON_BREAKS,

@@ -528,6 +528,7 @@ def stepped() -> Call:
         steps.record_whole(frame)
         steps.moment += 1
         steps.add(1, 2, b"delta")
+        steps.clock()
         steps.take()
         steps.step(tx)
         steps.clear()

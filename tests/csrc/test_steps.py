@@ -32,7 +32,8 @@ class Replay:
             return
         assert run[0] == self.moments + 1
         self.moments += run[1]
-        for frame, _, delta in zip(*unpacked(run[2]), strict=True):
+        for frame, _, delta, passed in zip(*unpacked(run[2]), strict=True):
+            assert passed >= 0
             stack = self.stacks.setdefault(frame, [])
             if delta is None:
                 continue
@@ -200,9 +201,36 @@ def test_moments_that_are_no_steps_stand_between_them() -> None:
     session.steps.flush()
     run = session.steps.take()
     assert run is not None
-    frames, ips, deltas = unpacked(run[2])
+    frames, ips, deltas, _ = unpacked(run[2])
     assert (frames[1], ips[1], deltas[1]) == (7, 3, b"\x91\x05")
     assert session.steps.moment == 3
+
+
+def test_the_clock_leaves_out_what_is_not_the_compilers() -> None:
+    session = Session()
+    before = session.steps.clock()
+    assert session.steps.clock() >= before
+    session.steps.away += 3_600_000_000_000
+    assert session.steps.clock() < before
+    program = Program(session, 7)
+    session.judge.alert = True  # whoever is asked at each step takes an hour
+
+    class Patient(list[int]):
+        def append(self, frame: int) -> None:
+            session.steps.away += 3_600_000_000_000
+            super().append(frame)
+
+    session.alerts = Patient()
+    for _ in range(3):
+        program.turn()
+    assert len(session.alerts) == 3
+    session.steps.flush()
+    run = session.steps.take()
+    assert run is not None
+    *_, clock = unpacked(run[2])
+    first, *passed = clock
+    assert 0 < first < before
+    assert all(0 <= each < 3_600_000_000_000 for each in passed)
 
 
 def test_steps_and_mirrors_are_made_once() -> None:

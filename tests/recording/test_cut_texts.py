@@ -89,7 +89,6 @@ def test_what_is_cut_says_so_and_keeps_what_fits() -> None:
 
 CUTS = re.compile(r"TEXT|ARGUMENT|REASON|LENGTH|\b(length|room|most)\b")
 WHOLE = {
-    "stepper/debuggee/channel.py": "the bytes of a message",
     "stepper/debuggee/evaluator.py": "what an evaluation prints, which is shown and not recorded",
     "stepper/debuggee/rendering.py": "cut once more, by `_cut`",
 }

@@ -17,7 +17,7 @@ from stepper.recording.errors import RecordingError
 from stepper.recording.navigation import move
 from stepper.recording.packing import pack
 from stepper.recording.reader import Recording
-from stepper.recording.schema import VERSION
+from stepper.recording.schema import HISTORY, VERSION
 from tests.recordings import Tape, sample_recording
 
 
@@ -98,7 +98,9 @@ def test_newer_format_names_both_versions(path: Path) -> None:
 
 def test_a_format_from_before_the_first_release_says_what_to_do(path: Path) -> None:
     change(path, "PRAGMA user_version=1")
-    with pytest.raises(RecordingError, match=rf"format 1; this one reads {VERSION}.*Record"):
+    with pytest.raises(
+        RecordingError, match=rf"format 1; this one reads {min(HISTORY)} to {VERSION}.*Record"
+    ):
         Recording.open(str(path))
 
 

@@ -22,6 +22,7 @@ from stepper.model.failure import Failure
 from stepper.model.lookup import Check, CheckedGuard, Difference, TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
+from stepper.model.timing import Timing
 from stepper.model.trace import WITHHELD
 from stepper.model.value import Value
 from stepper.recording.database import expected_columns
@@ -80,6 +81,7 @@ def test_no_column_of_any_table_holds_one(secret: str, asked: bool, tmp_path: Pa
     writer.shape_step(planted(ShapeStep, plant))
     writer.graph_break(planted(trace.GraphBreak, plant))
     writer.failure(planted(Failure, plant))
+    writer.timing(planted(Timing, plant))
     writer.skipped_frame(planted(trace.SkippedFrame, plant))
     differs = Difference("value", secret, Octets(secret.encode()))
     program = [msgspec.structs.replace(planted(CheckedGuard, plant), expected=secret)]

@@ -1,4 +1,4 @@
-"""The phases that torch times of itself (`dynamo_timed`): tracing, guards, AOTAutograd, Inductor."""
+"""The phases that torch times of itself by `dynamo_timed`, from tracing to Inductor's passes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,293 @@
+"""Where compile time went: by phase, by function, by attempt, and by line of the program.
+
+Two things are recorded on one clock. The compiler's *phases* are what it times of itself, nested as
+they are; torch's reach from Dynamo into Inductor's passes. *Moments* have their instants, so an
+instruction took as long as it was until the next moment, and the last of an attempt until tracing
+was over. What the backend took in the midst of an instruction is the backend's and not that
+instruction's.
+
+The clock leaves out the time for which the program stood still, and what noting the instructions
+took. It does not leave out what else recording costs, some hundredths of the whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from stepper.client.text import is_installed
+from stepper.model.program import PythonFrame
+from stepper.model.timing import Timing
+from stepper.model.trace import Attempt, Frame, MomentId, Outcome, Phase, Translation
+from stepper.recording.reader import Recording
+
+TRACING = "bytecode_tracing"
+GUARDS = "build_guards"
+BACKEND = frozenset({"backend_compile", "entire_backward_compile"})
+"""The call of the backend, and a backward that is compiled when gradients are asked for."""
+_ATTEMPT = "compile_attempt_"
+
+
+class Timed:
+    """A phase, and those in its midst."""
+
+    def __init__(self, timing: Timing) -> None:
+        self.timing = timing
+        self.children: list[Timed] = []
+
+    @property
+    def name(self) -> str:
+        """The compiler's own."""
+        return self.timing.name
+
+    @property
+    def total(self) -> int:
+        """Nanoseconds."""
+        return self.timing.nanoseconds
+
+    @property
+    def own(self) -> int:
+        """Nanoseconds that no phase in its midst took."""
+        return max(0, self.total - sum(child.total for child in self.children))
+
+    def walk(self) -> Iterator[Timed]:
+        """It, and all in its midst."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def outermost(self, names: Iterable[str]) -> Iterator[Timed]:
+        """The phases of these names, without those within another of them."""
+        if self.name in names:
+            yield self
+            return
+        for child in self.children:
+            yield from child.outermost(names)
+
+    @property
+    def attempts(self) -> list[Timed]:
+        """What its attempts took, in order."""
+        found = (each for each in self.walk() if each.name.startswith(_ATTEMPT))
+        return [each for each in found if each.timing.parent is not None]
+
+    @property
+    def translation(self) -> int | None:
+        """The translation that was made in it."""
+        return next((t for each in self.walk() if (t := each.timing.translation)), None)
+
+
+class LineTime:
+    """A line of the program, and what the compiler spent on it while tracing."""
+
+    def __init__(self, place: PythonFrame, moment: MomentId) -> None:
+        self.place = place
+        self.moment = moment
+        """The first."""
+        self.own = 0
+        """Nanoseconds for its own instructions."""
+        self.total = 0
+        """Likewise with all that was inlined from there."""
+        self.text = ""
+
+
+class CompileTimes:
+    """Everything that a recording knows of it. Asked lazily: a front end may want the sum only."""
+
+    def __init__(self, recording: Recording, function: str = "") -> None:
+        """
+        Args:
+            recording: what is asked.
+            function: only of functions with this in their name; empty: all.
+        """
+        self._recording = recording
+        self.translations: dict[int, Translation] = {
+            each.id: each
+            for each in recording.translations()
+            if each.phase is Phase.TRANSLATE and not each.by_hand and function in each.name
+        }
+        timings = recording.timings()
+        self.recorded = timings is not None
+        """Whether the recording is new enough."""
+        roots = _forest(timings or [])
+        self.roots = [
+            root for root in roots if not function or root.translation in self.translations
+        ]
+
+    @property
+    def total(self) -> int:
+        """Nanoseconds, in all threads."""
+        return sum(root.total for root in self.roots)
+
+    def spent(self, names: Iterable[str]) -> int:
+        """Nanoseconds in phases of these names."""
+        return sum(each.total for root in self.roots for each in root.outermost(names))
+
+    def thrown_away(self) -> list[tuple[Timed, Attempt]]:
+        """The attempts that a restart ended, with what each took, the longest first."""
+        found = []
+        for root in self.roots:
+            of_translation: dict[int, list[Timed]] = defaultdict(list)
+            for timed in root.attempts:
+                if timed.timing.translation in self.translations:
+                    of_translation[timed.timing.translation].append(timed)
+            for number, timed_ones in of_translation.items():
+                pairs = zip(timed_ones, self._recording.attempts(number), strict=False)
+                found += [(timed, attempt) for timed, attempt in pairs if attempt.restart_reason]
+        return sorted(found, key=lambda pair: -pair[0].total)
+
+    def by_function(self) -> list[tuple[str, list[tuple[Translation, Timed]]]]:
+        """What compiling each function took, the longest first; each compilation in order."""
+        groups: dict[tuple[str, int, str], list[tuple[Translation, Timed]]] = defaultdict(list)
+        for root in self.roots:
+            if (number := root.translation) in self.translations:
+                item = self.translations[number]
+                groups[item.filename, item.line, item.name].append((item, root))
+        ordered = sorted(groups.items(), key=lambda group: -sum(root.total for _, root in group[1]))
+        return [(name, pairs) for (_, _, name), pairs in ordered]
+
+    def by_phase(self) -> list[tuple[int, str, int, int, int]]:
+        """The phases of all functions in one tree: depth, name, how often, nanoseconds in all and
+        its own; the longest first among those with the same parent."""
+        return list(_merged(self.roots, 0))
+
+    # By line
+
+    @cached_property
+    def lines(self) -> list[LineTime]:
+        """The program's lines by what tracing them took with all that was inlined from there, the
+        longest first."""
+        lines: dict[tuple[int, int], LineTime] = {}
+        for frame, spent in self._of_frames().items():
+            callers = self._callers(frame)
+            for (line, moment), nanoseconds in spent.items():
+                key = self._recording.frame(frame).code, line
+                self._line(lines, key, moment).own += nanoseconds
+                for each, first in {**callers, key: moment}.items():
+                    self._line(lines, each, first).total += nanoseconds
+        own = [line for line in lines.values() if not is_installed(line.place.filename)]
+        return sorted(own, key=lambda line: -line.total)
+
+    def _line(
+        self, lines: dict[tuple[int, int], LineTime], key: tuple[int, int], moment: MomentId
+    ) -> LineTime:
+        found = lines.get(key)
+        if found is None:
+            code = self._recording.code(key[0])
+            found = lines[key] = LineTime(PythonFrame(code.filename, key[1], code.label), moment)
+        return found
+
+    def _of_frames(self) -> dict[int, dict[tuple[int, MomentId], int]]:
+        """Nanoseconds of each symbolic frame's own instructions, by line; with a moment of it."""
+        spent: Counter[tuple[int, int]] = Counter()
+        first: dict[tuple[int, int], MomentId] = {}
+        away = _Intervals(each.timing for root in self.roots for each in root.outermost(BACKEND))
+        tracing = _Intervals(
+            each.timing for root in self.roots for each in root.walk() if each.name == TRACING
+        )
+        for item in self.translations.values():
+            for attempt in self._recording.attempts(item.id):
+                for frame, ip, moment, nanoseconds in self._moments(attempt, away, tracing):
+                    spent[frame, ip] += nanoseconds
+                    first.setdefault((frame, ip), moment)
+        found: dict[int, dict[tuple[int, MomentId], int]] = defaultdict(dict)
+        merged: dict[tuple[int, int], tuple[MomentId, int]] = {}
+        for (frame, ip), nanoseconds in spent.items():
+            line = self._line_of(frame, ip)
+            moment, so_far = merged.get((frame, line), (first[frame, ip], 0))
+            merged[frame, line] = min(moment, first[frame, ip]), so_far + nanoseconds
+        for (frame, line), (moment, nanoseconds) in merged.items():
+            found[frame][line, moment] = nanoseconds
+        return found
+
+    def _moments(
+        self, attempt: Attempt, away: _Intervals, tracing: _Intervals
+    ) -> Iterator[tuple[int, int, MomentId, int]]:
+        last = attempt.last_moment
+        if last is None or last < attempt.first_moment:
+            return
+        before: tuple[int, int, MomentId, int] | None = None
+        for run in self._recording.runs(attempt.first_moment, last):
+            count = len(run.frames)
+            instants = run.clock.between(run.first, run.first + count - 1)
+            if len(instants) != count:
+                return
+            for at, (frame, ip, now) in enumerate(zip(run.frames, run.ips, instants, strict=True)):
+                if before is not None:
+                    yield *before[:3], now - before[3] - away.within(before[3], now)
+                before = frame, ip, run.first + at, now
+        if before is not None and (end := tracing.end_of(before[3])) is not None:
+            yield *before[:3], end - before[3] - away.within(before[3], end)
+
+    def _line_of(self, frame: int, ip: int) -> int:
+        code = self._recording.code(self._recording.frame(frame).code)
+        return code.instructions[ip].line or code.first_line
+
+    def _callers(self, frame: int) -> dict[tuple[int, int], MomentId]:
+        """The lines that led to a frame, each once, with the moment of the call."""
+        found: dict[tuple[int, int], MomentId] = {}
+        here: Frame = self._recording.frame(frame)
+        # No frame is entered before its caller.
+        while here.parent is not None and here.parent < here.id and here.call_moment is not None:
+            call = self._recording.moment(here.call_moment)
+            here = self._recording.frame(here.parent)
+            if call.frame != here.id:
+                break
+            found.setdefault((here.code, self._line_of(here.id, call.ip)), call.id)
+        return found
+
+
+def unfinished(translations: Iterable[Translation]) -> list[Translation]:
+    """Those whose time is not known, since the recording ends in their midst."""
+    over = (Outcome.RUNNING, Outcome.CUT_OFF)
+    return [each for each in translations if each.outcome in over]
+
+
+def _forest(timings: list[Timing]) -> list[Timed]:
+    found = {timing.id: Timed(timing) for timing in timings}
+    roots = []
+    for each in found.values():
+        parent = each.timing.parent
+        # A phase begins after the one in whose midst it is.
+        if parent is not None and parent < each.timing.id and parent in found:
+            found[parent].children.append(each)
+        else:
+            roots.append(each)
+    return roots
+
+
+def _merged(phases: list[Timed], depth: int) -> Iterator[tuple[int, str, int, int, int]]:
+    groups: dict[str, list[Timed]] = defaultdict(list)
+    for phase in phases:
+        # `compile_attempt_0`, `compile_attempt_1`, … are one.
+        attempt = phase.name.startswith(_ATTEMPT)
+        groups[_ATTEMPT.rstrip("_") if attempt else phase.name].append(phase)
+    for name, group in sorted(
+        groups.items(), key=lambda item: -sum(phase.total for phase in item[1])
+    ):
+        total, own = sum(phase.total for phase in group), sum(phase.own for phase in group)
+        yield depth, name, len(group), total, own
+        yield from _merged([child for phase in group for child in phase.children], depth + 1)
+
+
+class _Intervals:
+    """When phases were under way that do not overlap."""
+
+    def __init__(self, timings: Iterable[Timing]) -> None:
+        spans = sorted((each.began, each.began + each.nanoseconds) for each in timings)
+        self._begins = [begin for begin, _ in spans]
+        self._ends = [end for _, end in spans]
+
+    def within(self, begin: int, end: int) -> int:
+        """Nanoseconds of them between two instants."""
+        at, total = bisect_right(self._ends, begin), 0
+        while at < len(self._begins) and self._begins[at] < end:
+            total += min(end, self._ends[at]) - max(begin, self._begins[at])
+            at += 1
+        return total
+
+    def end_of(self, instant: int) -> int | None:
+        """When the one ended that was under way at an instant; None: none was."""
+        at = bisect_left(self._begins, instant + 1) - 1
+        return self._ends[at] if at >= 0 and instant <= self._ends[at] else None

@@ -1,0 +1,214 @@
+"""Why compiling takes so long, in words: for the command line, the console and the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+from typing import TypeVar
+
+from stepper.analysis.compile_times import (
+    BACKEND,
+    GUARDS,
+    TRACING,
+    CompileTimes,
+    LineTime,
+    Timed,
+    unfinished,
+)
+from stepper.analysis.line import Line
+from stepper.analysis.sites import program_line
+from stepper.client.text import (
+    line_text,
+    one_line,
+    place_text,
+    plural,
+    short_name,
+    source_line,
+    walk_name,
+)
+from stepper.model.program import UserLine
+from stepper.model.trace import Attempt, Translation, headline
+from stepper.recording.reader import Recording
+
+_Row = TypeVar("_Row")
+
+_MOST = 10
+"""Rows of a list, unless all are asked for."""
+_LEAST = 0.01
+"""Part of the whole below which a phase is not told."""
+
+_WORDS = {
+    "bytecode_tracing": "tracing",
+    "backend_compile": "the backend",
+    "entire_backward_compile": "the backward, compiled when gradients were asked for",
+    "build_guards": "building guards",
+    "create_aot_dispatcher_function": "AOTAutograd",
+    "min_cut_rematerialization_partition": "the partitioner",
+    "inductor_compile": "Inductor",
+    "GraphLowering.run": "lowering",
+    "GraphLowering.codegen": "generating code",
+    "Scheduler.__init__": "scheduling",
+    "compile_file": "the C++ compiler",
+    "async_compile.wait": "waiting for compile workers",
+    "gc": "garbage collection",
+    "inductor_codecache_torch_key": "torch's key for the cache",
+}
+"""What torch's names for some of its phases mean."""
+
+NOT_RECORDED = (
+    "not recorded: the recording is older than times are; record the program again to have them"
+)
+
+
+def slow_lines(recording: Recording, function: str = "", *, every: bool = False) -> Iterator[Line]:
+    """The whole answer: the sum in a sentence, then by function, attempt, line and phase.
+
+    Args:
+        recording: what is asked.
+        function: only of functions with this in their name; empty: all.
+        every: all rows, not only the longest.
+    """
+    times = CompileTimes(recording, function)
+    if not times.recorded:
+        yield Line(NOT_RECORDED)
+        return
+    if not times.roots:
+        where = f" with {function!r} in its name" if function else ""
+        what = "phases that the compiler times" if times.translations else "compilation"
+        yield Line(f"no {what}{where} {'are' if times.translations else 'is'} recorded")
+    else:
+        yield Line(_sentence(times), role="title")
+    if cut := unfinished(times.translations.values()):
+        names = ", ".join(short_name(each.name) for each in cut)
+        yield Line(f"how long {names} took is not known: the recording ends before", role="dim")
+    yield from _by_function(times, every)
+    yield from _thrown_away(recording, times, every)
+    yield from _by_line(recording, times, every)
+    yield from _by_phase(times, every)
+
+
+def time_words(nanoseconds: int) -> str:
+    """`4.83 s`, `83 ms`, `0.4 ms`."""
+    if nanoseconds >= 100_000_000:
+        return f"{nanoseconds / 1e9:.2f} s"
+    milliseconds = nanoseconds / 1e6
+    return f"{milliseconds:.0f} ms" if milliseconds >= 10 else f"{milliseconds:.1f} ms"
+
+
+def _sentence(times: CompileTimes) -> str:
+    total = times.total
+    backend, tracing = times.spent(BACKEND), times.spent({TRACING})
+    guards, compiler = times.spent({GUARDS}), times.spent({"compile_file", "async_compile.wait"})
+    thrown = sum(timed.total for timed, _ in times.thrown_away())
+    of_backend = f", of which {time_words(compiler)} in compilers of C++ or Triton" * (compiler > 0)
+    of_tracing = f", of which {time_words(thrown)} by attempts thrown away" * (thrown > 0)
+    parts = [
+        f"{time_words(backend)} in the backend{of_backend}" if backend else "",
+        f"{time_words(tracing)} tracing{of_tracing}" if tracing else "",
+        f"{time_words(guards)} building guards" if guards else "",
+        f"{time_words(max(0, total - backend - tracing - guards))} else",
+    ]
+    functions = plural(len(times.by_function()), "function")
+    return f"{time_words(total)} compiling {functions}: " + "; ".join(filter(None, parts))
+
+
+def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
+    groups = times.by_function()
+    if not groups:
+        return
+    yield Line("")
+    yield Line("by function", role="title")
+    for name, pairs in _cut(groups, every):
+        first = pairs[0][0]
+        total = sum(root.total for _, root in pairs)
+        again = ""
+        if len(pairs) > 1:
+            later = sum(root.total for _, root in pairs[1:])
+            again = f"  compiled {len(pairs)} times, after the first {time_words(later)}"
+        text = f"  {_row(total, times.total)}  {short_name(name)}{again}"
+        yield Line(text, first.first_moment)
+        for item, root in _cut(pairs, every):
+            yield Line(f"             {_compilation(item, root)}", item.first_moment, "dim")
+    yield from _left(groups, every, "function")
+
+
+def _compilation(item: Translation, root: Timed) -> str:
+    def spent(names: frozenset[str]) -> int:
+        return sum(each.total for each in root.outermost(names))
+
+    parts = [
+        f"tracing {time_words(spent(frozenset({TRACING})))}",
+        f"{plural(item.instructions, 'instruction')}",
+        f"backend {time_words(spent(BACKEND))}",
+        f"guards {time_words(spent(frozenset({GUARDS})))}",
+    ]
+    return f"{walk_name(item)}  {time_words(root.total)}  {', '.join(parts)}"
+
+
+def _thrown_away(recording: Recording, times: CompileTimes, every: bool) -> Iterator[Line]:
+    found = times.thrown_away()
+    if not found:
+        return
+    yield Line("")
+    yield Line("attempts thrown away", role="title")
+    for timed, attempt in _cut(found, every):
+        yield Line(f"  {_row(timed.total, times.total)}  {_restart(attempt)}", attempt.last_moment)
+        line = program_line(recording, attempt.last_moment) if attempt.last_moment else None
+        if line is not None:
+            yield Line(f"             {line_text(line, recording.facts.cwd)}", role="dim")
+    yield from _left(found, every, "attempt")
+
+
+def _restart(attempt: Attempt) -> str:
+    return f"attempt {attempt.number}: {one_line(headline(attempt.restart_reason))}"
+
+
+def _by_line(recording: Recording, times: CompileTimes, every: bool) -> Iterator[Line]:
+    lines = times.lines
+    if not lines:
+        return
+    yield Line("")
+    yield Line("lines of the program while tracing, with what was inlined from there", role="title")
+    tracing = times.spent({TRACING})
+    for line in _cut(lines, every):
+        own = "" if line.own == line.total else f"  own {time_words(line.own)}"
+        text = _line_text(recording, line)
+        yield Line(f"  {_row(line.total, tracing or None)}  {text}{own}", line.moment)
+    yield from _left(lines, every, "line")
+
+
+def _line_text(recording: Recording, line: LineTime) -> str:
+    found = recording.moment(line.moment)
+    code = recording.code(recording.frame(found.frame).code)
+    cwd = recording.facts.cwd
+    return line_text(UserLine(line.place, source_line(code, line.place.line)), cwd) or place_text(
+        line.place, cwd
+    )
+
+
+def _by_phase(times: CompileTimes, every: bool) -> Iterator[Line]:
+    rows = times.by_phase()
+    if not rows:
+        return
+    yield Line("")
+    yield Line("by phase, as the compiler times itself", role="title")
+    for depth, name, count, total, own in rows:
+        if not every and total < _LEAST * times.total:
+            continue
+        words = f" ({_WORDS[name]})" if name in _WORDS else ""
+        often = f"  {count} times" if count > 1 else ""
+        rest = f"  own {time_words(own)}" if own != total else ""
+        yield Line(f"  {_row(total, times.total)}  {'  ' * depth}{name}{words}{often}{rest}")
+
+
+def _row(nanoseconds: int, whole: int | None) -> str:
+    part = f"{nanoseconds / whole:4.0%}" if whole else "    "
+    return f"{time_words(nanoseconds):>8} {part}"
+
+
+def _cut(rows: list[_Row], every: bool) -> list[_Row]:
+    return rows if every else rows[:_MOST]
+
+
+def _left(rows: Sized, every: bool, noun: str) -> Iterator[Line]:
+    if not every and len(rows) > _MOST:
+        yield Line(f"  … {plural(len(rows) - _MOST, f'more {noun}')} (--all)", role="dim")

@@ -1,0 +1,203 @@
+"""Where compile time went, held to what is planted in a program and to what torch counts itself.
+
+What is planted sleeps, so the least that it takes is known; nothing else is asserted of times.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from itertools import pairwise, takewhile
+from pathlib import Path
+
+import pytest
+
+from stepper.analysis.compile_times import BACKEND, TRACING, CompileTimes
+from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
+from stepper.recording.reader import Recording
+from tests.conftest import ROOT, clean_environment
+from tests.recordings import sample_recording
+from tests.timings import programs
+
+STOP = 8
+"""Seconds."""
+STEPPER = (sys.executable, "-m", "stepper")
+SLEEP = int(programs.SLEEP * 1e9)
+LINES = Path(programs.__file__).read_text().splitlines()
+PLANTED = next(n for n, line in enumerate(LINES, 1) if "planted: traced twice" in line)
+CALLING = next(n for n, line in enumerate(LINES, 1) if "calls what is planted" in line)
+
+
+class Ran:
+    """The program's recording, and what torch counted of its own phases."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "run.stepper"
+        counted = folder / "counted.json"
+        subprocess.run(
+            [
+                *STEPPER,
+                "record",
+                "-o",
+                self.file,
+                programs.__file__,
+                counted,
+            ],
+            env=clean_environment(),
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+        )
+        self.counted: dict[str, int] = json.loads(counted.read_text())
+        self.recording = Recording.open(str(self.file))
+        self.times = CompileTimes(self.recording)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return Ran(tmp_path_factory.mktemp("timings"))
+
+
+def test_each_phase_that_torch_times_is_recorded(ran: Ran) -> None:
+    timings = ran.recording.timings() or []
+    # torch counts those of a name of its own under that.
+    renamed = {
+        "_compile.compile_inner": "entire_frame_compile",
+        "OutputGraph.call_user_compiler": "backend_compile",
+        "backward._backward_impl": "entire_backward_compile",
+    }
+    counted = {renamed.get(name, name): n for name, n in ran.counted.items()}
+    recorded = Counter(each.name for each in timings)
+    assert {"bytecode_tracing", "backend_compile", "build_guards"} <= recorded.keys()
+    # torch counts what it times by other means, too, and does not count the outermost.
+    assert recorded == {name: counted.get(name, 0) for name in recorded} | {"dynamo": 3}
+
+
+def test_a_phase_lies_within_the_one_in_whose_midst_it_is(ran: Ran) -> None:
+    by_id = {each.id: each for each in ran.recording.timings() or []}
+    for each in by_id.values():
+        assert each.nanoseconds >= 0
+        if each.parent is not None:
+            outer = by_id[each.parent]
+            assert outer.began <= each.began
+            assert each.began + each.nanoseconds <= outer.began + outer.nanoseconds
+
+
+def test_no_moment_is_before_the_one_before_it(ran: Ran) -> None:
+    instants = ran.recording.instants(1, ran.recording.newest)
+    assert len(instants) == ran.recording.newest
+    assert instants == sorted(instants)
+
+
+def test_what_the_backend_takes_is_the_backends(ran: Ran) -> None:
+    graphs = 2
+    assert ran.times.spent(BACKEND) >= graphs * 2 * SLEEP
+
+
+def test_a_slow_line_is_the_slowest_and_so_is_the_call_that_led_there(ran: Ran) -> None:
+    calling, planted = ran.times.lines[:2]
+    assert (calling.place.line, planted.place.line) == (CALLING, PLANTED)
+    assert calling.total >= planted.total >= 2 * SLEEP
+    assert calling.own < calling.total
+
+
+def test_lines_add_up_to_what_tracing_took(ran: Ran) -> None:
+    """All but what comes before the first instruction and after the last of an attempt."""
+    functions = {item.name for item in ran.times.translations.values()}
+    lines = [line.total for line in ran.times.lines if line.place.function in functions]
+    assert len(lines) >= 5
+    assert 2 * SLEEP <= sum(lines) <= ran.times.spent({TRACING})
+
+
+def test_an_attempt_thrown_away_has_its_time_and_its_reason(ran: Ran) -> None:
+    ((timed, attempt),) = ran.times.thrown_away()
+    assert timed.total >= SLEEP
+    assert attempt.number == 1
+    assert "print" in attempt.restart_reason
+
+
+def test_the_answer_begins_with_the_sum(ran: Ran) -> None:
+    lines = [line.text for line in slow_lines(ran.recording)]
+    assert "compiling 3 functions" in lines[0]
+    assert "in the backend" in lines[0]
+    assert "by attempts thrown away" in lines[0]
+    assert any(f"programs.py:{CALLING} in broken" in line for line in lines)
+    assert any("backend_compile (the backend)" in line for line in lines)
+
+
+def test_only_a_functions_time_is_told(ran: Ran) -> None:
+    lines = "\n".join(line.text for line in slow_lines(ran.recording, "trained"))
+    assert "compiling 1 function:" in lines
+    assert "broken" not in lines
+    assert "no compilation" not in lines
+
+
+def test_the_time_of_a_stop_is_nobodys(tmp_path: Path) -> None:
+    """A step before and after a stop of some seconds are as near as if there had been none."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch\n\n@torch.compile(backend='eager')\ndef f(x):\n"
+        "    y = x + 1\n    return y + 2\n\nf(torch.ones(3))\n"
+    )
+    file = tmp_path / "run.stepper"
+    with subprocess.Popen(
+        [*STEPPER, "console", "-o", file, "--break", "program.py:6", program],
+        env=clean_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as console:
+        assert console.stdin is not None
+        assert console.stdout is not None
+        stopped = takewhile(lambda line: not line.startswith("stopped: breakpoint"), console.stdout)
+        before = list(stopped)
+        time.sleep(STOP)
+        console.stdin.write("continue\n")
+        console.stdin.close()
+        assert "the program ended" in console.stdout.read(), before
+    recording = Recording.open(str(file))
+    instants = recording.instants(1, recording.newest)
+    assert max(b - a for a, b in pairwise(instants)) < STOP * 1e9
+    assert max(each.nanoseconds for each in recording.timings() or []) < STOP * 1e9
+
+
+def test_an_old_recording_says_that_it_has_no_times(tmp_path: Path) -> None:
+    path = tmp_path / "old.stepper"
+    sample_recording(str(path))
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE timing")
+        connection.execute("PRAGMA user_version = 7")
+    connection.close()
+    recording = Recording.open(str(path))
+    assert recording.timings() is None
+    assert recording.instants(1, recording.newest) == []
+    assert [line.text for line in slow_lines(recording)] == [NOT_RECORDED]
+
+
+def test_times_are_there_for_queries(ran: Ran) -> None:
+    query = "select name, frame, nanoseconds from timings where name = 'backend_compile'"
+    done = subprocess.run(
+        [*STEPPER, "query", "--format", "csv", ran.file, query],
+        env=clean_environment(),
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    header, *rows = done.stdout.splitlines()
+    assert header == "name,frame,nanoseconds"
+    assert len(rows) == 3
+    slow = "select count(*) from instructions where instant is not null"
+    counted = subprocess.run(
+        [*STEPPER, "query", "--format", "csv", ran.file, slow],
+        env=clean_environment(),
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert int(counted.stdout.split()[-1]) == ran.recording.newest
