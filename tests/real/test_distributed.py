@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stepper.recording.session_folder import read
 from tests.real.running import Outcome, environment, look, record, run
 
 pytestmark = pytest.mark.slow
@@ -168,6 +169,38 @@ def test_the_launcher_itself_compiles_nothing_and_that_is_said(tmp_path: Path) -
     why, closing = outcome.err.splitlines()[-2:]
     assert why.endswith("which `stepper record --children` records, too")
     assert closing.startswith("stepper: nothing was translated → ")
+
+
+def test_torchrun_and_all_its_ranks_are_one_session(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TORCHRUN)
+    command = ["-m", "stepper", "record", "--children", "-o", "session", *LAUNCH, "train.py"]
+    outcome = run_ranks(command, tmp_path)
+    assert len(ranks(outcome)) == 2
+    found = read(str(tmp_path / "session"))
+    workers = [each for each in found.processes if each.rank is not None]
+    assert {(each.rank, each.state, each.exit) for each in workers} == {
+        (0, "exited", 0), (1, "exited", 0),
+    }  # fmt: skip
+    first = next(each for each in found.processes if each.how == "first")
+    assert {each.parent for each in workers} == {first.pid}
+    for each in workers:
+        facts = look(Path(each.recording))
+        assert (facts.rank, facts.ended, facts.unfinished) == (each.rank, "exit", [])
+        assert len(facts.functions) > 1
+    asked = run(["-m", "stepper", "ranks", "session"], tmp_path)
+    assert "rank" in asked.out, asked.err
+
+
+def test_workers_of_a_loader_are_in_the_session_and_do_what_they_do(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LOADER)
+    plain = run(["train.py", "fork"], tmp_path)
+    command = ["-m", "stepper", "record", "--children", "-o", "session", "train.py", "fork"]
+    watched = run(command, tmp_path)
+    assert (watched.out, watched.status) == (plain.out, plain.status)
+    processes = read(str(tmp_path / "session")).processes
+    assert [(each.how, each.state, bool(each.recording)) for each in processes] == [
+        ("first", "exited", True), ("fork", "exited", False), ("fork", "exited", False),
+    ]  # fmt: skip
 
 
 def test_spawned_ranks_record_themselves(tmp_path: Path) -> None:
