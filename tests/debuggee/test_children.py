@@ -187,3 +187,26 @@ def test_two_processes_are_compared(family: Family) -> None:
     one, other = (each.pid for each in family.session.recorded if each.how == "fork")
     command = ["-m", "stepper", "diff", family.folder, "--processes", one, other]
     assert "L['n']" in run(command, family.folder).out
+
+
+IN_THE_BACKEND = """
+import os, torch
+
+def backend(graph, inputs):
+    child = os.fork()
+    if child == 0:
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+        os._exit(3)
+    print(os.waitpid(child, 0)[1])
+    return graph.forward
+
+print(torch.compile(lambda x: x.sin(), backend=backend)(torch.ones(2)).tolist())
+"""
+
+
+def test_a_child_that_is_forked_while_a_graph_is_compiled_records_too(tmp_path: Path) -> None:
+    command = ["-m", "stepper", "record", "--children", "-o", "session", "-c", IN_THE_BACKEND]
+    assert run(command, tmp_path).out == run(["-c", IN_THE_BACKEND], tmp_path).out
+    first, child = read(str(tmp_path / "session")).processes
+    assert (first.exit, child.exit) == (0, 3)
+    assert functions(child) == ["<lambda>", "backend.<locals>.<lambda>"]

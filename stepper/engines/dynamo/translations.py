@@ -164,7 +164,8 @@ class Translations:
                     self.on_attempt_begins(tx.f_code)
                     self.watch_graph()  # it has guards already
                 self.on_frame_entered(tx.output, tx)
-                if self._recorder.everything:
+                # None: it has traced its last instruction, and its graph is being compiled.
+                if self._recorder.everything and tx.instruction_pointer is not None:
                     self._steps.step(tx, 1)
         self.report_all()
 
