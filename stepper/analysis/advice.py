@@ -122,12 +122,28 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         for compile_id, wants in self.entries.wanted:
             has = wants.get((source, aspect), UNKNOWN)
             if aspect.what == "value":
-                found = "an input" if _is_input(wants, source) and has == UNKNOWN else ""
+                known = _is_input(wants, source) and has == UNKNOWN
+                found = "an input" if known or self._is_expression else ""
             else:
                 found = text_of(has) if has != UNKNOWN and symbolic(has) else ""
             if found:
                 return found, compile_id
         return "", ""
+
+    @cached_property
+    def _is_expression(self) -> bool:
+        """Whether a number is a symbol in the newest entry, or made of other symbols."""
+        found = self.sizes_of(self.series.source)
+        if not found or found[-1].translation.id != self.entries.made[-1].id:
+            return False
+        return found[-1].symbol is not None and not found[-1].value
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing was compiled again, since that was an error, or one too many: so nothing
+        has become a symbol by itself."""
+        refused = self.history.limit is not None or self.newest.outcome is Outcome.FAILED
+        return refused and not self.entries.wanted
 
     def all_are(self, *kinds: type) -> bool:
         """Whether all values that were seen are of a type."""

@@ -14,6 +14,7 @@ from stepper.model.datum import Words, text_of
 _SEQUENCES = ("list", "tuple")
 _CODE = ".__code__"
 _ATTRIBUTES = ".__dict__"
+_MODULES = "._modules"
 _MODES = "TORCH_FUNCTION_MODE_STACK"
 _DEVICE = "DEFAULT_DEVICE"
 _AUTOCAST = ("autocast(cpu)", "autocast(cuda)")
@@ -23,9 +24,16 @@ _DTYPE = re.compile(r"(?:b?float|u?int|complex|bool)\d*(?:_\w+)?")
 def _dtype(it: Changing) -> str:
     if from_numpy(it.series):
         return ""
+    first = _first(it, "float32")
+    if not first.startswith("complex") and any(
+        text_of(value).startswith("complex") for value in it.series.values
+    ):
+        return (
+            f"A dtype is never a symbol: {it.name} is complex in one call, which has its own entry."
+        )
     return (
         f"A dtype is never a symbol: convert {it.name} before the call, e.g. "
-        f"{it.name}.to(torch.{_first(it, 'float32')}), or accept an entry for each."
+        f"{it.name}.to(torch.{first}), or accept an entry for each."
     )
 
 
@@ -103,9 +111,18 @@ def _length(it: Changing) -> str:
 
 
 def _keys(it: Changing) -> str:
-    if it.name.endswith(_ATTRIBUTES):
+    if it.name.endswith((_ATTRIBUTES, _MODULES)):
         return ""
     return f"Hand over {it.name} always with the same keys."
+
+
+def _submodules(it: Changing) -> str:
+    if not it.name.endswith(_MODULES):
+        return ""
+    return (
+        f"{it.name.removesuffix(_MODULES)} has other submodules in one call than in another: add "
+        "all of them before the first call."
+    )
 
 
 def _attributes(it: Changing) -> str:
@@ -287,6 +304,7 @@ _ROWS: dict[str, _Row] = {
     "type": _Row(_type, "type"),
     "length": _Row(_length, "length"),
     "keys": _Row(_keys, "dictionary", ("DICT_CONTAINS", "DICT_LENGTH")),
+    "submodules": _Row(_submodules, "dictionary"),
     "attributes": _Row(_attributes, "dictionary", ("HASATTR", "NO_HASATTR")),
     "stride": _Row(_stride, "stride"),
     "few objects": _Row(_few_objects, "object"),

@@ -110,11 +110,13 @@ def recompile_lines(
     by_function = histories(recording, found)
     refused = sum(each.limit is not None for each in by_function)
     failed = sum(each.failed for each in found)
-    made = len(found) - failed - sum(bool(each.limit) and not each.failed for each in found)
+    made = sum(each.result == "compiled" for each in found)
+    left = sum(each.result == "skipped" for each in found)
     yield Line(
         f"{plural(len(by_function), 'function')} compiled again, {plural(made, 'recompilation')}"
         + (f"; {refused} given up at a limit" if refused else "")
-        + (f"; {failed} failed: why-failed says why" if failed else ""),
+        + (f"; {failed} failed: why-failed says why" if failed else "")
+        + (f"; {left} skipped: why-break says why" if left else ""),
         role="title",
     )
     for event in recording.events(kinds=(EventKind.INTERVENTION,)):
@@ -131,7 +133,7 @@ def _function(
 ) -> Iterator[Line]:
     cwd = recording.facts.cwd
     place = f"{short_path(history.filename, cwd)}:{history.line}"
-    counted = len([each for each in history.recompilations if not (each.limit or each.failed)])
+    counted = sum(each.result == "compiled" for each in history.recompilations)
     yield Line(
         f"{short_name(history.name)}  {place}  {plural(counted, 'recompilation')}, "
         f"{history.seconds:.2f} s",

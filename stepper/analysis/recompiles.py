@@ -185,8 +185,13 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def result(self) -> str:
-        """What became of it: `compiled`, `failed`, `given up`."""
-        return "failed" if self.failed else "given up" if self.limit else "compiled"
+        """What became of it: `compiled`, `failed`, `given up`; `skipped`: the compiler did not take
+        the frame this time."""
+        if self.failed:
+            return "failed"
+        if self.limit:
+            return "given up"
+        return "skipped" if self.translation.outcome is Outcome.SKIPPED else "compiled"
 
     @cached_property
     def nearest(self) -> Tried | None:

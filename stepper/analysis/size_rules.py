@@ -195,7 +195,7 @@ def _automatic(it: Changing) -> Advice | None:
 
 def _not_made(it: Changing) -> Advice | None:
     """A size for which no entry could be made again, so that it is a number still."""
-    if it.entries.wanted or _marked(it):
+    if not it.refused or _marked(it):
         return None
     return it.advise(
         f"Make size {it.dim} of {it.name} a symbol: {_how(it)}.",

@@ -25,6 +25,8 @@ _OF_A_MODULE = "nn_module"
 _GLOBAL = re.compile(r"G\['\w+'\]\Z")
 _KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
 """Dynamo's expression for a key by its place."""
+_PLAIN = frozenset({bool, int, float, str, bytes})
+"""Types of which a recording has the values themselves; of others it has their words."""
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 _LEFT = re.compile(r"___stack\d+\b")
 """Dynamo's names for what stands on the stack where a graph breaks."""
@@ -37,6 +39,17 @@ def _none(it: Changing) -> Advice | None:
     return it.advise(
         f"There is an entry for {it.name} being None, and one for something else: hand over always "
         "one of them, or accept both."
+    )
+
+
+def _mixed(it: Changing) -> Advice | None:
+    """It is of one type in one call, and of another in another."""
+    types = {type(value) for value in it.series.values}
+    if len(types) < 2 or not types & _PLAIN:
+        return None
+    return it.advise(
+        f"{it.name} is of another type in one call than in another, and each has an entry of its "
+        "own: hand it over always as the same."
     )
 
 
@@ -129,6 +142,18 @@ def _left_by_a_break(it: Changing) -> Advice | None:
     )
 
 
+def _not_made(it: Changing) -> Advice | None:
+    """A number for which no entry could be made again, so that it is a constant still."""
+    if not _a_number(it) or not it.refused or _constant_anyway(it):
+        return None
+    dynamic = Dynamic(it.history.capabilities.compile)
+    return it.advise(
+        f"Have {it.name} be an input of the graph from the first call on: {dynamic}.",
+        f"no entry was made after {it.entries.made[-1].compile_id}" if it.entries.made else "",
+        (dynamic,),
+    )
+
+
 def _automatic(it: Changing) -> Advice | None:
     """A number that is an input of the graph in a later entry."""
     symbol, entry = it.as_symbol if _a_number(it) else ("", "")
@@ -205,7 +230,9 @@ def _belongs_to_a_module(it: Changing) -> bool:
 
 
 def _each_by_itself(it: Changing) -> Advice | None:
-    """Any other value."""
+    """Any other value. Of a number that was tried once more in vain nothing is known."""
+    if _a_number(it) and not it.entries.wanted:
+        return None
     return it.advise(
         f"Each value of {it.name} is compiled by itself. If there are few, that is the price; if "
         "there are many, take what depends on it out of the compiled function, or hand over what "
@@ -221,11 +248,13 @@ VALUE_RULES: dict[str, Rule] = {
     name: _of_value(rule)
     for name, rule in {
         "None": _none,
+        "mixed types": _mixed,
         "order of keys": _order_of_keys,
         "number needed": _needed,
         "number, nothing dynamic": _nothing_dynamic,
         "specialize_int": _ints_are_constants,
         "left by a break": _left_by_a_break,
+        "number, not made again": _not_made,
         "number made dynamic": _automatic,
         "float": _float,
         "int of a module": _int_of_a_module,

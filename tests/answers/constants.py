@@ -535,3 +535,96 @@ def class_that_dies(run: Run) -> None:
     for _ in range(2):
         by_kind(ones(2), kept if run.remedied else made())
         gc.collect()
+
+
+@case(
+    "", "why-recompile",
+    cause="t changes: 1.0, <Tensor>",
+    advice="t is of another type in one call than in another",
+    counts=(2, 1),
+    never=("Each value of t",),
+)  # fmt: skip
+def number_or_tensor(run: Run) -> None:
+    @run.compile
+    def at_time(x: Any, t: Any) -> Any:
+        return x * t  # cause
+
+    for t in (torch.tensor(1.0) if run.remedied else 1.0, torch.tensor(2.0)):
+        at_time(ones(2), t)
+
+
+@case(
+    "", "why-recompile",
+    cause="dictionary of self.layers._modules changes: dict of 1, dict of 2",
+    advice="self.layers has other submodules in one call than in another",
+    counts=(2, 1),
+)  # fmt: skip
+def layer_that_is_added(run: Run) -> None:
+    class Growing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList([nn.ReLU()])
+
+        def forward(self, x: Any) -> Any:
+            for layer in self.layers:  # cause
+                x = layer(x)
+            return x
+
+    model = Growing()
+    for number in range(2):
+        if number != run.remedied:
+            model.layers.append(nn.Tanh())
+        run.compile(model)(ones(2))
+
+
+@case(
+    "", "why-recompile",
+    cause="lengths[0] changes: 3, 4",
+    advice="Dynamo has made lengths[0] an input of the graph by itself",
+    counts=(2, 1),
+    never=("Each value of",),
+)  # fmt: skip
+def lengths_that_add_up(run: Run) -> None:
+    """The last length is what the others leave."""
+
+    def split_sums(x: Any, lengths: Any) -> Any:
+        return torch.stack([part.sum() for part in x.split(lengths)])  # cause
+
+    compiled = run.compile(split_sums, dynamic=True if run.remedied else None)
+    for first in (3, 4, 2):
+        compiled(ones(8), [first, 8 - first])
+
+
+@case(
+    "", "why-recompile",
+    cause=("rounds.stop changes: 2, 3", "0/1 skipped", "1 skipped: why-break says why"),
+    counts=(1, 1),
+    never=("Each value of", "0/1 compiled"),
+)  # fmt: skip
+def range_that_is_skipped(run: Run) -> None:
+    """What Dynamo would not have again has no entry."""
+
+    @run.compile
+    def added_up(x: Any, rounds: Any) -> Any:
+        for number in rounds:  # cause
+            x = x + number
+        return x
+
+    for stop in (2, 3, 4):
+        added_up(ones(2), range(2 if run.remedied else stop))
+
+
+@case(
+    "", "why-recompile",
+    cause="count changes: 2, 3",
+    advice="an input of the graph from the first call on: torch.compile(dynamic=True)",
+    counts=(1, 1),
+)  # fmt: skip
+def refused_the_second_number(run: Run) -> None:
+    def not_again_for(x: Any, count: Any) -> Any:
+        return x * count  # cause
+
+    compiled = run.compile(not_again_for, dynamic=True if run.remedied else None)
+    with torch._dynamo.config.patch(error_on_recompile=True), contextlib.suppress(RuntimeError):
+        for count in (2, 3, 4):
+            compiled(ones(2), count)
