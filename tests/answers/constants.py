@@ -359,7 +359,7 @@ def listed_as_dynamic(run: Run) -> None:
     counts=(1, 2),
     never=("automatic",),
 )  # fmt: skip
-def number_listed_as_dynamic(run: Run) -> None:
+def count_in_the_sources(run: Run) -> None:
     def listed_number(x: Any, count: Any) -> Any:
         return x * count
 
