@@ -10,6 +10,7 @@ from typing import Any
 from stepper import _C
 from stepper.native.exc import HintedReason
 from stepper.native.library import STEPPER, TORCH, is_library
+from stepper.native.polyfills import is_polyfill
 from stepper.native.skip_reasons import LOCALS_READERS, wrappers
 from stepper.native.variables.torch import graph_break
 from stepper.support.per_object import PerCode
@@ -62,6 +63,8 @@ def why_not_inline(function: types.FunctionType) -> str:
     filename = code.co_filename
     if code is graph_break.__code__:
         return HintedReason("graph_break() was called", "remove the call")
+    if is_polyfill(code):
+        return ""
     if filename.startswith(STEPPER):
         return f"{code.co_qualname} is stepper's own"
     if filename.startswith(TORCH) and not filename.startswith(_INLINED):

@@ -166,6 +166,10 @@ class VariableTracker:
         """`[*value]`."""
         raise self.refuse("iteration")
 
+    def lazy_iterator(self, tx: Translator) -> VariableTracker | None:
+        """`iter(value)`, for what is not to be unpacked at once."""
+        return None
+
     def call_function(
         self,
         tx: Translator,

@@ -10,9 +10,10 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
+from stepper.native import polyfills
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, lookup, order_of, says_its_class
-from stepper.native.variables import dicts, iter, lists, sets
+from stepper.native.variables import dicts, iter, lists, polyfilled, sets
 from stepper.native.variables.base import Keywords, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import (
@@ -25,6 +26,7 @@ from stepper.native.variables.subclasses import counts_as
 from stepper.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
+from stepper.native.variables.user_iterator import UserIteratorVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -36,7 +38,10 @@ _PURE: frozenset[object] = frozenset(
         pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple,
         math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.prod, math.gcd,
         math.sin, math.cos, math.tan, math.tanh, math.pow, math.isclose, math.isnan, math.isinf,
-        math.trunc, math.fabs, math.copysign, operator.index, operator.truth,
+        math.trunc, math.fabs, math.copysign, operator.index, operator.truth, hash,
+        math.radians, math.degrees, math.hypot, math.atan, math.atan2, math.asin, math.acos,
+        math.sinh, math.cosh, math.log10, math.log1p, math.expm1, math.isfinite, math.fmod,
+        math.isqrt, math.erf, math.gamma, math.dist, math.modf, math.frexp, math.lcm, callable,
     }
 )  # fmt: skip
 """Functions that are called when all their arguments are constants."""
@@ -100,6 +105,8 @@ class BuiltinVariable(VariableTracker):
                 return tx.call_in_graph("call_function", self.fn, args, kwargs)
         elif (self.fn in _PURE or self.fn in OPERATORS) and all_constant(args, kwargs):
             return fold(self.fn, args, kwargs)
+        if (interpreted := polyfilled.call(tx, self.fn, self, args, kwargs)) is not None:
+            return interpreted
         acts = self.fn in (print, input, open)
         raise unimplemented(
             f"a call of {self.describe()}",
@@ -235,7 +242,7 @@ _NOT_IN_PLACE: dict[object, Operation] = {
 # --- functions
 
 _ARGUMENTS: dict[object, tuple[int, int]] = {
-    len: (1, 1), builtins.iter: (1, 1), next: (1, 2), list: (0, 1), tuple: (0, 1), dict: (0, 1),
+    len: (1, 1), builtins.iter: (1, 2), next: (1, 2), list: (0, 1), tuple: (0, 1), dict: (0, 1),
     set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1),
     sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
@@ -247,7 +254,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
 def fits(function: object, count: int, keywords: bool) -> bool:
     """Whether a call can be handled here; one that cannot may be a TypeError."""
     least, most = _ARGUMENTS[function]
-    return least <= count <= most and (not keywords or function in (zip, enumerate, dict))
+    return least <= count <= most and (not keywords or function in (zip, enumerate, dict, sum))
 
 
 Handler = Callable[
@@ -285,18 +292,27 @@ def _len(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Varia
 
 @handles(builtins.iter)
 def _iter(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
-    return iter.iterate(tx, args[0]) if len(args) == 1 else None
+    if len(args) == 2:
+        until = polyfills.called_until
+        return polyfilled.make_iterator(tx, type(builtins.iter(int, 0)), until, args)
+    found = iter.iterate(tx, args[0])
+    return found.obj if isinstance(found, UserIteratorVariable) else found
 
 
 @handles(next)
 def _next(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
-    if not isinstance(args[0], iter.IteratorVariable):
+    iterator = args[0]
+    if isinstance(iterator, UserDefinedObjectVariable) and iterator.has_special("__next__"):
+        if len(args) == 1:
+            return iterator.special(tx, "__next__", [])
+        iterator = UserIteratorVariable(iterator, guards=iterator.guards)
+    if not isinstance(iterator, iter.IteratorVariable):
         return None
-    found = args[0].next_variable(tx)
+    found = iterator.next_variable(tx)
     if found is None:
         if len(args) == 1:
-            if not args[0].ends_with_none(tx):
-                raise args[0].refuse("what is returned at the end")
+            if not iterator.ends_with_none(tx):
+                raise iterator.refuse("what is returned at the end")
             raise observed(StopIteration)
         return args[1]
     return found
@@ -383,11 +399,18 @@ def _reversed(
     tx: Translator, args: list[VariableTracker], kwargs: Keywords
 ) -> VariableTracker | None:
     value = args[0]
+    if isinstance(value, UserDefinedObjectVariable):
+        if value.has_special("__reversed__"):
+            return value.special(tx, "__reversed__", [])
+        if has(value.python_type(), "__reversed__"):
+            return None
+        return polyfilled.make_iterator(tx, reversed, polyfills.reversed_sequence, args)
     if not isinstance(value, lists.BaseListVariable | lists.RangeVariable):
         return None
-    items = value.unpack(tx)[::-1]
     if value.mutation_type is not None:
-        raise value.refuse("reversed()")
+        kind = type(builtins.reversed([]))
+        return polyfilled.make_iterator(tx, kind, polyfills.reversed_list, args)
+    items = value.unpack(tx)[::-1]
     options = VariableTracker.propagate(value)
     return iter.ListIteratorVariable(lists.TupleVariable(items, **options), **options)
 
@@ -422,7 +445,9 @@ _HANDLERS[all] = _quantifier(False)
 
 @handles(sum)
 def _sum(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
-    if kwargs:
+    if set(kwargs) == {"start"} and len(args) == 1:
+        args = [*args, kwargs["start"]]
+    elif kwargs:
         return None
     total = args[1] if len(args) > 1 else ConstantVariable(0)
     return functools.reduce(

@@ -244,8 +244,8 @@ class CombinedIteratorVariable(IteratorVariable):
             assert isinstance(iterator, IteratorVariable)
             value = iterator.next_variable(tx)
             if value is None:
-                if self.strict:
-                    raise unimplemented("zip with strict that may raise")
+                if self.strict and not self._all_end(tx, len(values)):
+                    raise unimplemented("zip with strict of what is not of one length")
                 return None
             values.append(value)
         if not values:
@@ -261,6 +261,16 @@ class CombinedIteratorVariable(IteratorVariable):
         )  # fmt: skip
         tx.output.side_effects.mutate(self, new, "next")
         return TupleVariable([ConstantVariable(self.count), *values], **options)
+
+    def _all_end(self, tx: Translator, ended: int) -> bool:
+        """Whether the others end as the iterator at this place did, which must be the first."""
+        if ended:
+            return False
+        newest = map(tx.output.side_effects.latest, self.items[1:])
+        return all(
+            isinstance(each, IteratorVariable) and each.next_variable(tx) is None
+            for each in newest
+        )
 
     def reconstruct(self, codegen: Codegen) -> None:
         if self.strict:
@@ -286,5 +296,8 @@ def iterate(tx: Translator, value: VariableTracker) -> IteratorVariable:
         return ElementIteratorVariable(value, 0, layout_of(tx, value), **options)
     if isinstance(value, ConstantVariable) and isinstance(value.value, str | bytes):
         return ConstantIteratorVariable(value, **options)
+    if (lazy := value.lazy_iterator(tx)) is not None:
+        assert isinstance(lazy, IteratorVariable)
+        return lazy
     # What is unpacked at once is made into a tuple: nothing can change it meanwhile.
     return ListIteratorVariable(TupleVariable(value.unpack(tx), **options), **options)

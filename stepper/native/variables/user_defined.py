@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 
+from stepper.native import polyfills
 from stepper.native.exc import Unsupported
 from stepper.native.guards.class_dicts import (
     MISSING,
@@ -104,9 +105,11 @@ class UserDefinedClassVariable(UserDefinedVariable):
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
+        from stepper.native.variables import polyfilled
         from stepper.native.variables.new_object import make_new
 
-        return make_new(tx, self, args, kwargs)
+        made = polyfilled.call(tx, self.value, self, args, kwargs)
+        return make_new(tx, self, args, kwargs) if made is None else made
 
 
 class UserDefinedObjectVariable(UserDefinedVariable):
@@ -329,10 +332,26 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return self.special(tx, "__len__", [])
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return self.lazy_iterator(tx).unpack(tx)
+
+    def lazy_iterator(self, tx: Translator) -> VariableTracker:
+        from stepper.native.variables import polyfilled
+        from stepper.native.variables.user_iterator import UserIteratorVariable
+
+        if not has(type(self.value), "__iter__") and self.has_special("__getitem__"):
+            kind = type(iter(_ByIndex()))
+            return polyfilled.make_iterator(tx, kind, polyfills.items_by_index, [self])
         iterator = self.special(tx, "__iter__", [])
-        if isinstance(iterator, UserDefinedObjectVariable):
-            raise iterator.refuse("iteration")  # by `__next__`; it may be the object itself
-        return iterator.unpack(tx)
+        if not isinstance(iterator, UserDefinedObjectVariable):
+            return iterator
+        if not iterator.has_special("__next__"):
+            raise iterator.refuse("iteration")
+        return UserIteratorVariable(iterator, guards=iterator.guards)
+
+
+class _ByIndex:
+    def __getitem__(self, index: int) -> int:
+        raise IndexError
 
 
 class InstanceDictVariable(VariableTracker):

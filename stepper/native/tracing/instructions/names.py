@@ -11,6 +11,7 @@ from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import MISSING
 from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.polyfills import is_polyfill
 from stepper.native.protocols import Translator
 from stepper.native.source import BuiltinSource, ConstantSource, GlobalSource
 from stepper.native.variables.base import (
@@ -18,9 +19,11 @@ from stepper.native.variables.base import (
     NullVariable,
     VariableTracker,
 )
+from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
+from stepper.native.variables.exceptions import ExceptionClassVariable
 from stepper.native.variables.folding import wrap_constant
-from stepper.native.variables.functions import CellVariable
+from stepper.native.variables.functions import CellVariable, UserFunctionVariable
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.namespace import NamespaceVariable
 
@@ -167,6 +170,8 @@ class NameInstructions(Translator):
         return found
 
     def _found_global(self, name: str) -> VariableTracker:
+        if is_polyfill(self.f_code):  # no concern of the program's, and of no guard
+            return _in_polyfill(self.f_globals.get(name, self.f_builtins.get(name)))
         source = self._global_source(name)
         if name in self.f_globals:
             return self.build(source, self.f_globals[name])
@@ -210,6 +215,14 @@ class NameInstructions(Translator):
 
     def IMPORT_FROM(self, inst: Instruction) -> None:
         self.push(self.stack[-1].var_getattr(self, inst.argval))
+
+
+def _in_polyfill(value: object) -> VariableTracker:
+    if isinstance(value, types.FunctionType):
+        return UserFunctionVariable(value)
+    if isinstance(value, type) and issubclass(value, BaseException):
+        return ExceptionClassVariable(value)
+    return BuiltinVariable(value)
 
 
 def _module_of(namespace: dict[str, object]) -> str | None:

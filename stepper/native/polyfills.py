@@ -1,0 +1,393 @@
+"""What functions and iterators of Python's do, in Python.
+
+What the translator does not know of a builtin is not modelled: the function here is interpreted in
+its place, as CPython's documentation says what it does. It has the guards of the builtin, and
+nothing of it is ever seen by the program: should the graph break within, or a value be needed that
+it has made, the instruction that calls the builtin is left to Python as a whole. So is every error:
+where the builtin would raise one, `refuse` is called, which breaks the graph.
+"""
+
+# The parameters are called as those of the builtins, and are as little typed as these.
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import types
+
+from stepper.uncompiled import keep_out
+
+FUNCTIONS: dict[object, types.FunctionType] = {}
+"""By builtin, what is interpreted in its place."""
+ITERATORS: dict[object, types.FunctionType] = {}
+"""The same for those that make an iterator: what is interpreted returns a generator."""
+CALLABLES: dict[object, types.FunctionType] = {}
+"""The same for classes whose objects are called: what is interpreted returns a function."""
+
+
+def refuse() -> None:
+    """Not interpreted: the graph breaks."""
+
+
+def _stands_for(table, *builtins):
+    def register(function: types.FunctionType) -> types.FunctionType:
+        table.update(dict.fromkeys(builtins, function))
+        return function
+
+    return register
+
+
+@_stands_for(FUNCTIONS, functools.reduce)
+def _reduce(function, iterable, /, *initial):
+    iterator = iter(iterable)
+    if initial:
+        (value,) = initial
+    else:
+        for value in iterator:
+            break
+        else:
+            refuse()
+    for each in iterator:
+        value = function(value, each)
+    return value
+
+
+@_stands_for(FUNCTIONS, max)
+def _max(*values, key=None):
+    if len(values) == 1:
+        (values,) = values
+    iterator = iter(values)
+    for best in iterator:
+        break
+    else:
+        refuse()
+    mark = best if key is None else key(best)
+    for each in iterator:
+        rank = each if key is None else key(each)
+        if rank > mark:
+            best, mark = each, rank
+    return best
+
+
+@_stands_for(FUNCTIONS, min)
+def _min(*values, key=None):
+    if len(values) == 1:
+        (values,) = values
+    iterator = iter(values)
+    for best in iterator:
+        break
+    else:
+        refuse()
+    mark = best if key is None else key(best)
+    for each in iterator:
+        rank = each if key is None else key(each)
+        if rank < mark:
+            best, mark = each, rank
+    return best
+
+
+def reversed_list(sequence):
+    """`reversed` of a list, which may change meanwhile."""
+    for index in range(len(sequence) - 1, -1, -1):
+        if index >= len(sequence):
+            return
+        yield sequence[index]
+
+
+def reversed_sequence(sequence):
+    """`reversed` of an object with `__len__` and `__getitem__`."""
+    for index in range(len(sequence) - 1, -1, -1):
+        yield sequence[index]
+
+
+def called_until(function, sentinel, /):
+    """`iter(function, sentinel)`."""
+    while True:
+        value = function()
+        if value in (sentinel,):  # the same, or equal
+            return
+        yield value
+
+
+def items_by_index(sequence):
+    """`iter` of an object that has `__getitem__` and no `__iter__`."""
+    index = 0
+    while True:
+        try:
+            value = sequence[index]
+        except IndexError:
+            return
+        yield value
+        index += 1
+
+
+@_stands_for(ITERATORS, itertools.chain)
+def _chain(*iterables):
+    return chain_from_iterable(iterables)
+
+
+def chain_from_iterable(iterables, /):
+    """`itertools.chain.from_iterable`."""
+    for iterable in iterables:
+        yield from iterable
+
+
+@_stands_for(ITERATORS, itertools.count)
+def _count(start=0, step=1):
+    return _counting(start, step)
+
+
+def _counting(value, step):
+    while True:
+        yield value
+        value += step
+
+
+@_stands_for(ITERATORS, itertools.cycle)
+def _cycle(iterable, /):
+    return _cycling(iter(iterable))
+
+
+def _cycling(iterator):
+    saved = []
+    for each in iterator:
+        yield each
+        saved.append(each)
+    while saved:
+        yield from saved
+
+
+@_stands_for(ITERATORS, itertools.repeat)
+def _repeat(object, times=None):
+    return _repeating(object, times)
+
+
+def _repeating(value, times):
+    if times is None:
+        while True:
+            yield value
+    for _ in range(times):
+        yield value
+
+
+@_stands_for(ITERATORS, itertools.islice)
+def _islice(iterable, first, *others):
+    start, stop, step = 0, first, 1
+    if others:
+        start, stop = first or 0, others[0]
+        if len(others) == 2:
+            step = others[1] or 1
+        elif len(others) > 2:
+            refuse()
+    if start < 0 or step < 1 or (stop is not None and stop < 0):
+        refuse()
+    return _slicing(iter(iterable), start, stop, step)
+
+
+def _slicing(iterator, start, stop, step):
+    position, wanted = 0, start
+    while stop is None or position < stop:
+        for value in iterator:
+            break
+        else:
+            return
+        if position == wanted:
+            yield value
+            wanted += step
+            if stop is not None and wanted >= stop:
+                wanted = -1
+        position += 1
+
+
+@_stands_for(ITERATORS, itertools.accumulate)
+def _accumulate(iterable, func=None, *, initial=None):
+    return _accumulating(iter(iterable), func, initial)
+
+
+def _accumulating(iterator, function, total):
+    if total is None:
+        for total in iterator:
+            break
+        else:
+            return
+    yield total
+    for each in iterator:
+        total = total + each if function is None else function(total, each)
+        yield total
+
+
+@_stands_for(ITERATORS, itertools.pairwise)
+def _pairwise(iterable, /):
+    return _pairing(iter(iterable))
+
+
+def _pairing(iterator):
+    for before in iterator:
+        break
+    else:
+        return
+    for each in iterator:
+        yield before, each
+        before = each
+
+
+@_stands_for(ITERATORS, itertools.takewhile)
+def _takewhile(predicate, iterable, /):
+    return _taking(predicate, iter(iterable))
+
+
+def _taking(predicate, iterator):
+    for each in iterator:
+        if not predicate(each):
+            return
+        yield each
+
+
+@_stands_for(ITERATORS, itertools.dropwhile)
+def _dropwhile(predicate, iterable, /):
+    return _dropping(predicate, iter(iterable))
+
+
+def _dropping(predicate, iterator):
+    for each in iterator:
+        if not predicate(each):
+            yield each
+            break
+    yield from iterator
+
+
+@_stands_for(ITERATORS, itertools.filterfalse)
+def _filterfalse(function, iterable, /):
+    return _leaving(function, iter(iterable))
+
+
+def _leaving(function, iterator):
+    for each in iterator:
+        if not (each if function is None else function(each)):
+            yield each
+
+
+@_stands_for(ITERATORS, itertools.compress)
+def _compress(data, selectors):
+    return _selecting(iter(data), iter(selectors))
+
+
+def _selecting(data, selectors):
+    for each, selected in zip(data, selectors):  # noqa: B905  # as it does
+        if selected:
+            yield each
+
+
+@_stands_for(ITERATORS, itertools.starmap)
+def _starmap(function, iterable, /):
+    return _calling(function, iter(iterable))
+
+
+def _calling(function, iterator):
+    for arguments in iterator:
+        yield function(*arguments)
+
+
+@_stands_for(ITERATORS, itertools.zip_longest)
+def _zip_longest(*iterables, fillvalue=None):
+    return _zipping([iter(each) for each in iterables], fillvalue)
+
+
+def _zipping(iterators, fill):
+    going = len(iterators)
+    ended = [False] * going
+    while going:
+        values = []
+        for index, iterator in enumerate(iterators):
+            value = fill
+            if not ended[index]:
+                for value in iterator:
+                    break
+                else:
+                    ended[index] = True
+                    going -= 1
+                    if not going:
+                        return
+                    value = fill
+            values.append(value)
+        yield tuple(values)
+
+
+@_stands_for(ITERATORS, itertools.product)
+def _product(*iterables, repeat=1):
+    if repeat < 0:
+        refuse()
+    found = [()]
+    for pool in [tuple(each) for each in iterables] * repeat:
+        found = [(*before, each) for before in found for each in pool]
+    return _giving(found)
+
+
+@_stands_for(ITERATORS, itertools.combinations)
+def _combinations(iterable, r):
+    pool = tuple(iterable)
+    return _giving(_chosen(pool, len(pool), r))
+
+
+def _chosen(pool, count, r):
+    if r < 0:
+        refuse()
+    found = [((), 0)]
+    for _ in range(r):
+        found = [
+            ((*before, pool[index]), index + 1)
+            for before, start in found
+            for index in range(start, count)
+        ]
+    return [before for before, _ in found]
+
+
+@_stands_for(ITERATORS, itertools.permutations)
+def _permutations(iterable, r=None):
+    pool = tuple(iterable)
+    if r is None:
+        r = len(pool)
+    if r < 0:
+        refuse()
+    found = [()]
+    for _ in range(r):
+        found = [
+            (*before, index) for before in found for index in range(len(pool)) if index not in before
+        ]
+    return _giving([tuple([pool[index] for index in indices]) for indices in found])
+
+
+def _giving(values):
+    yield from values
+
+
+@_stands_for(CALLABLES, operator.itemgetter)
+def _itemgetter(item, /, *items):
+    if not items:
+        return lambda value: value[item]
+    return lambda value: tuple([value[each] for each in (item, *items)])
+
+
+@_stands_for(CALLABLES, operator.attrgetter)
+def _attrgetter(attr, /, *attrs):
+    if attrs or "." in attr:
+        refuse()
+    return lambda value: getattr(value, attr)
+
+
+@_stands_for(CALLABLES, operator.methodcaller)
+def _methodcaller(name, /, *args, **kwargs):
+    return lambda value: getattr(value, name)(*args, **kwargs)
+
+
+_REFUSED = refuse.__code__
+
+
+def is_polyfill(code: types.CodeType) -> bool:
+    """Whether the code is that of a function here, or in one."""
+    return code.co_filename == _REFUSED.co_filename and code is not _REFUSED
+
+
+keep_out()

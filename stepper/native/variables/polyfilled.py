@@ -1,0 +1,141 @@
+"""What is interpreted in place of a builtin (`stepper.native.polyfills`), and what it makes."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from stepper.native import polyfills
+from stepper.native.exc import RestartAnalysis
+from stepper.native.variables.base import Keywords, VariableTracker
+from stepper.native.variables.functions import UserFunctionVariable
+from stepper.native.variables.iter import IteratorVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+
+
+def interpret(
+    tx: Translator, function: types.FunctionType, args: Sequence[VariableTracker], kwargs: Keywords
+) -> VariableTracker:
+    """What a polyfill gives."""
+    made = UserFunctionVariable(function).call_function(tx, list(args), kwargs)
+    return made.with_guards(VariableTracker.propagate(args, list(kwargs.values()))["guards"])
+
+
+def make_iterator(
+    tx: Translator,
+    kind: type,
+    function: types.FunctionType,
+    args: Sequence[VariableTracker],
+    kwargs: Keywords | None = None,
+) -> VariableTracker:
+    """An iterator of a class, of which a polyfill gives the values."""
+    values = interpret(tx, function, args, kwargs or {})
+    return PolyfilledIteratorVariable(kind, values, tx.root.current_instruction.index, guards=values.guards)
+
+
+def call(
+    tx: Translator, builtin: object, called: VariableTracker, args: list[VariableTracker],
+    kwargs: Keywords,
+) -> VariableTracker | None:  # fmt: skip
+    """A call of a builtin for which something is interpreted; None: there is nothing.
+
+    called: its tracker.
+    """
+    try:
+        function = polyfills.FUNCTIONS.get(builtin)
+    except TypeError:  # its metaclass hashes nothing
+        return None
+    if function is not None:
+        return interpret(tx, function, args, kwargs)
+    if not isinstance(builtin, type):
+        return None
+    if (function := polyfills.ITERATORS.get(builtin)) is not None:
+        return make_iterator(tx, builtin, function, args, kwargs)
+    if (function := polyfills.CALLABLES.get(builtin)) is not None:
+        inner = interpret(tx, function, args, kwargs)
+        return PolyfilledCallableVariable(called, builtin, inner, args, kwargs, guards=inner.guards)
+    return None
+
+
+class PolyfilledIteratorVariable(IteratorVariable):
+    """An iterator of a builtin class, whose values a generator gives.
+
+    kind: its class.
+    values: the generator.
+    place: the instruction by which it was made.
+    """
+
+    def __init__(
+        self, kind: type, values: VariableTracker, place: int, **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.kind = kind
+        self.values = values
+        self.place = place
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.values]
+
+    def next_variable(self, tx: Translator) -> VariableTracker | None:
+        newest = tx.output.side_effects.latest(self.values)
+        assert isinstance(newest, IteratorVariable)
+        return newest.next_variable(tx)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        raise RestartAnalysis(self.place, f"the {self.kind.__name__} that is made lives on")
+
+
+class PolyfilledCallableVariable(VariableTracker):
+    """An object of a builtin class that is there to be called.
+
+    cls: its class.
+    inner: the function that is interpreted.
+    args, kwargs: what it was made of.
+    """
+
+    def __init__(
+        self,
+        cls: VariableTracker,
+        kind: type,
+        inner: VariableTracker,
+        args: Sequence[VariableTracker],
+        kwargs: Keywords,
+        **options: Unpack[TrackerOptions],
+    ) -> None:
+        super().__init__(**options)
+        self.cls = cls
+        self.kind = kind
+        self.inner = inner
+        self.args = args
+        self.kwargs = kwargs
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        return self.inner.call_function(tx, args, kwargs)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.cls, *self.args, *self.kwargs.values()]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        if self.kwargs:
+            raise self.refuse("reconstruction")
+        codegen.load_callable(self.kind)
+        codegen.foreach(self.args)
+        codegen.call(len(self.args))

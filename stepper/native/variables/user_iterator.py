@@ -1,0 +1,48 @@
+"""Iterators whose class is the program's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.exceptions import ObservedException
+from stepper.native.variables.iter import IteratorVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions
+    from stepper.native.variables.user_defined import UserDefinedObjectVariable
+
+
+class UserIteratorVariable(IteratorVariable):
+    """An object with `__next__`, while it is iterated: it is that object.
+
+    obj: it.
+    """
+
+    is_made = False
+
+    def __init__(self, obj: UserDefinedObjectVariable, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return self.obj.python_type()
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.obj]
+
+    def next_variable(self, tx: Translator) -> VariableTracker | None:
+        try:
+            return self.obj.special(tx, "__next__", [])
+        except ObservedException as error:
+            if error.value.python_type() is not StopIteration:
+                raise
+            return None
+
+    def ends_with_none(self, tx: Translator) -> bool:
+        return False  # it is not known any more
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen(self.obj)
