@@ -7,23 +7,23 @@ it has made, the instruction that calls the builtin is left to Python as a whole
 where the builtin would raise one, `refuse` is called, which breaks the graph.
 """
 
-# The parameters are called as those of the builtins, and are as little typed as these.
-# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
-
 from __future__ import annotations
 
 import functools
 import itertools
 import operator
 import types
+from collections.abc import Callable
 
 from stepper.uncompiled import keep_out
 
-FUNCTIONS: dict[object, types.FunctionType] = {}
+Polyfill = Callable[..., object]
+
+FUNCTIONS: dict[object, Polyfill] = {}
 """By builtin, what is interpreted in its place."""
-ITERATORS: dict[object, types.FunctionType] = {}
+ITERATORS: dict[object, Polyfill] = {}
 """The same for those that make an iterator: what is interpreted returns a generator."""
-CALLABLES: dict[object, types.FunctionType] = {}
+CALLABLES: dict[object, Polyfill] = {}
 """The same for classes whose objects are called: what is interpreted returns a function."""
 
 
@@ -32,7 +32,7 @@ def refuse() -> None:
 
 
 def _stands_for(table, *builtins):
-    def register(function: types.FunctionType) -> types.FunctionType:
+    def register(function):
         table.update(dict.fromkeys(builtins, function))
         return function
 
@@ -354,7 +354,10 @@ def _permutations(iterable, r=None):
     found = [()]
     for _ in range(r):
         found = [
-            (*before, index) for before in found for index in range(len(pool)) if index not in before
+            (*before, index)
+            for before in found
+            for index in range(len(pool))
+            if index not in before
         ]
     return _giving([tuple([pool[index] for index in indices]) for indices in found])
 

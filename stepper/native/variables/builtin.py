@@ -408,7 +408,7 @@ def _reversed(
     if not isinstance(value, lists.BaseListVariable | lists.RangeVariable):
         return None
     if value.mutation_type is not None:
-        kind = type(builtins.reversed([]))
+        kind: type = type(builtins.reversed(list[object]()))
         return polyfilled.make_iterator(tx, kind, polyfills.reversed_list, args)
     items = value.unpack(tx)[::-1]
     options = VariableTracker.propagate(value)

@@ -238,7 +238,7 @@ class CombinedIteratorVariable(IteratorVariable):
         return self.items
 
     def next_variable(self, tx: Translator) -> VariableTracker | None:
-        values = []
+        values: list[VariableTracker] = []
         for each in self.items[1:] if self.function is map else self.items:
             iterator = tx.output.side_effects.latest(each)
             assert isinstance(iterator, IteratorVariable)
@@ -268,8 +268,7 @@ class CombinedIteratorVariable(IteratorVariable):
             return False
         newest = map(tx.output.side_effects.latest, self.items[1:])
         return all(
-            isinstance(each, IteratorVariable) and each.next_variable(tx) is None
-            for each in newest
+            isinstance(each, IteratorVariable) and each.next_variable(tx) is None for each in newest
         )
 
     def reconstruct(self, codegen: Codegen) -> None:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def interpret(
-    tx: Translator, function: types.FunctionType, args: Sequence[VariableTracker], kwargs: Keywords
+    tx: Translator, function: polyfills.Polyfill, args: Sequence[VariableTracker], kwargs: Keywords
 ) -> VariableTracker:
     """What a polyfill gives."""
+    assert isinstance(function, types.FunctionType)
     made = UserFunctionVariable(function).call_function(tx, list(args), kwargs)
     return made.with_guards(VariableTracker.propagate(args, list(kwargs.values()))["guards"])
 
@@ -28,13 +29,14 @@ def interpret(
 def make_iterator(
     tx: Translator,
     kind: type,
-    function: types.FunctionType,
+    function: polyfills.Polyfill,
     args: Sequence[VariableTracker],
     kwargs: Keywords | None = None,
 ) -> VariableTracker:
     """An iterator of a class, of which a polyfill gives the values."""
     values = interpret(tx, function, args, kwargs or {})
-    return PolyfilledIteratorVariable(kind, values, tx.root.current_instruction.index, guards=values.guards)
+    place = tx.root.current_instruction.index
+    return PolyfilledIteratorVariable(kind, values, place, guards=values.guards)
 
 
 def call(

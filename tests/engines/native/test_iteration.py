@@ -135,8 +135,8 @@ def nested(x: Any, table: dict[int, int]) -> Any:
 
 
 def of_what_it_does_not_know(x: Any, table: dict[int, int]) -> Any:
-    for a, b in itertools.product([x, x + 1], [2, 3]):
-        x = x + a * b
+    for a, _ in itertools.groupby([2, 3]):
+        x = x + a
     return x
 
 
