@@ -36,6 +36,7 @@ class Output(Protocol):
 
     trail: how to undo what was done, the newest last.
     variables: trackers of objects with an identity, by id.
+    contents: what is inside of objects that are containers by inheritance, by id of the object.
     globals: trackers of global variables, by the identity of their namespace and their name.
     mutables: sources of containers and objects that the frame might change, by name.
     """
@@ -47,12 +48,16 @@ class Output(Protocol):
     side_effects: SideEffects
     guards: dict[tuple[str, object], Guard]
     variables: dict[int, tuple[object, VariableTracker]]
+    contents: dict[int, VariableTracker]
     globals: dict[tuple[int, str], tuple[object, VariableTracker]]
     mutables: dict[str, Source]
     grad_enabled: bool
 
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
         """Have an object that has an identity stand for by one tracker."""
+
+    def remember_contents(self, owner: object, contents: VariableTracker) -> None:
+        """Have what is inside of an object, which is in `variables`, be one tracker."""
 
     def remember_global(self, key: tuple[int, str], value: object, found: VariableTracker) -> None:
         """Have a global variable, which has this value, stand for by one tracker."""

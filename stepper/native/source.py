@@ -10,6 +10,7 @@ names like `__import_torch_dot_nn_dot_functional`, as in Dynamo.
 
 from __future__ import annotations
 
+import collections
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -278,6 +279,41 @@ def member_of(elements: Iterable[object], value: object) -> object:
 
 
 set_skip(member_of.__code__, "recursive")
+
+
+@dataclass(frozen=True)
+class BareSource(ChainedSource):
+    """A copy of what an object holds that is a builtin container by inheritance.
+
+    of: the container.
+    """
+
+    of: type
+
+    def expression(self) -> str:
+        return f"___bare({self.base.name()}, ___{self.of.__name__})"
+
+    def scope(self) -> dict[str, object]:
+        return {**self.base.scope(), "___bare": bare, f"___{self.of.__name__}": self.of}
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen.load_callable(bare)
+        codegen(self.base)
+        codegen.load_const(self.of)
+        codegen.call(2)
+
+
+def bare(value: Any, of: type) -> object:
+    """What the object holds, read past the methods of its class."""
+    if of is collections.OrderedDict:
+        order = collections.OrderedDict.__iter__(value)
+        return {key: dict.__getitem__(value, key) for key in order}
+    if of is tuple:
+        return tuple.__getitem__(value, slice(None))
+    return dict.copy(value) if of is dict else list.copy(value)
+
+
+set_skip(bare.__code__, "recursive")
 
 
 @dataclass(frozen=True)

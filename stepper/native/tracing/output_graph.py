@@ -111,6 +111,8 @@ class OutputGraph:
         self.graphargs: dict[torch.fx.Node, GraphArg] = {}
         self.variables: dict[int, tuple[object, VariableTracker]] = {}
         """Trackers of objects with an identity, by id; the object is kept."""
+        self.contents: dict[int, VariableTracker] = {}
+        """What is inside of objects that are containers by inheritance, by id of the object."""
         self.globals: dict[tuple[int, str], tuple[object, VariableTracker]] = {}
         """Global variables that were loaded: see `remember_global`."""
         self.mutables: dict[str, Source] = {}
@@ -153,6 +155,7 @@ class OutputGraph:
         self.guards.clear()
         self.graphargs.clear()
         self.variables.clear()
+        self.contents.clear()
         self.globals.clear()
         self.mutables.clear()
         self.consulted.clear()
@@ -165,6 +168,10 @@ class OutputGraph:
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
         """Have an object that has an identity stand for by one tracker."""
         self._remember(self.variables, id(value), (value, tracker))
+
+    def remember_contents(self, owner: object, contents: VariableTracker) -> None:
+        """Have what is inside of an object, which is in `variables`, be one tracker."""
+        self._remember(self.contents, id(owner), contents)
 
     def remember_global(self, key: tuple[int, str], value: object, found: VariableTracker) -> None:
         """Have a global variable, which has this value, stand for by one tracker.

@@ -166,6 +166,10 @@ class VariableTracker:
         """`[*value]`."""
         raise self.refuse("iteration")
 
+    def mapping_items(self, tx: Translator) -> dict[object, VariableTracker] | None:
+        """What `dict.update` takes from it by its keys; None: it takes pairs."""
+        return None
+
     def lazy_iterator(self, tx: Translator) -> VariableTracker | None:
         """`iter(value)`, for what is not to be unpacked at once."""
         return None

@@ -86,10 +86,11 @@ class ConstDictVariable(HasBuiltinMethods):
         """The dictionary gets these items."""
         refuse_finalizers(v for key, v in self.items.items() if items.get(key) is not v)
         layout = self.layout if list(items) == list(self.items) else None
-        new = ConstDictVariable(
-            items, layout, source=self.source, mutation_type=self.mutation_type,
-            **self.propagate(self, because),
-        )  # fmt: skip
+        if self.mutation_type is None:
+            raise self.refuse("a change")
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__, items=dict(items), **self.propagate(self, because))
+        new.layout = object() if layout is None else layout
         tx.output.side_effects.mutate(self, new, what)
 
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
@@ -218,6 +219,8 @@ def pairs_of(tx: Translator, other: VariableTracker) -> dict[object, VariableTra
     """What a mapping, or an iterable of pairs, adds to a dictionary."""
     if isinstance(other, ConstDictVariable):
         return other.items
+    if (found := other.mapping_items(tx)) is not None:
+        return found
     pairs: dict[object, VariableTracker] = {}
     for pair in other.unpack(tx):
         items = pair.unpack(tx)

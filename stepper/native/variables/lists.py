@@ -169,8 +169,10 @@ class ListVariable(BaseListVariable):
         if len(items) <= len(self.items):
             kept = {id(item) for item in items}
             refuse_finalizers(item for item in self.items if id(item) not in kept)
-        options = self.propagate(self, because)
-        new = ListVariable(items, source=self.source, mutation_type=key, **options)
+        if key is None:
+            raise self.refuse("a change")
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__, items=list(items), **self.propagate(self, because))
         tx.output.side_effects.mutate(self, new, what)
         return new
 

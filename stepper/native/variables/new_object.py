@@ -9,6 +9,7 @@ an empty one and puts into it what it has then. A class with a metaclass, or wit
 from __future__ import annotations
 
 import abc
+import collections
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
@@ -17,9 +18,11 @@ import torch
 
 from stepper.native.guards.class_dicts import class_dict, has, lookup
 from stepper.native.source import Source
+from stepper.native.variables import containers
 from stepper.native.variables.base import AttributeMutationNew, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
+from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -35,15 +38,25 @@ class NewObjectVariable(UserDefinedObjectVariable):
 
     value: an empty instance of its class, which stands for it while tracing.
     cls: its class.
+    held: what it holds, if it is a container by inheritance.
     """
 
     is_new = True
 
     def __init__(
-        self, value: object, cls: UserDefinedClassVariable, **options: Unpack[TrackerOptions]
+        self,
+        value: object,
+        cls: UserDefinedClassVariable,
+        held: VariableTracker | None = None,
+        **options: Unpack[TrackerOptions],
     ) -> None:
         super().__init__(value, **options)
         self.cls = cls
+        self.held = held
+
+    def contents(self, tx: Translator) -> VariableTracker:
+        assert self.held is not None
+        return tx.output.side_effects.latest(self.held).with_guards(self.guards)
 
     def class_source(self) -> Source:
         if self.cls.source is None:
@@ -57,16 +70,24 @@ class NewObjectVariable(UserDefinedObjectVariable):
         tx.output.side_effects.delete_attr(self, name)
 
     def parts(self) -> Sequence[VariableTracker]:
-        return [self.cls]
+        return [self.cls] if self.held is None else [self.cls, self.held]
 
     def begin(self, codegen: Codegen) -> None:
         """Push the object, empty."""
-        codegen.load_callable(object.__new__)
+        base = containers.container_of(type(self.value)) or object
+        codegen.load_callable(base.__new__)
         codegen(self.cls)
-        codegen.call(1)
+        if isinstance(self.held, TupleVariable):
+            self.held.reconstruct(codegen)
+        codegen.call(1 + isinstance(self.held, TupleVariable))
 
     def fill(self, codegen: Codegen, variable: str) -> None:
         """Store what the object has, which is in the variable."""
+        if self.held is not None:
+            base = containers.container_of(type(self.value))
+            assert base is not None
+            held = codegen.tx.output.side_effects.latest(self.held)
+            containers.write_contents(codegen, held, base, variable)
         for name, value in codegen.tx.output.side_effects.stored(self).items():
             codegen.load_callable(object.__setattr__)
             codegen.emit("LOAD_FAST", variable)
@@ -90,19 +111,27 @@ def make_new(
     plain = type(kind) is type or (type(kind) is abc.ABCMeta and not kind.__abstractmethods__)
     plain = plain and not issubclass(kind, torch.Tensor | torch.nn.Module)
     plain = plain and lookup(type(kind), "__call__") is type.__dict__["__call__"]
-    made_by_object = lookup(kind, "__new__") is object.__dict__["__new__"]
+    base = containers.container_of(kind)
+    maker = object if base is None else dict if base is collections.OrderedDict else base
+    made_by_object = lookup(kind, "__new__") is maker.__dict__["__new__"]
     if not plain or not made_by_object or cls.source is None or has(kind, "__del__"):
         raise cls.refuse("an instance")
-    by_object = begin is object.__init__ and not args and not kwargs
-    if not by_object and type(begin) is not types.FunctionType:
+    by_object = begin is object.__init__ and (base is tuple or not (args or kwargs))
+    inherited = base is not None and containers.inherits(kind, "__init__")
+    if not by_object and not inherited and type(begin) is not types.FunctionType:
+        raise cls.refuse("an instance")
+    if base is tuple and (len(args) > 1 or kwargs):
         raise cls.refuse("an instance")
     options = VariableTracker.propagate(cls)
+    held = None if base is None else containers.new_contents(tx, base, args)
     try:
-        empty = object.__new__(kind)
+        empty: object = maker.__new__(kind)
     except TypeError:  # a class in C, which may not be made like that
         raise cls.refuse("an instance") from None
-    made = NewObjectVariable(empty, cls, mutation_type=AttributeMutationNew(), **options)
-    if not by_object:
+    made = NewObjectVariable(empty, cls, held, mutation_type=AttributeMutationNew(), **options)
+    if inherited:
+        containers.call_inherited(tx, made, "__init__", args, kwargs)
+    elif not by_object:
         _call_init(tx, made, args, kwargs)
     return made
 

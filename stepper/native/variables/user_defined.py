@@ -32,7 +32,7 @@ from stepper.native.source import (
     Source,
     TypeSource,
 )
-from stepper.native.variables import dict_contents
+from stepper.native.variables import containers, dict_contents
 from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
@@ -128,9 +128,15 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def truth(self, tx: Translator) -> bool:
         kind = type(self.value)
-        if not has(kind, "__bool__") and not has(kind, "__len__"):
+        name = next((each for each in ("__bool__", "__len__") if has(kind, each)), None)
+        if name is None:
             return True
-        raise self.refuse("the truth")
+        said = self.special(tx, name, [])
+        answer = said.as_python_constant()
+        if type(answer) is not (bool if name == "__bool__" else int) or answer < 0:
+            raise self.refuse("the truth")
+        tx.output.chosen_by(said)
+        return bool(answer)
 
     def _source(self) -> Any:
         if self.source is None:
@@ -245,15 +251,35 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             plain = first is kind and not self.has_getattribute() and self.source is not None
             own = AttrSource(self._source(), name) if plain else None
             return UserMethodVariable(function, self, source=own, **options)
-        if found is dict.__dict__.get(name, MISSING) and name in dict_contents.METHODS:
+        known = found is dict.__dict__.get(name, MISSING) and name in dict_contents.METHODS
+        if known and not self.is_new and dict_contents.is_read_like_dict(whole):
             return BoundBuiltinMethod(self._contents(), name, guards=self.guards)
+        if containers.inherits(whole, name, start):
+            by_name = first is kind
+            return containers.InheritedMethodVariable(self, name, by_name, guards=self.guards)
         if has(type(found), "__get__"):
             raise self.refuse(f"attribute {name}")
         return tx.build(source, found).with_guards(self.guards)
 
+    def contents(self, tx: Translator) -> VariableTracker:
+        """What it holds, if it is a container by inheritance."""
+        base = containers.container_of(type(self.value))
+        assert base is not None
+        known = tx.output.contents.get(id(self.value))
+        if known is None:
+            known = containers.existing_contents(tx, self.value, self._source(), base)
+            if known is None:
+                raise self.refuse("the contents")
+            tx.output.remember_contents(self.value, known)
+        return known.with_guards(self.guards)
+
+    def mapping_items(self, tx: Translator) -> dict[object, VariableTracker] | None:
+        kind = type(self.value)
+        if not has(kind, "keys") and not has(kind, "__getattr__"):
+            return None
+        return containers.mapping_items(tx, self)
+
     def _contents(self) -> VariableTracker:
-        if not dict_contents.is_read_like_dict(type(self.value)):
-            raise self.refuse("the contents")
         return dict_contents.DictContentsVariable(
             self.value, self._source(), **self.propagate(self)
         )
@@ -306,6 +332,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return self.var_getattr(tx, name).call_function(tx, args, kwargs)
 
     def special(self, tx: Translator, name: str, args: list[VariableTracker]) -> VariableTracker:
+        if not self.has_special(name) and containers.inherits(type(self.value), name):
+            return containers.call_inherited(tx, self, name, args, {})
         return self.bound_special(tx, name).call_function(tx, args, {})
 
     def bound_special(self, tx: Translator, name: str) -> VariableTracker:
