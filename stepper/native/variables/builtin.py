@@ -25,8 +25,12 @@ from stepper.native.variables.folding import OPERATORS, fold
 from stepper.native.variables.subclasses import counts_as
 from stepper.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
 from stepper.native.variables.tensor import TensorVariable
-from stepper.native.variables.user_defined import UserDefinedObjectVariable
+from stepper.native.variables.user_defined import (
+    UserDefinedClassVariable,
+    UserDefinedObjectVariable,
+)
 from stepper.native.variables.user_iterator import UserIteratorVariable
+from stepper.native.variables.user_operators import user_operator
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -80,6 +84,8 @@ class BuiltinVariable(VariableTracker):
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name == "__name__":
             return ConstantVariable(self.fn.__name__, guards=self.guards)
+        if self.fn is object and name == "__setattr__":
+            return ObjectSetattrVariable(guards=self.guards)
         raise self.refuse(f"attribute {name}")
 
     def call_function(
@@ -114,6 +120,31 @@ class BuiltinVariable(VariableTracker):
         )
 
 
+class ObjectSetattrVariable(VariableTracker):
+    """`object.__setattr__`."""
+
+    def python_type(self) -> type:
+        return types.WrapperDescriptorType
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        owner, *others = args
+        plain = getattr(owner, "generic_setattr_method", None) is object.__setattr__
+        if len(others) != 2 or kwargs or not isinstance(owner, UserDefinedObjectVariable):
+            raise self.refuse("a call")
+        if not plain:
+            raise owner.refuse("object.__setattr__")
+        owner.generic_setattr(tx, others[0].as_python_constant(), others[1])
+        return ConstantVariable(None)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_const(object.__setattr__)
+
+
 # --- operators
 
 Operation = Callable[..., object]
@@ -132,14 +163,8 @@ def binary_op(
     """An operator of two values, comparisons included."""
     if operation is operator.getitem:
         return a.getitem(tx, b)
-    method = _SPECIAL.get(operation)
-    if method is not None and isinstance(a, UserDefinedObjectVariable) and a.has_special(method):
-        if a.python_type() is not b.python_type() and isinstance(b, UserDefinedObjectVariable):
-            raise a.refuse("an operator with an object of another class")
-        result = a.special(tx, method, [b])
-        if isinstance(result, ConstantVariable) and result.value is NotImplemented:
-            raise a.refuse("an operator that is not implemented")
-        return result
+    if (answered := user_operator(tx, operation, a, b)) is not None:
+        return answered
     if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
         for each in (a, b):
             if not isinstance(each, TensorVariable | SymNodeVariable) and not (
@@ -201,14 +226,6 @@ def binary_op(
         if None not in known:
             return ConstantVariable((known[0] is known[1]) is (operation is operator.eq), **options)
     raise unimplemented(f"operator {operation.__name__} of {a.describe()} and {b.describe()}")
-
-
-_SPECIAL: dict[object, str] = {
-    getattr(operator, name): f"__{name.strip('_')}__"
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_",
-                 "xor", "lshift", "rshift", "lt", "le", "gt", "ge", "eq")
-}  # fmt: skip
-"""The methods of operators that an object's class may have; in-place ones are left to Python."""
 
 
 def identity_of(tracker: VariableTracker) -> object:
@@ -563,7 +580,11 @@ def _super(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Var
             assert isinstance(owner, CellVariable)
             owner = owner.contents(tx)
         args = [cell.contents(tx), tx.realize(owner)]
-    if len(args) != 2 or class_of(args[0]) not in order_of(args[1].python_type()):
+    if len(args) != 2:
+        return None
+    of = args[1]
+    kind = of.value if isinstance(of, UserDefinedClassVariable) else of.python_type()
+    if class_of(args[0]) not in order_of(kind):
         return None
     return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
 

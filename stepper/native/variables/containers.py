@@ -64,7 +64,6 @@ class Holder(Protocol):
     """
 
     is_new: bool
-    guards: frozenset[object]
 
     def python_type(self) -> type:
         """Its class."""

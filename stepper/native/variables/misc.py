@@ -6,13 +6,14 @@ import os
 import types
 from typing import TYPE_CHECKING, Any, Unpack
 
-from stepper.native.guards.class_dicts import find, order_of
+from stepper.native.guards.class_dicts import MISSING, find, order_of
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.source import AttrSource
+from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import observed
+from stepper.native.variables.user_defined import UserDefinedClassVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -119,6 +120,8 @@ class SuperVariable(VariableTracker):
         return super
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if isinstance(self.objvar, UserDefinedClassVariable):
+            return self._of_class(tx, self.objvar, name)
         read = getattr(self.objvar, "attribute_of_class", None)
         start = getattr(self.typevar, "value", None)
         if read is None or start is None:
@@ -134,6 +137,20 @@ class SuperVariable(VariableTracker):
             return GenericSetattrVariable(self.objvar, **self.propagate(self, self.objvar))
         found: VariableTracker = read(tx, name, rest)
         return found.with_guards(self.guards)
+
+    def _of_class(
+        self, tx: Translator, objvar: UserDefinedClassVariable, name: str
+    ) -> VariableTracker:
+        """In a class method: the object is a class."""
+        start = getattr(self.typevar, "value", None)
+        order = order_of(objvar.value)
+        if start not in order or objvar.source is None:
+            raise self.refuse(f"attribute {name}")
+        owner, found = find(objvar.value, name, order.index(start) + 1)
+        if found is MISSING:
+            raise self.refuse(f"attribute {name}")
+        of_class = GetItemSource(AttrSource(objvar.source, "__mro__"), order.index(owner))
+        return objvar.attribute(tx, AttrSource(of_class, name), found).with_guards(self.guards)
 
 
 class GenericAccessVariable(VariableTracker):

@@ -12,7 +12,7 @@ import abc
 import collections
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 
@@ -125,7 +125,8 @@ def make_new(
     options = VariableTracker.propagate(cls)
     held = None if base is None else containers.new_contents(tx, base, args)
     try:
-        empty: object = maker.__new__(kind)
+        make: Any = maker.__new__
+        empty = make(kind)
     except TypeError:  # a class in C, which may not be made like that
         raise cls.refuse("an instance") from None
     made = NewObjectVariable(empty, cls, held, mutation_type=AttributeMutationNew(), **options)

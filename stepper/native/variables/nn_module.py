@@ -21,10 +21,7 @@ from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.lists import SliceVariable, TupleVariable
 from stepper.native.variables.tensor import TensorVariable
-from stepper.native.variables.user_defined import (
-    AttributeMissing,
-    UserDefinedObjectVariable,
-)
+from stepper.native.variables.user_defined import UserDefinedObjectVariable, no_attribute
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -86,6 +83,20 @@ class NNModuleVariable(UserDefinedObjectVariable):
 
     def missing(self, tx: Translator, name: str) -> VariableTracker:
         if not _is_of_torch(tx, type(self.value), "__getattr__"):
+            if find(type(self.value), "__getattr__")[0] is torch.nn.Module:
+                raise self.refuse(f"attribute {name}")
+            return super().missing(tx, name)
+        return self.registered(tx, name)
+
+    def attribute_of_class(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
+        found = find(type(self.value), name, start)
+        if name == "__getattr__" and found[0] is torch.nn.Module:
+            return RegisteredVariable(self, guards=self.guards)
+        return super().attribute_of_class(tx, name, start)
+
+    def registered(self, tx: Translator, name: str) -> VariableTracker:
+        """What `nn.Module.__getattr__` gives."""
+        if not _is_of_torch(tx, torch.nn.Module, "__getattr__"):
             raise self.refuse(f"attribute {name}")
         fields = self.instance_dict()
         for where in _REGISTRIES:
@@ -100,9 +111,7 @@ class NNModuleVariable(UserDefinedObjectVariable):
             condition = " and ".join(places)
             install = tx.output.install_guard
             tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
-        raise AttributeMissing(
-            f"AttributeError: {type(self.value).__name__} has no attribute {name}"
-        )
+        raise no_attribute(type(self.value), name)
 
     def generic_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name in _REGISTRIES:
@@ -172,6 +181,27 @@ class NNModuleVariable(UserDefinedObjectVariable):
             items = TupleVariable(self.unpack(tx), guards=self.guards).getitem(tx, key)
             return ModuleListSliceVariable(items, **self.propagate(items))
         return super().getitem(tx, key)
+
+
+class RegisteredVariable(VariableTracker):
+    """`nn.Module.__getattr__` of a module, whose class has a method of its own before it.
+
+    module: the module.
+    """
+
+    def __init__(self, module: NNModuleVariable, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.module = module
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if len(args) != 1 or kwargs:
+            raise self.refuse("a call with these arguments")
+        return self.module.registered(tx, args[0].as_python_constant())
 
 
 class ModuleListSliceVariable(VariableTracker):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 
 from stepper.native import polyfills
-from stepper.native.exc import Unsupported
 from stepper.native.guards.class_dicts import (
     MISSING,
     find,
@@ -36,7 +35,7 @@ from stepper.native.variables import containers, dict_contents
 from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.exceptions import observed
+from stepper.native.variables.exceptions import ObservedException, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 
 if TYPE_CHECKING:
@@ -93,11 +92,29 @@ class UserDefinedClassVariable(UserDefinedVariable):
         if of_class is not MISSING and is_data_descriptor(of_class):
             raise self.refuse(f"attribute {name}")
         found = lookup(self.value, name)
+        return self.attribute(tx, AttrSource(self.source, name), found).with_guards(self.guards)
+
+    def attribute(self, tx: Translator, source: Source, found: object) -> VariableTracker:
+        """What the class gives that has found this in itself or a base, which `source` leads to."""
         if type(found) is staticmethod:
             found = found.__func__
+        if type(found) is classmethod and type(found.__func__) is types.FunctionType:
+            function = tx.build(AttrSource(source, "__func__"), found.__func__)
+            if isinstance(function, BaseUserFunctionVariable):
+                return UserMethodVariable(function, self, **self.propagate(self, function))
         if found is MISSING or is_data_descriptor(found) or not is_plain_attribute(found):
-            raise self.refuse(f"attribute {name}")
-        return tx.build(AttrSource(self.source, name), found).with_guards(self.guards)
+            raise self.refuse("an attribute")
+        return tx.build(source, found)
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether the class, or its own class, has an attribute of this name."""
+        kind = type(self.value)
+        if has(self.value, name) or has(kind, name):
+            return True
+        plain = lookup(kind, "__getattribute__") is type.__dict__["__getattribute__"]
+        if not plain or has(kind, "__getattr__"):
+            raise self.refuse("hasattr")
+        return False
 
     def call_function(
         self,
@@ -167,7 +184,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             return True
         try:
             self.var_getattr(tx, name)
-        except AttributeMissing:
+        except ObservedException as error:
+            if error.value.python_type() is not AttributeError:
+                raise
             return False
         return True
 
@@ -208,11 +227,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def missing(self, tx: Translator, name: str) -> VariableTracker:
         """What neither the object nor its class has."""
-        if lookup(type(self.value), "__getattr__") is MISSING:
-            raise AttributeMissing(
-                f"AttributeError: {type(self.value).__name__} has no attribute {name}"
-            )
-        raise self.refuse(f"attribute {name}")
+        if has(type(self.value), "__getattr__"):
+            return self.special(tx, "__getattr__", [ConstantVariable(name)])
+        raise no_attribute(type(self.value), name)
 
     def data_descriptor(self, tx: Translator, name: str, descriptor: object) -> VariableTracker:
         """What a property, or another data descriptor of the class, gives."""
@@ -226,7 +243,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             except AttributeError:
                 raise self.refuse(f"attribute {name}") from None
             return tx.build(AttrSource(self._source(), name), value).with_guards(self.guards)
-        raise self.refuse(f"attribute {name}")
+        return self._described(tx, name, descriptor)
 
     def attribute_of_class(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
         """What the first of its classes that has the name gives for this object; the search begins
@@ -243,6 +260,11 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         source = AttrSource(of_type, name)
         if type(found) is staticmethod:
             return tx.build(source, found.__func__).with_guards(self.guards)
+        if type(found) is classmethod and type(found.__func__) is types.FunctionType:
+            function = tx.build(AttrSource(source, "__func__"), found.__func__)
+            bound = function.bound_to(tx.class_variable(self))
+            if bound is not None:
+                return bound.with_guards(self.guards)
         if type(found) is types.FunctionType:
             function = tx.build(source, found)
             if not isinstance(function, BaseUserFunctionVariable):
@@ -258,8 +280,26 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             by_name = first is kind
             return containers.InheritedMethodVariable(self, name, by_name, guards=self.guards)
         if has(type(found), "__get__"):
-            raise self.refuse(f"attribute {name}")
+            return self._described(tx, name, found)
         return tx.build(source, found).with_guards(self.guards)
+
+    def _descriptor(self, tx: Translator, name: str, found: object) -> VariableTracker:
+        """The tracker of a descriptor of the class, as it is there."""
+        whole = type(self.value)
+        owner, same = find(whole, name)
+        if same is not found:
+            raise self.refuse(f"attribute {name}")
+        order = AttrSource(self.class_source(), "__mro__")
+        place = AttrSource(GetItemSource(order, order_of(whole).index(owner)), "__dict__")
+        return tx.build(GetItemSource(place, name), found)
+
+    def _described(self, tx: Translator, name: str, found: object) -> VariableTracker:
+        """What a descriptor of the program's gives for this object."""
+        descriptor = self._descriptor(tx, name, found)
+        if not isinstance(descriptor, UserDefinedObjectVariable):
+            raise self.refuse(f"attribute {name}")
+        given = [self, tx.class_variable(self)]
+        return descriptor.special(tx, "__get__", given).with_guards(self.guards)
 
     def contents(self, tx: Translator) -> VariableTracker:
         """What it holds, if it is a container by inheritance."""
@@ -302,6 +342,11 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             source = AttrSource(AttrSource(self.class_source(), name), "fset")
             tx.build(source, of_class.fset).call_function(tx, [self, value], {})
             return
+        if type(lookup(type(of_class), "__set__")) is types.FunctionType:
+            descriptor = self._descriptor(tx, name, of_class)
+            if isinstance(descriptor, UserDefinedObjectVariable):
+                descriptor.special(tx, "__set__", [self, value])
+                return
         in_slot = type(of_class) is types.MemberDescriptorType
         if not in_slot and (is_data_descriptor(of_class) or not kind.__dictoffset__):
             raise self.refuse(f"assignment to attribute {name}")
@@ -436,8 +481,9 @@ class InstanceDictVariable(VariableTracker):
         codegen.load_attr("__dict__")
 
 
-class AttributeMissing(Unsupported):
-    """Reading the attribute raises AttributeError."""
+def no_attribute(kind: type, name: str) -> ObservedException:
+    """To be raised where an object of this class has no such attribute."""
+    return observed(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
 
 
 def is_data_descriptor(value: object) -> bool:

@@ -1,0 +1,106 @@
+"""Operators of which a side is an object of the program: who is asked, in which order.
+
+As in CPython: the left side's method, then the reflected one of the right side, unless both are of
+one class; the right side first where its class is derived from the left's and has a method of its
+own. Who answers `NotImplemented` has not answered. An operator in place asks for its own method
+before that. Nothing of it is done here where a builtin's own method would be asked, but for the
+classes of constants and containers, which know nothing of the program's.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from stepper.native.guards.class_dicts import MISSING, lookup, order_of
+from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.containers import inherits
+from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.lists import BaseListVariable
+from stepper.native.variables.sets import SetVariable
+from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.user_defined import UserDefinedObjectVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
+
+_ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_",
+               "xor", "lshift", "rshift")  # fmt: skip
+_METHODS: dict[object, tuple[str, str]] = {
+    getattr(operator, name): (f"__{name.strip('_')}__", f"__r{name.strip('_')}__")
+    for name in _ARITHMETIC
+} | {
+    getattr(operator, name): (f"__{name}__", f"__{other}__")
+    for name, other in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq"),
+                        ("ne", "ne"))
+}  # fmt: skip
+"""Of each operator its method, and the reflected one."""
+_IN_PLACE: dict[object, Callable[[object, object], object]] = {
+    getattr(operator, f"i{name.strip('_')}"): getattr(operator, name) for name in _ARITHMETIC
+}
+_COMPARES = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+_PLAIN = (ConstantVariable, ConstDictVariable, BaseListVariable, SetVariable)
+"""What answers nothing to an object of the program."""
+
+
+def user_operator(
+    tx: Translator, operation: object, a: VariableTracker, b: VariableTracker
+) -> VariableTracker | None:
+    """The operator, if a side is an object of the program; None: none is, or nobody is known to
+    answer."""
+    users = [isinstance(each, UserDefinedObjectVariable) for each in (a, b)]
+    if not any(users):
+        return None
+    if (plain := _IN_PLACE.get(operation)) is not None:
+        found = _answer(tx, a, f"__i{_METHODS[plain][0].strip('_')}__", b) if users[0] else None
+        return user_operator(tx, plain, a, b) if found is None else found
+    if operation not in _METHODS:
+        return None
+    for one, name, other in _in_order(operation, a, b):
+        if isinstance(one, UserDefinedObjectVariable):
+            if (found := _answer(tx, one, name, other)) is not None:
+                return found
+        elif not isinstance(one, _PLAIN) or isinstance(one, TensorVariable):
+            return None
+    if operation not in (operator.eq, operator.ne):
+        return None  # an error
+    same = a.identity is b.identity
+    options = VariableTracker.propagate(a, b)
+    return ConstantVariable(same is (operation is operator.eq), **options)
+
+
+def _in_order(
+    operation: object, a: VariableTracker, b: VariableTracker
+) -> Iterator[tuple[VariableTracker, str, VariableTracker]]:
+    name, reflected = _METHODS[operation]
+    kinds = a.python_type(), b.python_type()
+    derived = kinds[0] is not kinds[1] and kinds[0] in order_of(kinds[1])
+    first = derived and (
+        operation in _COMPARES or lookup(kinds[0], reflected) is not lookup(kinds[1], reflected)
+    )
+    sides = [(a, name, b)]
+    if operation in _COMPARES or kinds[0] is not kinds[1]:
+        sides.insert(0 if first else 1, (b, reflected, a))
+    yield from sides
+
+
+def _answer(
+    tx: Translator, one: VariableTracker, name: str, other: VariableTracker
+) -> VariableTracker | None:
+    """What the method of an object of the program says; None: it has none, or says nothing."""
+    assert isinstance(one, UserDefinedObjectVariable)
+    found = lookup(type(one.value), name)
+    if found is MISSING or found is object.__dict__.get(name):
+        if name != "__ne__" or found is MISSING:
+            return None
+        equal = _answer(tx, one, "__eq__", other)
+        if equal is None:
+            return None
+        return ConstantVariable(not equal.truth(tx), guards=equal.guards)
+    if not one.has_special(name) or inherits(type(one.value), name):
+        raise one.refuse(f"method {name}")
+    said = one.special(tx, name, [other])
+    nothing = isinstance(said, ConstantVariable) and said.value is NotImplemented
+    return None if nothing else said
