@@ -38,6 +38,7 @@ class Output(Protocol):
     variables: trackers of objects with an identity, by id.
     contents: what is inside of objects that are containers by inheritance, by id of the object.
     globals: trackers of global variables, by the identity of their namespace and their name.
+    grad_enabled, grad_set_at: the gradient mode, and the frame's instruction that set it last.
     mutables: sources of containers and objects that the frame might change, by name.
     """
 
@@ -52,6 +53,7 @@ class Output(Protocol):
     globals: dict[tuple[int, str], tuple[object, VariableTracker]]
     mutables: dict[str, Source]
     grad_enabled: bool
+    grad_set_at: int
 
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
         """Have an object that has an identity stand for by one tracker."""

@@ -8,10 +8,12 @@ has asked for.
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import os
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -19,6 +21,7 @@ import torch
 from stepper import _C
 from stepper.native import config, versions
 from stepper.native.capture_parts import replaced_in_python, replaced_in_torch
+from stepper.native.guards.class_dicts import class_dict, order_of
 from stepper.native.guards.originals import replaced_in_tensors
 from stepper.native.guards.scope import function_modes, is_tracing
 from stepper.native.library import STEPPER, TORCH, is_library
@@ -239,6 +242,15 @@ def has_tensor_in_frame(
     return False
 
 
+def _slots(value: object) -> Iterator[object]:
+    """What is in the slots of an object."""
+    for cls in order_of(type(value)):
+        for slot in class_dict(cls).values():
+            if type(slot) is types.MemberDescriptorType:
+                with contextlib.suppress(AttributeError):
+                    yield slot.__get__(value)
+
+
 def has_tensor(value: Any, depth: int) -> bool:
     """Whether a value is a tensor or module, or has one in it."""
     kind = type(value)
@@ -250,8 +262,14 @@ def has_tensor(value: Any, depth: int) -> bool:
         if issubclass(kind, sequence):
             items = sequence.__getitem__(value, slice(50))
             return any(has_tensor(item, depth - 1) for item in items)
+    if kind is types.MappingProxyType:
+        return has_tensor(dict(value), depth - 1)
+    if issubclass(kind, collections.deque):
+        return any(has_tensor(item, depth - 1) for item in list(value)[:50])
     if issubclass(kind, dict):
         return any(has_tensor(item, depth - 1) for item in list(dict.values(value))[:50])
+    if kind.__module__ != "builtins" and any(has_tensor(each, depth - 1) for each in _slots(value)):
+        return True
     if kind.__module__ != "builtins" and kind.__flags__ & (1 << 9):
         try:
             fields = object.__getattribute__(value, "__dict__")

@@ -17,6 +17,11 @@ from stepper.support.per_object import PerCode
 
 _INLINED = (
     os.path.join(TORCH, "nn", "modules") + os.sep,
+    os.path.join(TORCH, "nn", "init.py"),
+    os.path.join(TORCH, "nn", "utils", "parametrize.py"),
+    os.path.join(TORCH, "nn", "utils", "parametrizations.py"),
+    os.path.join(TORCH, "backends", "mha") + os.sep,
+    os.path.join(TORCH, "distributions") + os.sep,
     os.path.join(TORCH, "utils", "_contextlib.py"),
 )
 """What of torch is interpreted like the program."""

@@ -24,6 +24,7 @@ from stepper.native.codegen.graph_names import CodeAsCaptured
 from stepper.native.codegen.resume_execution import write_break
 from stepper.native.exc import (
     NothingToCapture,
+    RestartAnalysis,
     SkipFrame,
     Unsupported,
     let_go_of_frames,
@@ -166,10 +167,18 @@ class Translation:
             raise Unsupported(
                 f"{reason}\n  at {self.code.co_filename}:{inst.starts_line} in {self.code.co_name}"
             )
+        self._mode_is_as_before()
         write_break(tx, inst)
+
+    def _mode_is_as_before(self) -> None:
+        """A mode that the frame leaves changed is set by Python."""
+        if self.output.grad_enabled != self.state.grad_enabled:
+            reason = "the gradient mode is left changed"
+            raise RestartAnalysis(self.output.grad_set_at, reason)
 
     def returned(self, tx: InstructionTranslator) -> None:
         """The frame returns: have the code written that does."""
+        self._mode_is_as_before()
         compile_return(tx)
 
     def compile_graph(self, nodes: list[torch.fx.Node]) -> Callable[..., object]:

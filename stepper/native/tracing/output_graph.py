@@ -131,6 +131,8 @@ class OutputGraph:
         self.spent = 0
         """Instructions interpreted, and items made, so far."""
         self.grad_enabled = state.grad_enabled
+        self.grad_set_at = 0
+        """The frame's instruction by which the gradient mode was set last."""
         self.consulted = Consulted()
         """What was found in classes."""
         self._inputs: torch.fx.Node | None = None

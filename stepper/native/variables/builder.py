@@ -49,7 +49,7 @@ from stepper.native.variables.lists import (
     SliceVariable,
     TupleVariable,
 )
-from stepper.native.variables.misc import EnvironVariable, PythonModuleVariable
+from stepper.native.variables.misc import EnvironVariable, PythonModuleVariable, is_stand_in
 from stepper.native.variables.named_tuple import (
     NamedTupleClassVariable,
     NamedTupleVariable,
@@ -184,7 +184,7 @@ class VariableBuilder:
     def _wrap_callable(self, value: Any) -> VariableTracker | None:
         kind = type(value)
         source = self.source
-        if kind is types.ModuleType:
+        if kind is types.ModuleType or is_stand_in(value):
             guards = self.install_guards(GuardBuilder.PYMODULE_MATCH, value)
             return PythonModuleVariable(value, source=source, guards=guards)
         if kind is types.MethodType and type(value.__func__) is types.FunctionType:

@@ -63,6 +63,13 @@ class GradModeClassVariable(VariableTracker):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         mode = GRAD_MODES[self.value]
+        if mode is None and len(args) == 1 and not kwargs:
+            chosen = args[0].as_python_constant()
+            if type(chosen) is not bool:
+                raise self.refuse("a call with what is no bool")
+            before = tx.output.grad_enabled
+            set_grad_mode(tx, chosen)
+            return SetGradVariable(chosen, before, **self.propagate(self, args))
         if mode is None or args or kwargs:
             raise self.refuse("a call with arguments")
         return GradModeVariable(mode, guards=self.guards)
@@ -161,6 +168,31 @@ class GradModeVariable(ContextManagerVariable):
         codegen.call(0)
 
 
+class SetGradVariable(GradModeVariable):
+    """`torch.set_grad_enabled(mode)`, which has set it; as a context manager, it puts back what was
+    before.
+
+    before: what that is.
+    """
+
+    def __init__(self, mode: bool, before: bool, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(mode, **options)
+        self.before = before
+
+    def describe(self) -> str:
+        return f"torch.set_grad_enabled({self.mode})"
+
+    def python_type(self) -> type:
+        return torch.set_grad_enabled
+
+    def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
+        set_grad_mode(tx, self.mode)
+        return GradModeExitVariable(self.before, guards=self.guards), ConstantVariable(None)
+
+    def reconstruct(self, codegen: Any) -> None:
+        raise self.refuse("reconstruction")  # another would be made in another mode
+
+
 class GradModeExitVariable(VariableTracker):
     """The exit function of such a context.
 
@@ -189,5 +221,10 @@ def set_grad_mode(tx: Translator, mode: bool) -> None:
     node = output.graph.create_node("call_function", set_grad_enabled, (mode,))
     output.note_node(node, None, NO_GUARDS)
     output.side_effects.changes += 1
-    output.grad_enabled = mode
-    output.trail.append(lambda: setattr(output, "grad_enabled", before))
+    place = output.grad_set_at
+    output.grad_enabled, output.grad_set_at = mode, tx.root.current_instruction.index
+
+    def undo() -> None:
+        output.grad_enabled, output.grad_set_at = before, place
+
+    output.trail.append(undo)

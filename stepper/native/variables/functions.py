@@ -86,6 +86,11 @@ class BaseUserFunctionVariable(VariableTracker):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         function = self.get_function()
+        if "__script_if_tracing_wrapper" in function.__dict__ and self.source is not None:
+            # `torch.jit` traces nothing that is captured.
+            original = AttrSource(self.source, "__original_fn")
+            found = tx.build(original, function.__dict__["__original_fn"])
+            return found.call_function(tx, args, kwargs)
 
         def bind() -> dict[str, VariableTracker]:
             bound = self.bind(tx, args, kwargs)

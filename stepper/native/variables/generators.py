@@ -75,9 +75,13 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
             self.code
         )
         begun = begun and not self._is_within_another
+        if name == "send" and len(args) == 1 and not kwargs and begun:
+            return self._given(tx, self._go_on(tx, None, args[0]))
         if name != "throw" or not isinstance(thrown, ExceptionVariable) or kwargs or not begun:
             raise self.refuse(f"method {name}")
-        found = self._go_on(tx, thrown)
+        return self._given(tx, self._go_on(tx, thrown))
+
+    def _given(self, tx: Translator, found: VariableTracker | None) -> VariableTracker:
         if found is not None:
             return found
         newest = tx.output.side_effects.latest(self)
@@ -86,11 +90,20 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
             raise self.refuse("what is returned at the end")
         raise observed(StopIteration)
 
-    def _go_on(self, tx: Translator, thrown: ExceptionVariable | None) -> VariableTracker | None:
-        """Run on to the next value, None: there is none; with an exception, raise that first."""
+    def _go_on(
+        self,
+        tx: Translator,
+        thrown: ExceptionVariable | None,
+        sent: VariableTracker | None = None,
+    ) -> VariableTracker | None:
+        """Run on to the next value, None: there is none; with an exception, raise that first; with
+        a value that is sent, give it that."""
         assert self.state is not None
         running = self.state.tx.resumed(tx, self.state.at)
         try:
+            if sent is not None:
+                running.pop()
+                running.push(sent)
             if thrown is not None:
                 running.throw_in(thrown)
             running.run_inlined()

@@ -6,18 +6,32 @@ import os
 import types
 from typing import TYPE_CHECKING, Any, Unpack
 
-from stepper.native.guards.class_dicts import MISSING, find, order_of
+from stepper.native.guards.class_dicts import MISSING, find, has, lookup, order_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import observed
-from stepper.native.variables.user_defined import UserDefinedClassVariable
+from stepper.native.variables.user_defined import UserDefinedClassVariable, is_data_descriptor
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
     from stepper.native.variables.base import TrackerOptions
+
+
+_STAND_INS = {"torch.backends": "m", "torch._VF": "vf"}
+"""Of torch's classes of modules that pass on what they are asked for, where they have to whom."""
+
+
+def is_stand_in(value: object) -> bool:
+    """Whether a module of torch's has its attributes from another object."""
+    kind = type(value)
+    behind = _STAND_INS.get(kind.__module__)
+    if behind is None or types.ModuleType not in order_of(kind):
+        return False
+    own = types.ModuleType.__getattribute__(value, "__dict__")
+    return behind in own and has(kind, "__getattr__")
 
 
 class PythonModuleVariable(VariableTracker):
@@ -52,6 +66,15 @@ class PythonModuleVariable(VariableTracker):
         return self.source
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        kind = type(self.value)
+        if kind is not types.ModuleType:
+            of_class = lookup(kind, name)
+            if of_class is not MISSING and is_data_descriptor(of_class):
+                raise self.refuse(f"attribute {name}")
+            if name not in self.value.__dict__ and of_class is MISSING:
+                behind = self.value.__dict__[_STAND_INS[kind.__module__]]
+                found = tx.build(AttrSource(self._source(), name), getattr(behind, name))
+                return found.with_guards(self.guards)
         if name not in self.value.__dict__:
             raise self.refuse(f"attribute {name}")
         found = tx.build(AttrSource(self._source(), name), self.value.__dict__[name])

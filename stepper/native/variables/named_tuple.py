@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 
 from stepper.native.guards.class_dicts import class_dict, lookup, note_all
-from stepper.native.source import AttrSource
+from stepper.native.source import AttrSource, Source, TypeSource
 from stepper.native.variables.base import Guards, VariableTracker
 from stepper.native.variables.exceptions import make_instance
 from stepper.native.variables.functions import UserFunctionVariable
@@ -72,9 +72,18 @@ class NamedTupleVariable(TupleVariable):
         if name in self.tuple_cls._fields:
             position = self.tuple_cls._fields.index(name)
             return tx.realize(self.items[position]).with_guards(self.guards)
+        if name in ("_fields", "_asdict") and (of := self._class_source()) is not None:
+            found = lookup(self.tuple_cls, name)
+            tracker = tx.build(AttrSource(of, name), found)
+            return (tracker.bound_to(self) or tracker).with_guards(self.guards)
         if name not in ("index", "count"):
             raise self.refuse(f"attribute {name}")
         return super().var_getattr(tx, name)
+
+    def _class_source(self) -> Source | None:
+        if self.cls is not None:
+            return self.cls.source
+        return None if self.source is None else TypeSource(self.source)
 
     def parts(self) -> Sequence[VariableTracker]:
         return self.items if self.cls is None else [self.cls, *self.items]

@@ -170,8 +170,10 @@ class NNModuleVariable(UserDefinedObjectVariable):
             raise self.refuse("a call, which is not torch's own,")
         if lookup(kind, "_compiled_call_impl") is not None:
             raise self.refuse("a call that is compiled by itself")
-        if has_hooks(self.value) or has_hooks_of_all(tx, HOOKS_OF_CALLS):
-            raise self.refuse("a call with hooks")
+        if has_hooks_of_all(tx, HOOKS_OF_CALLS):
+            raise self.refuse("a call with hooks of all modules")
+        if has_hooks(self.value):
+            return self.attribute_of_class(tx, "_call_impl").call_function(tx, args, kwargs)
         forward = self.attribute_of_class(tx, "forward")
         return forward.call_function(tx, args, kwargs)
 

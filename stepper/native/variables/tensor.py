@@ -12,6 +12,7 @@ from stepper.native.guards.class_dicts import find, has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import require
+from stepper.native.source import AttrSource
 from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 _METADATA = frozenset(
     {
         "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "is_sparse",
-        "is_quantized", "is_meta", "is_mkldnn", "itemsize", "nbytes", "is_cpu",
+        "is_quantized", "is_meta", "is_mkldnn", "itemsize", "nbytes", "is_cpu", "is_nested",
+        "is_mps", "is_xla", "is_xpu",
     }
 )  # fmt: skip
 """Attributes that are constants, since they are guarded."""
@@ -53,7 +55,7 @@ ANSWERS = _QUESTIONS | {
 """Methods and functions that give what is no tensor, and is known from what is guarded. Whatever
 else a fake tensor answers is about itself: its text, where it is, what kernels it suits."""
 
-_VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+_VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
 """Attributes that are tensors."""
 
 _NEEDS_DATA = "needs the data"
@@ -149,10 +151,34 @@ class TensorVariable(VariableTracker):
             arguments = [self, ConstantVariable(name)]
             return tx.call_in_graph("call_function", getattr, arguments, {})
         if name == "__class__":
-            raise self.refuse("attribute __class__")
+            return tx.class_variable(self)
+        if name in ("grad", "is_leaf", "grad_fn"):
+            return self._of_autograd(tx, name)
         if name in _REFUSED or is_graph_method(name):
             return BoundBuiltinMethod(self, name, guards=self.guards)
         raise self.refuse(f"attribute {name}")
+
+    def _of_autograd(self, tx: Translator, name: str) -> VariableTracker:
+        """What it has to do with gradients, where that is known: of what needs none, and of leaves
+        that were there before."""
+        if not self.fake.requires_grad and name != "grad":
+            return ConstantVariable(True if name == "is_leaf" else None, guards=self.guards)
+        arg = tx.output.graphargs.get(self.proxy.node)
+        source = None if arg is None else arg.source
+        if arg is None or source is None or source is not self.source:
+            raise self.refuse(f"attribute {name}")
+        assert isinstance(arg.example, torch.Tensor)
+        if not arg.example.is_leaf:
+            raise self.refuse(f"attribute {name}")
+        condition = f"{source.name()}.is_leaf == True"
+        guards = self.guards | tx.output.install_guard(
+            source, GuardBuilder.EXPRESSION, name=condition
+        )
+        if name == "is_leaf":
+            return ConstantVariable(True, guards=guards)
+        if name == "grad_fn":
+            return ConstantVariable(None, guards=guards)
+        return tx.build(AttrSource(source, name), arg.example.grad).with_guards(guards)
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has an attribute: its class's, or one that somebody stored on it."""
@@ -174,6 +200,9 @@ class TensorVariable(VariableTracker):
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
+        if name == "type" and _is_dtype(args) and not kwargs:
+            require(tx.output, self.class_type, name)
+            return tx.call_in_graph("call_method", name, [self, *args], {})
         if name in _REFUSED:
             why = _REFUSED[name]
             raise unimplemented(f"Tensor.{name} {why}", _KEEP_IT if why is _NEEDS_DATA else "")
@@ -212,6 +241,11 @@ class TensorVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_graph_output(self.proxy.node)
+
+
+def _is_dtype(args: Sequence[VariableTracker]) -> bool:
+    kinds = [type(each.as_python_constant()) for each in args if each.is_python_constant()]
+    return kinds == [torch.dtype]
 
 
 def storage_of(value: torch.Tensor) -> int:
@@ -300,6 +334,39 @@ def is_graph_method(name: str) -> bool:
     return type(found).__name__ in ("method_descriptor", "wrapper_descriptor") and (
         getattr(torch.Tensor, name) is found
     )
+
+
+class TensorMethodVariable(VariableTracker):
+    """A method of `torch.Tensor`, read from the class.
+
+    name: its name.
+    """
+
+    def __init__(self, name: str, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.name = name
+
+    def describe(self) -> str:
+        return f"torch.Tensor.{self.name}"
+
+    def python_type(self) -> type:
+        return type(getattr(torch.Tensor, self.name))
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if not args or not isinstance(args[0], TensorVariable):
+            raise self.refuse("a call")
+        return args[0].call_method(tx, self.name, args[1:], kwargs)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_const(getattr(torch.Tensor, self.name))
 
 
 class GraphOutputVariable(VariableTracker):

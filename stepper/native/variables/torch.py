@@ -66,7 +66,8 @@ _QUESTIONS = frozenset(
         torch.is_floating_point, torch.is_complex, torch.is_tensor, torch.numel, torch.is_storage,
         torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary,
         torch.overrides.has_torch_function_variadic, torch.result_type, torch.promote_types,
-        torch.can_cast, torch.finfo, torch.iinfo, torch.broadcast_shapes,
+        torch.can_cast, torch.finfo, torch.iinfo, torch.broadcast_shapes, torch.device, torch.Size,
+        torch.overrides.is_tensor_like,
     }
 )  # fmt: skip
 
@@ -171,6 +172,9 @@ class TorchInGraphFunctionVariable(VariableTracker):
             return self._answer(args, kwargs, options)
         if "out" in kwargs:
             raise unimplemented("an operator with out=", "use what it returns, without out=")
+        alone = len(args) == 1 and not kwargs
+        if self.value is torch.as_tensor and alone and isinstance(args[0], TensorVariable):
+            return args[0]
         copies = self.value is torch.tensor or self.value is torch.as_tensor
         if copies and any(isinstance(arg, TensorVariable) for arg in args):
             raise unimplemented("torch.tensor of a tensor")
@@ -185,7 +189,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
     ) -> VariableTracker:
         if "has_torch_function" in self.value.__name__:
             return ConstantVariable(False, **options)
-        if self.value is torch.is_tensor:
+        if self.value is torch.is_tensor or self.value is torch.overrides.is_tensor_like:
             return ConstantVariable(isinstance(args[0], TensorVariable), **options)
         values = [
             arg.fake if isinstance(arg, TensorVariable) else arg.as_python_constant()

@@ -24,6 +24,7 @@ from stepper.native.guards.class_dicts import (
     says_its_class,
 )
 from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.originals import require
 from stepper.native.source import (
     AttrSource,
     GetItemSource,
@@ -37,6 +38,7 @@ from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import ObservedException, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
+from stepper.native.variables.tensor import TensorMethodVariable, is_graph_method
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -92,6 +94,9 @@ class UserDefinedClassVariable(UserDefinedVariable):
         if of_class is not MISSING and is_data_descriptor(of_class):
             raise self.refuse(f"attribute {name}")
         found = lookup(self.value, name)
+        if self.value is torch.Tensor and is_graph_method(name):
+            require(tx.output, torch.Tensor, name)
+            return TensorMethodVariable(name, guards=self.guards)
         return self.attribute(tx, AttrSource(self.source, name), found).with_guards(self.guards)
 
     def attribute(self, tx: Translator, source: Source, found: object) -> VariableTracker:
