@@ -7,8 +7,10 @@ position of any iterator: a snapshot of its translator, replaced by a new one at
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
+from stepper.native import polyfills
 from stepper.native.bytecode.opcodes import handler_of, listing, resume_index
 from stepper.native.exc import unimplemented
 from stepper.native.variables.base import ValueMutationNew, VariableTracker
@@ -20,6 +22,10 @@ from stepper.native.variables.iter import IteratorVariable
 if TYPE_CHECKING:
     from stepper.native.protocols import InlinedTranslator, Position, Translator
     from stepper.native.variables.base import TrackerOptions
+
+
+_CLOSED_QUIETLY = (Sequence.__iter__.__code__, polyfills.items_by_index.__code__)
+"""Codes of generators that wait in a `try` block which handles nothing but an IndexError."""
 
 
 class Suspended(NamedTuple):
@@ -146,7 +152,7 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
     def would_run_when_closed(self) -> bool:
         """Whether it has been left within a `try` or `with` block, which it would leave when it is
         let go. One that it has been left in, by a `yield from`, is asked itself."""
-        if self.state is None:
+        if self.state is None or self.code in _CLOSED_QUIETLY:
             return False
         at = self.state.at.instruction_pointer - 1
         while (entry := handler_of(self.code, at)) is not None:
