@@ -41,6 +41,10 @@ _OF_CALLS = frozenset(
 """Attributes that decide what calling the module means."""
 
 
+_CALLED = frozenset({"forward", "_call_impl", "_compiled_call_impl"})
+"""Attributes of a module's own that are called in the place of its class's methods."""
+
+
 def has_hooks_of_all(tx: Translator, names: tuple[str, ...]) -> bool:
     """Whether hooks are registered for all modules; that there are none is guarded.
 
@@ -173,6 +177,9 @@ class NNModuleVariable(UserDefinedObjectVariable):
         if has_hooks_of_all(tx, HOOKS_OF_CALLS):
             raise self.refuse("a call with hooks of all modules")
         if has_hooks(self.value):
+            fields = self.instance_dict()
+            if not _CALLED.isdisjoint(name for name in fields if fields[name] is not None):
+                raise self.refuse("a call that is replaced")
             return self.attribute_of_class(tx, "_call_impl").call_function(tx, args, kwargs)
         forward = self.attribute_of_class(tx, "forward")
         return forward.call_function(tx, args, kwargs)

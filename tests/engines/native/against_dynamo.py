@@ -26,7 +26,13 @@ from typing import Any
 
 import torch
 
-from tests.engines.native import models, programs, sample_functions, sample_objects
+from tests.engines.native import (
+    models,
+    programs,
+    sample_functions,
+    sample_objects,
+    sample_protocols,
+)
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "native-against-dynamo.md"
@@ -102,6 +108,7 @@ def all_programs() -> list[Program]:
         ("small programs", programs.PROGRAMS),
         ("functions", sample_functions.SAMPLES),
         ("objects", sample_objects.SAMPLES),
+        ("protocols", sample_protocols.SAMPLES),
     ):
         for function, args in functions:
             name = function.__name__.rstrip("_")

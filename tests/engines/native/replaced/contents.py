@@ -11,6 +11,19 @@ from tests.engines.native.replaced.running import (
     contents,
 )
 
+
+class Table(dict):  # type: ignore[type-arg]  # whatever is in it
+    """A dictionary that does one thing more."""
+
+    def total(self) -> object:
+        """What is in it."""
+        return sum(self.values())
+
+
+class Row(list):  # type: ignore[type-arg]
+    """A list of another class."""
+
+
 contents(
     "of a list", lambda: [1, 2],
     [lambda h: h.append(3), lambda h: h.reverse(), lambda h: h.clear(), lambda h: h.append(2.0),
@@ -38,6 +51,32 @@ contents(
     "of a set", lambda: {1, 2},
     [lambda h: h.add(3), lambda h: h.discard(1), lambda h: h.clear(), lambda h: h.add(True)],
     lambda h, x: (x + len(h), 1 in h, 3 in h, sorted(h)),
+)  # fmt: skip
+contents(
+    "of an ordered dictionary", lambda: collections.OrderedDict(a=1, b=2),
+    [lambda h: h.move_to_end("a"), lambda h: h.update(c=3), lambda h: h.pop("b"),
+     lambda h: h.__setitem__("a", 1.0), lambda h: h.clear()],
+    lambda h, x: (x + sum(h.values()), list(h), "a" in h, h.get("c", 9), len(h), bool(h)),
+)  # fmt: skip
+contents(
+    "of a dictionary of one's own", lambda: Table(a=1, b=2),
+    [lambda h: h.update(a=h.pop("a")), lambda h: h.update(c=3), lambda h: h.pop("b"),
+     lambda h: setattr(Table, "__len__", lambda self: 7), lambda h: delattr(Table, "__len__"),
+     lambda h: setattr(Table, "__iter__", lambda self: iter("xy")),
+     lambda h: delattr(Table, "__iter__"),
+     lambda h: setattr(Table, "values", lambda self: [5]), lambda h: delattr(Table, "values"),
+     lambda h: setattr(Table, "__missing__", lambda self, key: 8),
+     lambda h: delattr(Table, "__missing__"), lambda h: h.clear()],
+    lambda h, x: (x + sum(h.values()), list(h), h.total(), len(h), bool(h), "c" in h),
+)  # fmt: skip
+contents(
+    "of a list of one's own", lambda: Row([1, 2]),
+    [lambda h: h.append(3), lambda h: h.reverse(), lambda h: h.__setitem__(0, 1.5),
+     lambda h: setattr(Row, "__getitem__", lambda self, key: 4),
+     lambda h: delattr(Row, "__getitem__"),
+     lambda h: setattr(Row, "__iter__", lambda self: iter([9])),
+     lambda h: delattr(Row, "__iter__"), lambda h: h.clear()],
+    lambda h, x: (x + sum(h), h[-1:] == [2], len(h), 2 in h, bool(h)),
 )  # fmt: skip
 contents(
     "of a deque", lambda: collections.deque([1, 2], maxlen=3),

@@ -41,6 +41,123 @@ def property_that_is_cached() -> Iterator[Any]:
 
 
 @case
+def descriptor_of_ones_own() -> Iterator[Any]:
+    class Doubled:
+        def __get__(self, owner: Any, kind: Any = None) -> Any:
+            return owner.by * 2
+
+    class Thing:
+        by = 2
+        found = Doubled()
+
+    thing = Thing()
+    yield lambda x: x + thing.found
+    Thing.by = 3
+    yield
+    Doubled.__get__ = lambda self, owner, kind=None: 9  # type: ignore[method-assign]
+    yield
+    thing.__dict__["found"] = 11
+    yield
+    Doubled.__set__ = lambda self, owner, value: None  # type: ignore[attr-defined]
+    yield
+    del Thing.found
+    yield
+
+
+@case
+def class_method() -> Iterator[Any]:
+    class Base:
+        by = 2
+
+        @classmethod
+        def make(cls, by: int) -> int:
+            return cls.by + by
+
+    class Thing(Base):
+        @classmethod
+        def make(cls, by: int) -> int:
+            return super().make(by) * 3
+
+    thing = Thing()
+    yield lambda x: (x + Thing.make(1), thing.make(2))
+    Thing.by = 5
+    yield
+    Base.make = classmethod(lambda cls, by: by * 10)  # type: ignore[assignment, method-assign]
+    yield
+    Thing.make = lambda by, more=0: 7  # type: ignore[assignment, method-assign]
+    yield
+    del Thing.make
+    yield
+
+
+@case
+def attribute_by_a_method_of_the_class() -> Iterator[Any]:
+    class Thing:
+        def __getattr__(self, name: str) -> Any:
+            if name == "found":
+                return 3
+            raise AttributeError(name)
+
+    thing = Thing()
+    yield lambda x: (x + thing.found, hasattr(thing, "other"))
+    thing.other = 4  # type: ignore[attr-defined]
+    yield
+    Thing.found = 5  # type: ignore[attr-defined]
+    yield
+    del Thing.found  # type: ignore[attr-defined]
+    Thing.__getattr__ = lambda self, name: 6  # type: ignore[method-assign]
+    yield
+
+
+@case
+def operators_of_two_classes() -> Iterator[Any]:
+    class Left:
+        def __mul__(self, other: Any) -> Any:
+            return NotImplemented
+
+    class Right:
+        def __rmul__(self, other: Any) -> Any:
+            return 3
+
+        def __radd__(self, other: Any) -> Any:
+            return 4
+
+    left, right = Left(), Right()
+    yield lambda x: (x + left * right, 1 + right, left == right)
+    Right.__rmul__ = lambda self, other: 5  # type: ignore[method-assign]
+    yield
+    Left.__mul__ = lambda self, other: 6  # type: ignore[method-assign]
+    yield
+    Right.__radd__ = lambda self, other: 8  # type: ignore[method-assign]
+    yield
+    Right.__eq__ = lambda self, other: True  # type: ignore[method-assign, assignment]
+    yield
+
+
+@case
+def iterator_of_ones_own() -> Iterator[Any]:
+    class Counting:
+        def __init__(self) -> None:
+            self.count = 0
+
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> int:
+            self.count += 1
+            if self.count > 2:
+                raise StopIteration
+            return self.count
+
+    yield lambda x: [x + each for each in Counting()]
+    Counting.__iter__ = lambda self: iter([7])  # type: ignore[method-assign]
+    yield
+    del Counting.__iter__
+    Counting.__getitem__ = lambda self, index: [4, 5][index]  # type: ignore[attr-defined]
+    yield
+
+
+@case
 def property_whose_functions_change() -> Iterator[Any]:
     class Thing:
         by = 2
