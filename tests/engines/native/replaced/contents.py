@@ -12,7 +12,7 @@ from tests.engines.native.replaced.running import (
 )
 
 
-class Table(dict):  # type: ignore[type-arg]  # whatever is in it
+class Table(dict):
     """A dictionary that does one thing more."""
 
     def total(self) -> object:
@@ -20,7 +20,7 @@ class Table(dict):  # type: ignore[type-arg]  # whatever is in it
         return sum(self.values())
 
 
-class Row(list):  # type: ignore[type-arg]
+class Row(list):
     """A list of another class."""
 
 

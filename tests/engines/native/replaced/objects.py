@@ -54,11 +54,11 @@ def descriptor_of_ones_own() -> Iterator[Any]:
     yield lambda x: x + thing.found
     Thing.by = 3
     yield
-    Doubled.__get__ = lambda self, owner, kind=None: 9  # type: ignore[method-assign]
+    Doubled.__get__ = lambda self, owner, kind=None: 9
     yield
     thing.__dict__["found"] = 11
     yield
-    Doubled.__set__ = lambda self, owner, value: None  # type: ignore[attr-defined]
+    Doubled.__set__ = lambda self, owner, value: None
     yield
     del Thing.found
     yield
@@ -82,9 +82,9 @@ def class_method() -> Iterator[Any]:
     yield lambda x: (x + Thing.make(1), thing.make(2))
     Thing.by = 5
     yield
-    Base.make = classmethod(lambda cls, by: by * 10)  # type: ignore[assignment, method-assign]
+    Base.make = classmethod(lambda cls, by: by * 10)
     yield
-    Thing.make = lambda by, more=0: 7  # type: ignore[assignment, method-assign]
+    Thing.make = lambda by, more=0: 7
     yield
     del Thing.make
     yield
@@ -100,12 +100,12 @@ def attribute_by_a_method_of_the_class() -> Iterator[Any]:
 
     thing = Thing()
     yield lambda x: (x + thing.found, hasattr(thing, "other"))
-    thing.other = 4  # type: ignore[attr-defined]
+    thing.other = 4
     yield
-    Thing.found = 5  # type: ignore[attr-defined]
+    Thing.found = 5
     yield
-    del Thing.found  # type: ignore[attr-defined]
-    Thing.__getattr__ = lambda self, name: 6  # type: ignore[method-assign]
+    del Thing.found
+    Thing.__getattr__ = lambda self, name: 6
     yield
 
 
@@ -124,13 +124,13 @@ def operators_of_two_classes() -> Iterator[Any]:
 
     left, right = Left(), Right()
     yield lambda x: (x + left * right, 1 + right, left == right)
-    Right.__rmul__ = lambda self, other: 5  # type: ignore[method-assign]
+    Right.__rmul__ = lambda self, other: 5
     yield
-    Left.__mul__ = lambda self, other: 6  # type: ignore[method-assign]
+    Left.__mul__ = lambda self, other: 6
     yield
-    Right.__radd__ = lambda self, other: 8  # type: ignore[method-assign]
+    Right.__radd__ = lambda self, other: 8
     yield
-    Right.__eq__ = lambda self, other: True  # type: ignore[method-assign, assignment]
+    Right.__eq__ = lambda self, other: True
     yield
 
 
@@ -150,10 +150,10 @@ def iterator_of_ones_own() -> Iterator[Any]:
             return self.count
 
     yield lambda x: [x + each for each in Counting()]
-    Counting.__iter__ = lambda self: iter([7])  # type: ignore[method-assign]
+    Counting.__iter__ = lambda self: iter([7])
     yield
     del Counting.__iter__
-    Counting.__getitem__ = lambda self, index: [4, 5][index]  # type: ignore[attr-defined]
+    Counting.__getitem__ = lambda self, index: [4, 5][index]
     yield
 
 
