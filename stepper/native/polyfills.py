@@ -22,9 +22,9 @@ Polyfill = Callable[..., object]
 FUNCTIONS: dict[object, Polyfill] = {}
 """By builtin, what is interpreted in its place."""
 ITERATORS: dict[object, Polyfill] = {}
-"""The same for those that make an iterator: what is interpreted returns a generator."""
+"""By builtin class of iterators, what is interpreted instead: it returns a generator."""
 CALLABLES: dict[object, Polyfill] = {}
-"""The same for classes whose objects are called: what is interpreted returns a function."""
+"""By builtin class whose objects are called, what is interpreted instead: it returns a function."""
 
 
 def refuse() -> None:

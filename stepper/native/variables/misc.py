@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _STAND_INS = {"torch.backends": "m", "torch._VF": "vf"}
-"""Of torch's classes of modules that pass on what they are asked for, where they have to whom."""
+"""Where torch's modules that pass on what they are asked for have the object that answers."""
 
 
 def is_stand_in(value: object) -> bool:

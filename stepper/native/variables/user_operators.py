@@ -36,7 +36,7 @@ _METHODS: dict[object, tuple[str, str]] = {
     for name, other in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq"),
                         ("ne", "ne"))
 }  # fmt: skip
-"""Of each operator its method, and the reflected one."""
+"""The method of each operator, and the reflected one."""
 _IN_PLACE: dict[object, Callable[[object, object], object]] = {
     getattr(operator, f"i{name.strip('_')}"): getattr(operator, name) for name in _ARITHMETIC
 }
