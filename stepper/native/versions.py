@@ -282,3 +282,8 @@ def tell_c_of_dispatch_modes() -> None:
     set_is_in_mode_without_ignore_compile_internals(
         _python_dispatch._is_in_any_mode_without_ignore_compile_internals
     )
+
+
+STAND_INS = {"torch.backends": "m", "torch._VF": "vf"}
+"""Where torch's modules that pass on what they are asked for have the object that answers, by the
+module of their class."""

@@ -14,20 +14,17 @@ from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.user_defined import UserDefinedClassVariable, is_data_descriptor
+from stepper.native.versions import STAND_INS
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
     from stepper.native.variables.base import TrackerOptions
 
 
-_STAND_INS = {"torch.backends": "m", "torch._VF": "vf"}
-"""Where torch's modules that pass on what they are asked for have the object that answers."""
-
-
 def is_stand_in(value: object) -> bool:
     """Whether a module of torch's has its attributes from another object."""
     kind = type(value)
-    behind = _STAND_INS.get(kind.__module__)
+    behind = STAND_INS.get(kind.__module__)
     if behind is None or types.ModuleType not in order_of(kind):
         return False
     own = types.ModuleType.__getattribute__(value, "__dict__")
@@ -72,7 +69,7 @@ class PythonModuleVariable(VariableTracker):
             if of_class is not MISSING and is_data_descriptor(of_class):
                 raise self.refuse(f"attribute {name}")
             if name not in self.value.__dict__ and of_class is MISSING:
-                behind = self.value.__dict__[_STAND_INS[kind.__module__]]
+                behind = self.value.__dict__[STAND_INS[kind.__module__]]
                 found = tx.build(AttrSource(self._source(), name), getattr(behind, name))
                 return found.with_guards(self.guards)
         if name not in self.value.__dict__:
