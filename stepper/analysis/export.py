@@ -19,8 +19,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from stepper.analysis.query import Query, QueryError
 from stepper.analysis.session_views import PROCESSES, SessionViews
-from stepper.analysis.views import COLUMNS, FILLERS, SCHEMA, Row, instruction_rows
+from stepper.analysis.views import COLUMNS, FILLERS, SCHEMA, Row
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from stepper.recording.session_folder import Process, SessionFolder, make
@@ -60,7 +61,7 @@ def export(folder: SessionFolder, out: str) -> Iterator[str]:
                     for view in COLUMNS:
                         path = os.path.join(out, view, f"process={process.pid}")
                         _write(path, _name(process), view, _rows(recording, view, process.rank))
-            except RecordingError as error:
+            except (RecordingError, QueryError) as error:
                 yield f"process {process.pid}: {error}"
         _write(os.path.join(out, "processes"), "processes", "processes", _processes(folder))
     except FileExistsError:
@@ -70,8 +71,11 @@ def export(folder: SessionFolder, out: str) -> Iterator[str]:
 
 
 def _rows(recording: Recording, view: str, rank: int | None) -> Iterator[Row]:
-    fill = instruction_rows if view == "instructions" else FILLERS[view]
-    return ((rank, *row) for row in fill(recording))
+    if view != "instructions":
+        yield from ((rank, *row) for row in FILLERS[view](recording))
+        return
+    with contextlib.closing(Query(recording, "SELECT * FROM instructions")) as answer:
+        yield from ((rank, *row) for row in answer.rows())
 
 
 def _processes(folder: SessionFolder) -> Iterator[Row]:

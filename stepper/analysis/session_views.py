@@ -7,6 +7,7 @@ process only. A process whose recording cannot be read has no rows: `processes` 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 
 from stepper.analysis.views import COLUMNS, FILLERS, PARTS, SCHEMA, Row
@@ -39,14 +40,6 @@ PROCESS_COLUMNS = tuple(
 _KEY = {"_moment": "moment", "_call": "id", "_code": "id", "_instruction": "code, ip"}
 """What identifies a row of what `instructions` is made of, within one process."""
 
-_INSTRUCTIONS = """CREATE VIEW instructions AS
-    SELECT s.process, s.rank, m.moment, c.frame, c.attempt, m.call, c.depth, o.function, o.file,
-           i.line, m.ip, i.opname, i.arg
-    FROM _moment m JOIN _source s ON s.source = m.source
-         LEFT JOIN _call c ON c.source = m.source AND c.id = m.call
-         LEFT JOIN _code o ON o.source = m.source AND o.id = c.code
-         LEFT JOIN _instruction i ON i.source = m.source AND i.code = c.code AND i.ip = m.ip"""
-
 
 class SessionViews:
     """What a question can ask of a session folder; see `stepper.analysis.views.RecordingViews`."""
@@ -75,7 +68,7 @@ class SessionViews:
                 body = body.rpartition(")")[0].rstrip().rstrip(",")
                 key = f"PRIMARY KEY (source, {_KEY[name]})"
                 yield f"{head}(source INTEGER, {body}, {key}) WITHOUT ROWID"
-        yield _INSTRUCTIONS
+        yield _instructions()
 
     def rows(self, names: set[str]) -> Iterator[tuple[str, Iterator[Row]]]:
         """The rows of some tables, one recording after the other."""
@@ -114,3 +107,11 @@ def _trouble(path: str) -> str:
         except RecordingError as error:
             return str(error)
     return ""
+
+
+def _instructions() -> str:
+    """The view of a recording, joined within each of several."""
+    (view,) = (text for text in PARTS.split(";\n") if "CREATE VIEW instructions" in text)
+    view = view.replace("SELECT ", "SELECT s.process, s.rank, ", 1)
+    view = view.replace("FROM _moment m", "FROM _moment m JOIN _source s ON s.source = m.source", 1)
+    return re.sub(r"(LEFT JOIN \w+ (\w+) ON )", r"\1\2.source = m.source AND ", view)

@@ -374,18 +374,6 @@ def _instruction_parts(recording: Recording) -> Iterator[Row]:
             yield code.id, each.index, each.opname, each.argrepr, each.line
 
 
-def instruction_rows(recording: Recording) -> Iterator[Row]:
-    """The rows of `instructions`, as its parts give them, for whoever asks no SQL."""
-    calls = {id: rest for id, *rest in _call_parts(recording)}
-    codes = {id: rest for id, *rest in _code_parts(recording)}
-    known = {(code, ip): rest for code, ip, *rest in _instruction_parts(recording)}
-    for moment, call, ip in _moment_parts(recording):
-        frame, attempt, depth, code = calls.get(call, (None, None, None, None))
-        function, file = codes.get(code, (None, None))
-        opname, arg, line = known.get((code, ip), (None, None, None))
-        yield moment, frame, attempt, call, depth, function, file, line, ip, opname, arg
-
-
 def _guards(recording: Recording) -> Iterator[Row]:
     final = _final_attempts(recording)
     for attempt in recording.attempts():
