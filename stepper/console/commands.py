@@ -92,6 +92,11 @@ def command(
     return enter
 
 
+def words() -> list[str]:
+    """Every name of a command, aliases too."""
+    return sorted(_BY_WORD)
+
+
 def find_command(word: str) -> Command:
     """The command of that name or alias; any unambiguous beginning of a name will do.
 

@@ -29,8 +29,9 @@ from stepper.console import (
     stopping,
 )
 from stepper.console.commands import Command, CommandError, parse_line
+from stepper.console.line_input import line_reader
 from stepper.console.picture import stop_lines
-from stepper.console.screen import PROMPT, Screen
+from stepper.console.screen import Screen
 from stepper.model.control import BreakpointChanged, Notice, Response, Stopped
 from stepper.model.printing import say
 from stepper.model.trace import EventKind, FrameState, State
@@ -70,8 +71,11 @@ class Shell:
         """Index of the selected symbolic frame in the state's frames; -1: the innermost."""
         self._commands: Iterator[str] | None = None if commands is None else iter(commands)
         self._typing = self._commands is None and sys.stdin is not None and sys.stdin.isatty()
+        self._read_line = line_reader(self) if self._typing else input
+        self._number = 0
+        """How many commands were read that nobody typed."""
         self._failed: list[str] = []
-        """The commands that nobody typed and that could not be carried out."""
+        """Those of them that could not be carried out, each with its number."""
         # While the program runs, what is typed is for it. Where stdin is no terminal, the program
         # has it from its start, or the commands come from it.
         self._stdin = _stdin_descriptor()
@@ -128,7 +132,7 @@ class Shell:
         if self._typing:
             self.screen.fresh_line()
             try:
-                line = input(PROMPT)
+                line = self._read_line()
             except EOFError:
                 raise Quit from None
             except KeyboardInterrupt:
@@ -142,6 +146,7 @@ class Shell:
             read = (sys.stdin.readline() if sys.stdin is not None else "") or None
         if read is None:
             raise Quit
+        self._number += 1
         line = read.rstrip("\n")
         self.screen.prompt(line)
         return line
@@ -161,7 +166,7 @@ class Shell:
         except (CommandError, RecordingError) as error:
             self.screen.error(str(error))
             if not self._typing:
-                self._failed.append(line.strip())
+                self._failed.append(f"line {self._number}: {line.strip()!r}")
         except KeyboardInterrupt:
             self.screen.say("interrupted")
 
@@ -179,7 +184,7 @@ class Shell:
             with contextlib.suppress(BrokenPipeError):
                 self.screen.say(f"the recording is in {path}")
         if self._failed:
-            first = f"{self._failed[0]!r}" + (", …" if len(self._failed) > 1 else "")
+            first = self._failed[0] + (", …" if len(self._failed) > 1 else "")
             many = plural(len(self._failed), "command")
             say(f"stepper console: {many} could not be carried out: {first}", sys.stderr)
         return code or int(bool(self._failed))

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = ROOT / "demos" / "toy_example.py"
-PROMPT = r"\(stepper\) "
+PROMPT = r"\(stepper\)"
 LOOP = """
 import os, time, torch
 

@@ -162,7 +162,7 @@ def test_a_killed_front_end_is_a_closed_terminal(tmp_path: Path, nohup: bool) ->
         encoding="utf-8",
         timeout=600,
     )
-    child.expect(r"\(stepper\) ")
+    child.expect(r"\(stepper\)")
     child.sendline("s 20")
     child.expect("moment 21/21")
     recording = Recording.open(str(tmp_path / "run.stepper"))

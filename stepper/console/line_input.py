@@ -1,0 +1,114 @@
+"""The line that a person types: editing, what was typed before, and completion.
+
+prompt_toolkit does that, as it does for IPython: editing that knows wide characters, a history
+that sessions share, candidates under the line. Where there is no terminal that can be drawn on, or
+the package is not there, a line is read plainly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from stepper.client.paths import state_directory
+from stepper.console.commands import TABLE, words
+from stepper.console.screen import PROMPT
+from stepper.model.breakpoint import BreakpointKind
+from stepper.model.trace import EventKind
+from stepper.recording.errors import RecordingError
+
+if TYPE_CHECKING:
+    from stepper.console.shell import Shell
+
+_OF_BREAKPOINTS = frozenset({"clear", "enable", "disable", "condition", "ignore"})
+_SETS_BREAKPOINTS = frozenset({"break", "tbreak"})
+_MOST = 500
+
+
+def line_reader(shell: Shell) -> Callable[[], str]:
+    """What reads a line from the terminal; it raises as `input` does."""
+    if os.environ.get("TERM", "dumb") == "dumb":
+        return lambda: input(PROMPT)
+    try:
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.completion import DynamicCompleter, WordCompleter
+        from prompt_toolkit.data_structures import Size
+        from prompt_toolkit.history import FileHistory, InMemoryHistory
+        from prompt_toolkit.output.vt100 import Vt100_Output
+    except ImportError:
+        return lambda: input(PROMPT)
+
+    def size() -> Size:
+        columns, rows = shutil.get_terminal_size()
+        return Size(rows=rows, columns=columns)
+
+    path = _history()
+    session: PromptSession[str] = PromptSession(
+        history=FileHistory(path) if path else InMemoryHistory(),
+        # By itself it asks the terminal where its cursor is, and warns where nobody answers.
+        output=Vt100_Output(sys.stdout, size, term=os.environ["TERM"], enable_cpr=False),
+        complete_while_typing=False,
+    )
+
+    def candidates_now() -> list[str]:
+        before: str = session.default_buffer.document.text_before_cursor
+        return candidates(shell, before)
+
+    session.completer = DynamicCompleter(lambda: WordCompleter(candidates_now, WORD=True))
+
+    def read() -> str:
+        line: str = session.prompt(PROMPT)
+        return line
+
+    return read
+
+
+def _history() -> str:
+    """The file that keeps what was typed, for this user's eyes only; empty: none can be made."""
+    path = state_directory() / "console-history"
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        return str(path)
+    return ""
+
+
+def candidates(shell: Shell, before: str) -> list[str]:
+    """What may stand where the last word of a line does: a command, then what it is about."""
+    first, blank, _ = before.lstrip().partition(" ")
+    if not blank:
+        return words()
+    name = next(
+        (entry.name for entry in TABLE.values() if first in (entry.name, *entry.aliases)), ""
+    )
+    try:
+        if name == "help":
+            return words()
+        if name in _OF_BREAKPOINTS:
+            return [*(str(each.id) for each in shell.session.breakpoints), "all"]
+        if name in _SETS_BREAKPOINTS:
+            return [*map(str, BreakpointKind), *_places(shell)]
+        return [*_names(shell), *map(str, EventKind)]
+    except RecordingError:
+        return []
+
+
+def _places(shell: Shell) -> Iterator[str]:
+    """Functions and files that are recorded."""
+    recording = shell.session.recording
+    codes = recording.codes()[:_MOST] if recording is not None else []
+    yield from dict.fromkeys(f"function:{code.label}" for code in codes)
+    yield from dict.fromkeys(f"{os.path.basename(code.filename)}:" for code in codes)
+
+
+def _names(shell: Shell) -> Iterator[str]:
+    """Local variables and nodes at the cursor."""
+    recording, state = shell.session.recording, shell.cursor.state
+    if recording is None or state is None:
+        return
+    yield from state.frames[shell.selected].locals
+    yield from (node.name for node in recording.nodes(state.moment.id)[:_MOST])
