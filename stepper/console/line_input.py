@@ -46,19 +46,18 @@ def line_reader(shell: Shell) -> Callable[[], str]:
         columns, rows = shutil.get_terminal_size()
         return Size(rows=rows, columns=columns)
 
+    def candidates_now() -> list[str]:
+        before: str = session.default_buffer.document.text_before_cursor
+        return candidates(shell, before)
+
     path = _history()
     session: PromptSession[str] = PromptSession(
+        completer=DynamicCompleter(lambda: WordCompleter(candidates_now, WORD=True)),
         history=FileHistory(path) if path else InMemoryHistory(),
         # By itself it asks the terminal where its cursor is, and warns where nobody answers.
         output=Vt100_Output(sys.stdout, size, term=os.environ["TERM"], enable_cpr=False),
         complete_while_typing=False,
     )
-
-    def candidates_now() -> list[str]:
-        before: str = session.default_buffer.document.text_before_cursor
-        return candidates(shell, before)
-
-    session.completer = DynamicCompleter(lambda: WordCompleter(candidates_now, WORD=True))
 
     def read() -> str:
         line: str = session.prompt(PROMPT)
