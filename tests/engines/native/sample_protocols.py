@@ -414,7 +414,7 @@ def sent_to_a_generator(x):
 
 
 @sample(T(3))
-def reduced(x):
+def reduced_by_functions(x):
     product = functools.reduce(lambda a, b: a * b, [1, 2, 3], 1)
     return functools.reduce(operator.add, [x, x, x]) + product, sum([x, x], start=x)
 
@@ -447,7 +447,7 @@ def hooks_of_a_module(x):
 
 
 @sample(T(1, 3, 4))
-def attention(x):
+def attention_of_torch(x):
     return ATTENTION(x, x, x)[0]
 
 
