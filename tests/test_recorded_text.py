@@ -82,9 +82,11 @@ IN_ANALYSIS = {
     },
     "kind_rules.py": {
         "": "torch's dtypes",
+        "_dtype": "torch's dtypes",
         "_first": "torch's dtypes",
         "_class_again": "Python's: a qualified name",
         "_keys": "torch's sources",
+        "_submodules": "torch's sources",
         "_attributes": "torch's sources",
         "_code_again": "torch's sources",
     },
