@@ -37,7 +37,7 @@ def nodes(room: str) -> list[tuple[str, ast.AST]]:
 
 PRINTS = {
     ("client/decompiler.py", "sys.stdout.buffer.write"): "a pipe to the process that started it",
-    ("console/shell.py", "input"): "the prompt, which is a constant",
+    ("console/line_input.py", "input"): "the prompt, which is a constant",
     ("model/printing.py", "out.write"): "the one way",
 }
 
@@ -71,7 +71,8 @@ def test_everything_that_is_printed_goes_one_way() -> None:
 
 def test_no_stream_is_handed_out_but_to_those_that_say() -> None:
     """`f(sys.stdout)` could print as well."""
-    takers = {"say", "give", "pass_on", "Screen", "codecs.lookup"}
+    # prompt_toolkit writes what is typed, and candidates that can be printed.
+    takers = {"say", "give", "pass_on", "Screen", "codecs.lookup", "Vt100_Output"}
     handed = {
         (path, name)
         for path, name, call in calls(*READERS, "debuggee", "testing")
@@ -113,13 +114,16 @@ def test_nothing_of_a_recording_is_markup_on_the_screen() -> None:
 REACHES = {
     "cli/__init__.py: os.open": "the null device",
     "cli/console.py: open": "the path that the user gave",
+    "cli/doctor.py: subprocess.run": "the interpreter that the user gave, or that of the folder",
     "cli/ending.py: os.kill": "this process",
     "analysis/answering.py: open": "/proc/self/statm",
     "analysis/answering.py: os.fork": "a child of ours that answers a question",
     "analysis/answering.py: os.kill": "that child",
+    "analysis/export.py: os.makedirs": "the path that the user gave",
     "analysis/query.py: sqlite3.connect": "in memory",
     "client/decompiler.py: marshal.loads": "code of a living program, in a process of its own",
     "client/decompiling.py: subprocess.run": "the interpreter of a living program",
+    "client/interpreter.py: find_spec": "torch",
     "client/launch.py: Process.spawn": "what the user or a plan that was agreed to names",
     "client/launch.py: socket.socket": "the program's own channel",
     "client/origin.py: open": "the program's file, and the key",
@@ -138,6 +142,8 @@ REACHES = {
     "client/replay.py: contextlib.chdir": "the folder of a plan that was agreed to",
     "client/scratch.py: open": "files of a plan that was agreed to; a file of ours for the run",
     "console/caching.py: open": "the path that the user gave",
+    "console/line_input.py: os.open": "the history in the state directory",
+    "console/line_input.py: path.parent.mkdir": "the state directory",
     "console/stopping.py: compile": "the condition that the user typed, which is not run",
     "model/breakpoint.py: compile": "the condition that the user typed, which is not run",
     "recording/files.py: open": "the recording and its log, to read",
@@ -146,6 +152,14 @@ REACHES = {
     "recording/occupied.py: open": "the recording, and /proc/N/stat",
     "recording/occupied.py: os.kill": "signal 0, whether a process lives",
     "recording/occupied.py: os.unlink": "the path that the user gave",
+    "recording/process_entry.py: open": "our own entry, and files of /proc",
+    "recording/process_entry.py: os.open": "our own entry in the folder that the user gave",
+    "recording/process_entry.py: os.replace": "our own entry",
+    "recording/process_entry.py: os.unlink": "our own draft of it",
+    "recording/session_folder.py: open": "an entry in the folder that the user gave, and /proc",
+    "recording/session_folder.py: os.mkdir": "the path that the user gave",
+    "recording/session_folder.py: os.open": "an entry in the folder that the user gave, no link",
+    "recording/session_folder.py: shutil.rmtree": "an old one of ours, with nothing else in it",
     "report/page.py: files": "a file of ours",
     "report/page.py: files(__package__).joinpath('style.css').read_text": "a file of ours",
     "report/vocabulary.py: breaks.read_text": "a file of torch",

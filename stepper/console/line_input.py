@@ -48,7 +48,8 @@ def line_reader(shell: Shell) -> Callable[[], str]:
 
     def candidates_now() -> list[str]:
         before: str = session.default_buffer.document.text_before_cursor
-        return candidates(shell, before)
+        # Names of a recording can be anything, and what is offered is written to the terminal.
+        return [each for each in candidates(shell, before) if each.isprintable()]
 
     path = _history()
     session: PromptSession[str] = PromptSession(
