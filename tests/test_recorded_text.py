@@ -35,6 +35,7 @@ IN_ANALYSIS = {
     },
     "break_rules.py": {
         "": "torch's: what is called, the program's: a statement",
+        "_inside_library": "torch's kind of a break",
         "_builtin": "torch's: what is called",
         "_printing": "torch's: what is called",
         "_function": "torch's: what is called",
@@ -57,11 +58,15 @@ IN_ANALYSIS = {
         "handed": "torch's sources",
         "compiles": "Python's qualified names",
     },
+    "compile_times.py": {
+        "attempts": "torch's: the name of a phase",
+        "_merged": "torch's: the name of a phase",
+    },
     "conditions.py": {"": "torch's: an expression of symbols", "decided_by": "the same"},
+    "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
     "failed_lines.py": {"_failed": "torch's message, into its lines"},
     "failure_trials.py": {"ways_for": "the name of an exception's class"},
     "failures.py": {
-        "in_torch": "a path",
         "_taken": "CPython's names of instructions",
         "_lookup": "Python's qualified names",
     },
@@ -80,6 +85,7 @@ IN_ANALYSIS = {
         "_property": "an expression of the user's",
         "names_of": "Python's: instructions",
     },
+    "handed_on.py": {"spelled_inside": "torch's sources"},
     "kind_rules.py": {
         "": "torch's dtypes",
         "_dtype": "torch's dtypes",
@@ -100,6 +106,10 @@ IN_ANALYSIS = {
         "function": "Python's qualified names",
     },
     "query.py": {"_names_read": "the user's SQL", "_meaning": "SQLite's"},
+    "rank_lines.py": {
+        "_around_the_difference": "the compiler's: a source, a reason; cut, to be shown",
+        "_reason": "torch's: why it compiles again",
+    },
     "reasons.py": {
         "": "torch's: why it compiles again",
         "parse_check": "the compiler's: a guard's code",
@@ -109,8 +119,8 @@ IN_ANALYSIS = {
     "row_lines.py": {"csv_lines": "what the csv module has just written"},
     "compare_recordings.py": {
         "": "torch's: names that it makes up",
-        "_plain": "torch's: names that it makes up",
-        "_facts": "the compiler's, cut to its first line",
+        "plain": "torch's: names that it makes up",
+        "_told": "the compiler's, cut to its first line",
         "_first_line": "the compiler's, cut to its first line",
     },
     "here.py": {"_failed": "the compiler's, in lines"},
@@ -132,6 +142,12 @@ IN_ANALYSIS = {
         "": "torch's logs and warnings",
         "_printed": "what the program printed, and torch's logs and warnings",
     },
+    "session_views.py": {
+        "": "the definitions of the views",
+        "tables": "the definitions of the views",
+        "_instructions": "the definitions of the views",
+    },
+    "sites.py": {"in_torch": "a path"},
     "size_rules.py": {
         "": "torch's sources",
         "is_parameter": "torch's sources",
@@ -160,6 +176,7 @@ IN_ANALYSIS = {
 """Whose text it is that is taken apart, by file and function (empty: of the module)."""
 
 ELSEWHERE = {
+    "client/placing.py": {"_beside": "a path"},
     "client/scratch.py": {"line_before": "a text that is written into the program"},
     "tui/panes/console.py": {"on_console_pane_answered": "what the program printed, in lines"},
     "tui/panes/output.py": {"on_session_event": "what the program printed"},

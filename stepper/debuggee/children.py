@@ -49,11 +49,17 @@ class _Following:
 
     def __init__(self, entry: process_entry.Entry, compiler: str, config: str) -> None:
         self.entry = entry
-        self.text = f"{compiler}\n{config}\n{entry.folder}"
+        self.compiler = compiler
+        self.config = config
         self.restart: Callable[[], None] | None = None
         """Begins a session in a forked child; None: the compiler is not there yet."""
         self.close: Callable[[], None] = lambda: None
         """Ends this process's session in order."""
+
+    @property
+    def text(self) -> str:
+        """What stands in the environment of what this process starts; `begin_child` reads it."""
+        return f"{self.compiler}\n{self.config}\n{self.entry.folder}"
 
 
 _following: _Following | None = None
@@ -232,9 +238,9 @@ def _in_child() -> None:
     if _apart:
         _following = None
         return
-    compiler, config, folder = before.text.split("\n", 2)
     with contextlib.suppress(Exception):  # Python would print it
-        _following = _Following(process_entry.Entry(folder, "fork"), compiler, config)
+        mine = process_entry.Entry(before.entry.folder, "fork")
+        _following = _Following(mine, before.compiler, before.config)
         if before.restart is not None:
             recording_begins(before.restart, before.close)
             before.restart()
