@@ -104,6 +104,7 @@ STRAIGHT = {
     "why-break": [[], ["--replay", "--yes", "--trust"]],
     "why-shape": [[], ["x.shape[0]"], ["s0"], [PLANT, PLANT]],
     "why-failed": [[], [PLANT]],
+    "why-slow": [[], ["--all"], [PLANT]],
     "why-guard": [["*"], ["*", "--experiment", "--yes", "--trust"]],
     "is-guarded": [["x"], ["self.scale"]],
     "idle-guards": [[], ["0/0"]],
@@ -116,8 +117,11 @@ STRAIGHT = {
         for format in ("csv", "json", "table")
     ] + [[], ["SELECT nothing_" + PLANT]],
 }  # fmt: skip
-ELSEWHERE = {"run", "record", "open", "console", "diff"}
-"""Subcommands that read no recording, draw the screen, or are run by hand below."""
+ELSEWHERE = {
+    "run", "record", "open", "console", "diff", "list", "ranks", "export", "doctor", "completion",
+}  # fmt: skip
+"""Subcommands that read no recording or folders of them, draw the screen, or are run by hand
+below."""
 
 
 def command_lines(path: str) -> Iterator[list[str]]:

@@ -15,6 +15,7 @@ because of a recording.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,10 @@ def entries() -> list[Entries]:
         if kind.entries is not None:
             # First the compiler: by its import a session's engine arrives, which must not find its
             # own modules half made.
-            import_module(kind.compiler)
+            with suppress(
+                ImportError
+            ):  # then there is no cache yet whose entries could be asked for
+                import_module(kind.compiler)
             found.append(kind.entries())
     return found
 

@@ -48,7 +48,7 @@ from stepper.tui.pane import Pane
 from stepper.tui.panes.output import OutputPane
 from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
-from stepper.tui.questions import ON_IDLE, comparisons, of_the_run
+from stepper.tui.questions import ON_IDLE, ON_TIME, comparisons, of_the_run
 from stepper.tui.registry import all_panes
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.trying import Tries, Trying
@@ -433,6 +433,7 @@ class StepperApp(PromptKeys[int]):
                 asked.append(ON_IDLE)
             if here:
                 asked += comparisons(recording, here, self.cursor.came_from)
+            asked.append(ON_TIME)
             self.push_screen(WhyScreen(recording, asked, self._tries, here), self._go_there)
 
     def on_trying_over(self, message: Trying.Over) -> None:

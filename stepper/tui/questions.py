@@ -83,8 +83,8 @@ _ON_FAILURES = Question(
     _with_what_may_be_done,
 )
 _ON_SIZES = Question("why sizes are fixed", lambda recording, _: shape_lines(recording))
-_ON_TIME = Question("why compiling takes so long", lambda recording, _: slow_lines(recording))
-_OF_THE_RUN = (_ON_RECOMPILATIONS, _ON_BREAKS, _ON_FAILURES, _ON_TIME)
+ON_TIME = Question("why compiling takes so long", lambda recording, _: slow_lines(recording))
+_OF_THE_RUN = (_ON_RECOMPILATIONS, _ON_BREAKS, _ON_FAILURES)
 _ABOUT = {
     EventKind.GRAPH_BREAK: _ON_BREAKS,
     EventKind.SKIP: _ON_BREAKS,

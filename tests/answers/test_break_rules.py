@@ -107,8 +107,8 @@ FAILURES = {
 """For each rule of failures a program for it, and one that looks like one."""
 
 
-REFUSED = {"refused_the_second_size"}
-"""Programs on recompilations, of which one is an error there."""
+REFUSED = {"refused_the_second_number", "refused_the_second_size"}
+"""Programs on recompilations, which are an error there."""
 
 
 @pytest.mark.parametrize("rule", failure_changes.RULES)

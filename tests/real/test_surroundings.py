@@ -90,8 +90,10 @@ def test_a_tiny_terminal_is_enough_to_look_and_to_leave(tmp_path: Path) -> None:
         timeout=600,
         dimensions=(5, 20),
     )
+    child.expect("moments")  # at its home, where each key of the moments' screen leads there
+    child.send("s")
     child.expect("source")
-    child.send("sSq")
+    child.send("Sq")
     child.expect(pexpect.EOF)
     child.wait()
     child.close()

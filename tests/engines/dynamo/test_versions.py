@@ -53,7 +53,7 @@ def test_a_newer_torch_that_is_other_is_said_to_who_records(tmp_path: Path) -> N
     """As 2.13 is other than 2.15, whose computed caches it does not have."""
     program = tmp_path / "program.py"
     program.write_text(f"import torch\ntorch.__version__ = '2.99.0'\n{COMPILED}")
-    done = run(["-m", "stepper", "record", "-o", tmp_path / "run.stepper", program], ROOT)
+    done = run(["-m", "stepper", "record", "-o", tmp_path / "run.stepper", program], tmp_path)
     assert done.status == 0, done.err
     assert "supports torch 2.11 to 2.15, but 2.99.0 is installed" in done.err
 
