@@ -57,7 +57,10 @@ class _Service:
             setattr(self._dynamo, name, getattr(self, name))
 
     def end(self) -> None:
-        self._over = True  # should the program have put something over ours
+        # Should the program have put something over ours, or a module that was imported meanwhile
+        # have taken it: what they have is torch's from now on, and holds nothing of the session.
+        self._over = True
+        self._say = _nobody
         for name, before in self._before.items():
             if getattr(self._dynamo, name) == getattr(self, name):
                 setattr(self._dynamo, name, before)
@@ -80,6 +83,10 @@ class _Service:
         compiler = sys.modules.get("stepper.native.runtime.convert_frame")
         if compiler is not None and not self._over:
             compiler.reset()
+
+
+def _nobody(_text: str) -> None:
+    """Whom something is told when the session is over."""
 
 
 def _is_asked_by_program() -> bool:
