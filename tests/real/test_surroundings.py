@@ -90,7 +90,7 @@ def test_a_tiny_terminal_is_enough_to_look_and_to_leave(tmp_path: Path) -> None:
         timeout=600,
         dimensions=(5, 20),
     )
-    child.expect("moments")  # at its home, where each key of the moments' screen leads there
+    child.expect("Enter")  # at its home, where each key of the moments' screen leads there
     child.send("s")
     child.expect("source")
     child.send("Sq")
