@@ -89,7 +89,6 @@ class LineTime:
         """Nanoseconds for its own instructions."""
         self.total = 0
         """Likewise with all that was inlined from there."""
-        self.text = ""
 
 
 class CompileTimes:

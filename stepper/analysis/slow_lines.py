@@ -19,7 +19,6 @@ from stepper.analysis.sites import program_line
 from stepper.client.text import (
     line_text,
     one_line,
-    place_text,
     plural,
     short_name,
     source_line,
@@ -180,9 +179,7 @@ def _line_text(recording: Recording, line: LineTime) -> str:
     found = recording.moment(line.moment)
     code = recording.code(recording.frame(found.frame).code)
     cwd = recording.facts.cwd
-    return line_text(UserLine(line.place, source_line(code, line.place.line)), cwd) or place_text(
-        line.place, cwd
-    )
+    return line_text(UserLine(line.place, source_line(code, line.place.line)), cwd)
 
 
 def _by_phase(times: CompileTimes, every: bool) -> Iterator[Line]:
