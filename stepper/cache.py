@@ -92,12 +92,12 @@ class Entry:
 
     @property
     def guards(self) -> tuple[GuardRow, ...]:
-        """Its guards, in the order in which they are checked."""
+        """The guards, in the order in which they are checked."""
         return self._view.guards
 
     @property
     def bytecode(self) -> str:
-        """Its code as text; see `edit`."""
+        """The code as text; see `edit`."""
         return self._view.bytecode
 
     @property
@@ -305,7 +305,7 @@ def _number(entry: Entry | int) -> int:
 
 
 def _entries(number: int) -> Entries:
-    """Those among which an entry is. Of a number that no engine knows, the first one says so."""
+    """The entries among which a number is. Of one that no engine knows, the first say so."""
     return next((cache for cache in _ENTRIES if number in cache), _ENTRIES[0])
 
 

@@ -278,7 +278,7 @@ class _Side(NamedTuple):
         return self.recording.same_findings(mine, other.recording, its)
 
     def guards(self) -> list[Guard]:
-        """Those at the end of the attempt that counts; none when it was given up before."""
+        """The guards at the end of the attempt that counts; none when it was given up before."""
         return self.recording.guards(None, attempt=self.attempts[-1].id) if self.attempts else []
 
     def nodes(self) -> list[Node]:

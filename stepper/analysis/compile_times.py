@@ -53,7 +53,7 @@ class Timed:
         return max(0, self.total - sum(child.total for child in self.children))
 
     def walk(self) -> Iterator[Timed]:
-        """It, and all in its midst."""
+        """This phase, then all that lie in its midst."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -238,7 +238,7 @@ class CompileTimes:
 
 
 def unfinished(translations: Iterable[Translation]) -> list[Translation]:
-    """Those whose time is not known, since the recording ends in their midst."""
+    """The translations whose time is not known, since the recording ends in their midst."""
     over = (Outcome.RUNNING, Outcome.CUT_OFF)
     return [each for each in translations if each.outcome in over]
 

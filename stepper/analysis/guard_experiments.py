@@ -71,7 +71,7 @@ def _told(answer: Answer, matched: Matched) -> Iterator[Line]:
 
 
 def _telling(searches: tuple[WitnessSearch, ...]) -> tuple[WitnessSearch, ...]:
-    """Those checks of one guard that say something: witnesses, else all that were tried."""
+    """The checks of one guard that say something: witnesses, else all that were tried."""
     witnesses = tuple(each for each in searches if each.witness)
     tried = tuple(each for each in searches if each.trials)
     return witnesses or tried or searches[:1]

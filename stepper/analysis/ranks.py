@@ -52,7 +52,7 @@ class Ranks(msgspec.Struct, frozen=True):
 
 
 def compared(processes: Sequence[Process]) -> list[Process]:
-    """Those of a session that are ranks; all that have a recording, when none has a rank."""
+    """The processes of a session that are ranks; all with a recording, when none has a rank."""
     recorded = [each for each in processes if each.recording]
     ranks = [each for each in recorded if each.rank is not None]
     return sorted(ranks, key=lambda each: (each.rank or 0, each.started)) or recorded

@@ -49,7 +49,7 @@ class Series(msgspec.Struct, frozen=True):
 
     @property
     def seen(self) -> str:
-        """Its values in one line; of many the first ones and the last."""
+        """The values in one line; of many the first ones and the last."""
         values = [clip(one_line(text_of(value)), _TEXT) for value in self.values]
         if len(values) > _VALUES:
             values[_VALUES - 2 : -1] = [ELLIPSIS]

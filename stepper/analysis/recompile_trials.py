@@ -46,7 +46,7 @@ class RecompileTrials(Replays):
         return judged
 
     def _otherwise(self, place: Function) -> Iterator[Line]:
-        """That the program, run again as it is, does something else than was recorded."""
+        """Warn that the program, run again as it is, does something else than was recorded."""
         try:
             usual = self.after(AS_IT_IS)
         except ReplayError:

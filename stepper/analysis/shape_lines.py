@@ -124,7 +124,7 @@ def _of(recording: Recording, items: list[Translation], expression: str) -> Iter
 
 
 def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Line]:
-    """That a number never was a symbol, which guard has it, and which instruction made that."""
+    """Say that a number never was a symbol, which guard has it, and which instruction made that."""
     guard = next((each for each in found.through or found.by if each.kind != SHAPE_ENV), None)
     if guard is not None and found.requires:
         wants = ", ".join(map(text_of, found.requires))

@@ -33,7 +33,7 @@ _LEFT = re.compile(r"___stack\d+\b")
 
 
 def _none(it: Changing) -> Advice | None:
-    """It is None in one call, and something else in another."""
+    """The rule for what is None in one call, and something else in another."""
     if None not in it.series.values:
         return None
     return it.advise(
@@ -43,7 +43,7 @@ def _none(it: Changing) -> Advice | None:
 
 
 def _mixed(it: Changing) -> Advice | None:
-    """It is of one type in one call, and of another in another."""
+    """The rule for what is of one type in one call, and of another in another."""
     types = {type(value) for value in it.series.values}
     if len(types) < 2 or not types & _PLAIN:
         return None

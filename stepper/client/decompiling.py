@@ -26,7 +26,7 @@ _INSTALL = (
 
 
 class DecompilerError(RuntimeError):
-    """There is no source; the message says why, and what to do."""
+    """Raised where no source can be made; the message says why, and what to do."""
 
 
 def decompile(code: EntryCode, *, seconds: float = SECONDS) -> str:

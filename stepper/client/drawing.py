@@ -58,7 +58,7 @@ class Drawable(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name, which other nodes have among their inputs."""
+        """The node's name, which other nodes have among their inputs."""
         ...
 
     @property

@@ -49,7 +49,7 @@ class Command(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """Its help in one line."""
+        """The help in one line."""
         return self.help.partition("\n")[0]
 
     @property

@@ -103,7 +103,7 @@ def follow(
 
 
 def recording_begins(restart: Callable[[], None] | None, close: Callable[[], None]) -> None:
-    """There is a session: in a forked child `restart` begins another one, and `close` ends it where
+    """Take note of a session: in a forked child `restart` begins another, and `close` ends it where
     the process is left without being finalized."""
     assert _following is not None
     _following.restart, _following.close = restart, close

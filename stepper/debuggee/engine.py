@@ -190,8 +190,8 @@ class Recorder(Protocol):
     def recompiled(
         self, translation: LiveTranslation, reason: str, rejected: tuple[RejectedEntry, ...] = ()
     ) -> None:
-        """It is a recompilation, for the reason that the compiler gives: in words, and as data
-        where it has that."""
+        """The translation is a recompilation, for the reason that the compiler gives: in words,
+        and as data where it has that."""
 
     def cache_limit(self, translation: LiveTranslation, text: str) -> None:
         """The compiler gives the code up, because it was compiled too often."""
@@ -225,7 +225,7 @@ class Recorder(Protocol):
         """The compiler begins with something that it times."""
 
     def phase_ended(self, name: str, translation: int | None) -> None:
-        """That has ended; `translation` is the innermost that is under way."""
+        """The phase that began last has ended; `translation` is the innermost that is under way."""
 
     def enter(
         self,

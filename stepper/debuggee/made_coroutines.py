@@ -39,7 +39,7 @@ def makes_coroutine(code: CodeType) -> bool:
 
 
 class _Made:
-    """One that was made, or is about to be."""
+    """A coroutine or generator that was made, or is about to be."""
 
     __slots__ = ("coroutine", "thread")
 
@@ -50,7 +50,7 @@ class _Made:
 
 
 class MadeCoroutines:
-    """Those of all threads."""
+    """The coroutines and generators that traced frames of any thread have made."""
 
     def __init__(
         self, hide: Callable[[CodeType], object], none_left: Callable[[int], None]
@@ -70,7 +70,7 @@ class MadeCoroutines:
         return thread in self._waiting
 
     def expect(self, code: CodeType, caller: FrameType) -> None:
-        """One is about to be made in this thread, which is traced."""
+        """A call in this thread, which is traced, is about to make one."""
         made = _Made()
         self._waiting.setdefault(made.thread, []).append(made)
         before = caller.f_trace

@@ -32,11 +32,11 @@ _GROUP = "stepper.engines"
 
 
 class EngineError(Exception):
-    """There is no such engine; the message says what there is."""
+    """Raised for an engine that there is not; the message says what there is."""
 
 
 def names() -> list[str]:
-    """Those of the engines that are registered."""
+    """The names of the engines that are registered."""
     return [*_OURS, *(name for name in _installed().names if name not in _OURS)]
 
 
@@ -73,8 +73,8 @@ def find(asked: str) -> EngineType:
 
 
 def entries() -> list[Entries]:
-    """Those of the caches of all engines that let a program ask, ours first. An engine of a package
-    that cannot be imported has none."""
+    """The entries of all engines that let a program ask for them, ours first. An engine of a
+    package that cannot be imported has none."""
     found = []
     for name in names():
         try:
@@ -95,7 +95,7 @@ def entries() -> list[Entries]:
 
 
 def no_engine(asked: str) -> str:
-    """That an engine is not registered, for a person."""
+    """What to tell a person who asks for an engine that is not registered."""
     return (
         f"there is no engine called {asked!r}. There are: {', '.join(names())}; one that is not "
         "registered is asked for as module:NAME"

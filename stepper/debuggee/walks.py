@@ -65,7 +65,7 @@ Names = Callable[[int | None], dict[str, object]]
 
 
 def no_names(frame: int | None) -> dict[str, object]:
-    """There is nothing to speak of."""
+    """The names at a stop that has none."""
     return {}
 
 
@@ -166,8 +166,8 @@ class Walks:
         return [what for what in self.here if what not in before]
 
     def ends(self, what: object) -> None:
-        """It is over, and so is whatever began inside of it and told nobody of its end. Harmless
-        when it had ended."""
+        """Note the end of `what`, and of whatever began inside of it and told nobody of its
+        end. Harmless when it had ended."""
         for ident, stack in list(self._under_way.items()):
             if what in stack:
                 del stack[stack.index(what) :]

@@ -68,7 +68,7 @@ class Output(Protocol):
         """What is interpreted next was chosen by what is known of these values."""
 
     def chosen(self, guards: Guards) -> None:
-        """It was chosen by what these hold."""
+        """What is interpreted next was chosen by what these guards hold."""
 
     def install_guard(
         self,

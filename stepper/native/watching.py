@@ -60,7 +60,7 @@ class TranslationWatcher:
         """
 
     def restarts(self, reason: str) -> None:
-        """It is going to begin again."""
+        """The translation is going to begin again."""
 
     def enter(self, tx: Translator) -> None:
         """A frame, the first or an inlined one, begins."""

@@ -33,7 +33,7 @@ class Changes:
         self._first, self._last = 0, -1
 
     def between(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Those of things with numbers from `first` to `last`: the number and the moment."""
+        """The changes of things with numbers from `first` to `last`: the number and the moment."""
         if not self._first <= first <= last <= self._last:
             self._read(first)
             if last > self._last:

@@ -83,7 +83,7 @@ class _Rows(Generic[Told]):
         self.forget = self._rows.forget
 
     def of(self, attempt: Attempt) -> _List[Told]:
-        """Those of an attempt, as far as they were read."""
+        """The findings of an attempt, as far as they were read."""
         return self._lists.setdefault(attempt.id, _List())
 
     def read(self, found: _List[Told], attempt: Attempt, *, settled: bool) -> None:

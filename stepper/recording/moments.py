@@ -69,7 +69,7 @@ class Deltas:
         self._stored = stored
 
     def between(self, first: int, last: int) -> list[bytes | None]:
-        """Those of some of its moments."""
+        """The deltas of some of the run's moments."""
         return self._all[first - self._first : last - self._first + 1]
 
     @cached_property
@@ -94,7 +94,7 @@ class Clock:
         self._stored = stored
 
     def between(self, first: int, last: int) -> list[int]:
-        """Those of some of its moments; none where the file is too old to have any."""
+        """The times of some of the run's moments; none where the file is too old to have any."""
         return self._all[first - self._first : last - self._first + 1]
 
     @cached_property
@@ -124,7 +124,7 @@ class Run(NamedTuple):
         return Run(self.first + start, self.frames[part], self.ips[part], self.deltas, self.clock)
 
     def steps(self) -> Iterator[Step]:
-        """Its moments, in order."""
+        """The moments of the run, in order."""
         deltas = self.deltas.between(self.first, self.first + len(self.frames) - 1)
         for offset, (frame, ip, delta) in enumerate(
             zip(self.frames, self.ips, deltas, strict=True)

@@ -120,7 +120,7 @@ class Recording:
         return True
 
     def nobody_writes(self) -> None:
-        """Its program is gone without a word, so what seems to run was cut off."""
+        """The program is gone without a word, so what seems to run was cut off."""
         self._catalog.nobody_writes("the program was killed")
         self._findings.refresh()
 

@@ -176,7 +176,7 @@ class _Arguments:
         tensors: Mapping[str, TensorMeta],
         depth: int,
     ) -> str | None:
-        """One that is nothing but its fields, or a member of an enumeration."""
+        """Write an object that is nothing but its fields, or a member of an enumeration."""
         if member := dict(value.attributes).get(MEMBER_FACT):
             return f"recorded_member({module!r}, {qualname!r}, {member!r})"
         fields = []

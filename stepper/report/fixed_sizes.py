@@ -20,7 +20,7 @@ def all_sizes(places: Places) -> list[Size]:
 
 
 def fixed_size(places: Places, size: Size) -> contents.FixedSize:
-    """One that is a number."""
+    """What the report says of a size that is a number."""
     tell, item = places.tell, size.translation
     chain = size.fixed_by or ((size.number,) if size.number is not None else ())
     return contents.FixedSize(

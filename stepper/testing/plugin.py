@@ -179,7 +179,7 @@ def _recorded(item: pytest.Item, *, lookups: bool = True) -> RecordedTest:
 
 
 def _fixtures(item: pytest.Item) -> list[str]:
-    """Those that a test names; doctests and other kinds of items name none."""
+    """The fixtures that a test names; doctests and other kinds of items name none."""
     return getattr(item, "fixturenames", [])
 
 

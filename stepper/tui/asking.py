@@ -27,7 +27,7 @@ class AskingPane(Pane):
     """Answers come on other threads; what is done with them is done on the pane's own."""
 
     class Answered(Message):
-        """There is an answer, which goes to `then`."""
+        """Posted when there is an answer, which goes to `then`."""
 
         def __init__(self, then: Callable[[], None]) -> None:
             super().__init__()

@@ -30,7 +30,7 @@ class Trying(threading.Thread):
     """One answer on its way."""
 
     class Over(Message):
-        """It is there, or it was given up."""
+        """Posted when the answer is there, or was given up."""
 
         def __init__(self, trying: Trying, lines: list[Line]) -> None:
             super().__init__()

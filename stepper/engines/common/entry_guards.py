@@ -18,7 +18,7 @@ class Result(NamedTuple):
 
 
 class EntryGuards(Protocol):
-    """Those of one entry. Asking them changes nothing: none moves, and nothing is counted."""
+    """The guards of one entry. Asking them changes nothing: none moves, and nothing is counted."""
 
     @property
     def rows(self) -> tuple[GuardRow, ...]:

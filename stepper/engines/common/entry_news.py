@@ -44,7 +44,7 @@ class EntryNews:
 
 
 class Death:
-    """That of an object which an entry's guards know as `source`."""
+    """The death of an object which an entry's guards know as `source`."""
 
     def __init__(self, entry: KnownEntry, source: str, place: str) -> None:
         bond = next((each for each in entry.bonds if each.source == source), None)

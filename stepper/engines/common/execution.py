@@ -130,7 +130,7 @@ class ExecutionWatcher(ABC):
             self._events.pause()
 
     def go_on(self) -> None:
-        """It has compiled."""
+        """The compiler has compiled."""
         if self._events is not None:
             self._events.go_on()
 

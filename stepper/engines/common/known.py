@@ -102,7 +102,7 @@ class KnownCode(Generic[E]):
 
     @property
     def listed(self) -> list[E]:
-        """Its entries in the order of lookup, then drafts, then what is gone."""
+        """The entries in the order of lookup, then drafts, then what is gone."""
         order = {EntryState.DRAFT: 1, EntryState.EVICTED: 2}
         return sorted(
             self.entries,

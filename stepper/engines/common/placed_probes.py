@@ -7,7 +7,7 @@ from stepper.engines.common.probes import Answer, Hook, Probe
 
 
 class Probes:
-    """Those of one watcher. True while there are any."""
+    """The probes that one watcher has placed. True while there are any."""
 
     def __init__(self) -> None:
         self._placed: list[Probe] = []

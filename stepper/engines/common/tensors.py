@@ -88,7 +88,7 @@ class ShownWith:
             self._with.setdefault(symbol, {})[id(tracker)] = weakref.ref(tracker)
 
     def take(self, symbols: Iterable[str]) -> list[object]:
-        """Those that live of whom one of these symbols was said, once."""
+        """The trackers that live and were described with one of these symbols, each once."""
         found = [ref() for symbol in symbols for ref in self._with.pop(symbol, {}).values()]
         return [tracker for tracker in found if tracker is not None]
 

@@ -195,13 +195,13 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         return known
 
     def add(self, code: KnownCode, facts: CacheEntry, wrapper: object | None) -> KnownEntry:
-        """One more entry; `facts` without its number."""
+        """Take note of an entry; `facts` has no number yet."""
         entry = KnownEntry(code, facts)
         entry.wrapper = weakref.ref(wrapper) if wrapper is not None else None
         return self.enter(entry)
 
     def evicted(self, entry: KnownEntry, reason: str) -> None:
-        """It is no longer in the cache; what was made by hand is a draft again."""
+        """The entry is no longer in the cache; what was made by hand is a draft again."""
         if entry.draft is not None:
             entry.draft.registered = False
             if entry.draft.alive:

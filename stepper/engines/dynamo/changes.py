@@ -24,7 +24,7 @@ _ALIAS = re.compile(r"G\['(__builtins_dict___\d+|__import_\w+)'\]")
 
 
 class PendingChanges(Pending):
-    """Those of a session."""
+    """The changes that wait for Dynamo's next call, of one session."""
 
     def before_compiling(
         self, code: CodeType, f_locals: dict[str, Any], f_globals: dict[str, Any]

@@ -15,7 +15,7 @@ from stepper.model.cache import CacheError, Origin
 
 
 class DynamoEntries(EngineEntries[KnownEntry]):
-    """Those of the `torch._dynamo` that is installed."""
+    """The cache entries of the `torch._dynamo` that is installed."""
 
     def guards(self, entry: KnownEntry) -> EntryGuards:
         """See `EngineEntries.guards`. One that was made by hand asks those of the entry that it was

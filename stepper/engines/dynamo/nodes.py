@@ -214,7 +214,7 @@ def _example(node: Node) -> object:
 
 
 def _argument(argument: Any) -> str:
-    """One that is neither a node nor plain, nor a tuple or list."""
+    """The words for an argument that is neither a node nor plain, nor a tuple or list."""
     if isinstance(argument, dict):
         items = [f"{plain_text(key)}: {_words(item)}" for key, item in argument.items()]
         return f"{{{', '.join(items)}}}"

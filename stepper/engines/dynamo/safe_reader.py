@@ -79,7 +79,7 @@ class WouldRunUserCode(Exception):
 
 
 class MissingValue(Exception):
-    """There is no such value, so the guard fails; the message says what is missing."""
+    """Raised where a value is missing, so that the guard fails; the message says which."""
 
 
 class Answer(NamedTuple):

@@ -81,14 +81,14 @@ class Draft:
         self.wrapper = self._wrap()
 
     def retire(self) -> None:
-        """It is gone, and does not wait for the end of any object any more."""
+        """Give the draft up: it does not wait for the end of any object any more."""
         self.alive = False
         for finalizer in self.finalizers:
             finalizer.detach()
 
     @property
     def kept_checks(self) -> list[Check]:
-        """Those of the entry it was made of, in the order of its rows."""
+        """The checks kept of the entry that this was made of, in the order of its rows."""
         return [self.tree.checks[index] for index in self.kept]
 
     def run(self, f_locals: dict[str, Any]) -> tuple[Result, tuple[GuardCheck, ...]]:

@@ -69,7 +69,7 @@ class Context:
 
 
 class Translations:
-    """Those that are in progress, and the hooks that tell of them."""
+    """The translations that are in progress, and the hooks that tell of them."""
 
     def __init__(
         self,
@@ -383,7 +383,7 @@ class Translations:
         )
 
     def _over(self, now: Context) -> None:
-        """It is over, even if an exception has kept that from being told."""
+        """The translation is over, even if an exception has kept that from being told."""
         self._leave_context(now)
         self._recorder.walks.ends(now.translation)
 

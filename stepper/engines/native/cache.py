@@ -174,7 +174,7 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         return RejectedEntry(label, INVALID, newest.dead, why=newest.facts.reason)
 
     def ended(self, entry: KnownEntry, state: EntryState, reason: str) -> None:
-        """It is no longer in the cache."""
+        """The entry is no longer in the cache."""
         found = entry.ref()
         hits = entry.facts.hits if found is None else found.hits
         entry.change(lifelines=self.lifelines(entry) or entry.facts.lifelines)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PendingChanges(Pending):
-    """Those of a session."""
+    """The changes that wait for the native compiler's next call, of one session."""
 
     def before_translating(self, translation: CapturedFrame) -> str:
         """Change what is to be changed for a call; says what could not be."""

@@ -241,7 +241,7 @@ class NativeEngine(Engine, Watcher):
         return self._lookups.wanted or self._executions.wanted
 
     def translation_ends(self, observer: RecordingObserver) -> None:
-        """It is over, and its entry is in the cache if it has one."""
+        """The translation is over, and its entry is in the cache if it has one."""
         self._watcher.emit()
         if observer not in self._observers:
             return  # what an exception has left ends a second time

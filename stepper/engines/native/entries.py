@@ -17,7 +17,7 @@ from stepper.engines.native.toolkit import TOOLKIT
 
 
 class NativeEntries(EngineEntries[KnownEntry]):
-    """Those of the caches of `stepper._C`."""
+    """The entries of the caches of `stepper._C`."""
 
     def guards(self, entry: KnownEntry) -> EntryGuards:
         """See `EngineEntries.guards`."""

@@ -27,7 +27,7 @@ _RELATIONAL = frozenset({"NO_ALIASING", "DUPLICATE_INPUT"})
 
 
 class AskedGuards:
-    """Those of one entry, in a program with these globals. See
+    """The guards of one entry, in a program with these globals. See
     `stepper.engines.common.entry_guards.EntryGuards`."""
 
     def __init__(self, entry: GuardedCode, f_globals: dict[str, Any]) -> None:

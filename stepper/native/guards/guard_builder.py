@@ -62,7 +62,7 @@ class GuardBuilder:
         self.guard: Guard
 
     def add(self, condition: str) -> None:
-        """One more condition of the guard that is being written."""
+        """Add a condition to the guard that is being written."""
         self.code.append((self.guard, condition))
         self.guard.code_list.append(condition)
 
@@ -89,37 +89,37 @@ class GuardBuilder:
     # --- of any value
 
     def TYPE_MATCH(self, guard: Guard) -> None:
-        """It has this very class."""
+        """The value has this very class."""
         kind = type(guard.value)
         self.add(f"___check_type_id({guard.name}, {id(kind)})")
         if not is_immortal(kind):
             self.weak.append((kind, f"type({guard.name})"))
 
     def ID_MATCH(self, guard: Guard) -> None:
-        """It is this object."""
+        """The value is this object."""
         self.identify(guard.name, guard.value)
 
     def FUNCTION_MATCH(self, guard: Guard) -> None:
-        """It is this function, and has the code that it had."""
+        """The value is this function, and has the code that it had."""
         self.identify(guard.name, guard.value)
         if type(guard.value) is types.FunctionType:
             self.identify(f"{guard.name}.__code__", guard.value.__code__)
 
     def BUILTIN_MATCH(self, guard: Guard) -> None:
-        """It is this builtin."""
+        """The value is this builtin."""
         self.identify(guard.name, guard.value)
 
     def PYMODULE_MATCH(self, guard: Guard) -> None:
-        """It is this module of Python."""
+        """The value is this module of Python."""
         self.identify(guard.name, guard.value)
 
     def CLASS_MATCH(self, guard: Guard) -> None:
-        """It is this class."""
+        """The value is this class."""
         self.identify(guard.name, guard.value)
 
     def NN_MODULE(self, guard: Guard) -> None:
-        """It is this `nn.Module`, in the same mode, and calling it means what it meant: calling
-        `forward`, unless it has hooks."""
+        """The value is this `nn.Module`, in the same mode, and calling it means what it meant:
+        calling `forward`, unless it has hooks."""
         self.identify(guard.name, guard.value)
         if config.guard_nn_modules:
             training = guard.value.__dict__["training"]
@@ -131,11 +131,11 @@ class GuardBuilder:
                 self.add(f"___check_nn_module({guard.name}, {training})")
 
     def CONSTANT_MATCH(self, guard: Guard) -> None:
-        """It is this constant, of this type."""
+        """The value is this constant, of this type."""
         self._equals(guard.name, guard.value)
 
     def EQUALS_MATCH(self, guard: Guard) -> None:
-        """It equals this value, and so do its parts, each of the same type."""
+        """The value equals this one, and so do its parts, each of the same type."""
         self._equals(guard.name, guard.value)
 
     def _equals(self, name: str, value: Any) -> None:
@@ -164,7 +164,7 @@ class GuardBuilder:
     # --- of containers
 
     def LIST_LENGTH(self, guard: Guard) -> None:
-        """It has this many items."""
+        """The value has this many items."""
         self.add(f"len({guard.name}) == {len(guard.value)}")
 
     def DICT_KEYS(self, guard: Guard) -> None:

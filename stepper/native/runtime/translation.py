@@ -296,7 +296,7 @@ class Translation:
         self.watcher.skipped(reason)
 
     def failed(self, exception: str, reason: str, *, traced: bool = False) -> None:
-        """That the frame is not captured is an error, of the next call, too."""
+        """Note that not to capture the frame is an error, of the next call, too."""
         self._not_captured(reason)
         self.watcher.failed(exception, reason, traced=traced)
 

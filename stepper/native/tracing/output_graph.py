@@ -194,11 +194,11 @@ class OutputGraph:
             self.chosen(VariableTracker.propagate(values)["guards"])
 
     def chosen_by_all(self) -> None:
-        """It was chosen by something, nobody knows by what of all that is guarded so far."""
+        """What is interpreted next was chosen by something among all that is guarded so far."""
         self.chosen(frozenset(self.guards.values()))
 
     def chosen(self, guards: Guards) -> None:
-        """It was chosen by what these hold."""
+        """What is interpreted next was chosen by what these guards hold."""
         watcher = self.translation.watcher
         if watcher.follows and guards:
             self._on_trail(watcher.chosen(guards))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class HasBuiltinMethods(VariableTracker):
-    """One that has no other attributes; `call_method` says what a method does."""
+    """A value whose only attributes are its methods; `call_method` says what a method does."""
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         return bound_method(self, name)

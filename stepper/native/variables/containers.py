@@ -66,7 +66,7 @@ class Holder(Protocol):
     is_new: bool
 
     def python_type(self) -> type:
-        """Its class."""
+        """The class of the value."""
 
     def contents(self, tx: Translator) -> VariableTracker:
         """What it holds now."""

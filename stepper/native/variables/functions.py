@@ -109,7 +109,7 @@ class BaseUserFunctionVariable(VariableTracker):
         raise NotImplementedError
 
     def closure(self, tx: Translator) -> tuple[CellVariable, ...]:
-        """Its free variables' cells."""
+        """The cells of the function's free variables."""
         raise NotImplementedError
 
     def truth(self, tx: Translator) -> bool:

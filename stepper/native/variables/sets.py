@@ -119,7 +119,7 @@ class SetVariable(HasBuiltinMethods):
         return TupleVariable(items, source=MemberSource(self.source, element), guards=self.guards)
 
     def become(self, tx: Translator, step: Step, *because: VariableTracker) -> VariableTracker:
-        """One more step is done."""
+        """Do one more step to the set."""
         if self.mutation_type is None:
             raise self.refuse(f"method {step[0]}")
         new = SetVariable(
