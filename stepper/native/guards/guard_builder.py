@@ -168,7 +168,7 @@ class GuardBuilder:
         self.add(f"len({guard.name}) == {len(guard.value)}")
 
     def DICT_KEYS(self, guard: Guard) -> None:
-        """It has these keys, in this order, each of the same type.
+        """The value has these keys, in this order, each of the same type.
 
         Compared one by one: keys are constants, and `1`, `1.0` and `True` are equal."""
         keys = list(guard.value)
