@@ -43,8 +43,11 @@ def answer(path: str, lines_of: Callable[[Recording], Iterable[Line]]) -> int:
     Raises:
         UsageError: it cannot be opened, or it is damaged where it was read.
     """
+    from stepper.analysis.unseen import unseen
+
     with opened(path) as recording:
         say(lines_of(recording))
+        say(unseen(recording))
     return 0
 
 

@@ -208,6 +208,9 @@ def symbols(shell: Shell, argument: str) -> None:
 
 def _say(shell: Shell, lines: Iterable[Line]) -> None:
     """Print an answer; lines that lead to a moment say to which, for `goto`."""
-    for line in lines:
+    from stepper.analysis.unseen import unseen
+
+    end = () if shell.session.growing else unseen(shell.recording)
+    for line in itertools.chain(lines, end):
         leads = f"  @{line.moment}" if line.moment else ""
         shell.screen.say(line.text + leads, STYLES.get(line.role, ""))

@@ -434,7 +434,9 @@ class StepperApp(PromptKeys[int]):
             if here:
                 asked += comparisons(recording, here, self.cursor.came_from)
             asked.append(ON_TIME)
-            self.push_screen(WhyScreen(recording, asked, self._tries, here), self._go_there)
+            growing = self.session.growing
+            screen = WhyScreen(recording, asked, self._tries, here, growing=growing)
+            self.push_screen(screen, self._go_there)
 
     def on_trying_over(self, message: Trying.Over) -> None:
         self._tries.over(message)

@@ -15,6 +15,7 @@ from textual.markup import escape
 from textual.screen import ModalScreen
 
 from stepper.analysis.line import Line
+from stepper.analysis.unseen import unseen
 from stepper.client.plan import ReplayError, plan_of
 from stepper.model.trace import MomentId
 from stepper.recording.errors import RecordingError
@@ -55,6 +56,8 @@ class WhyScreen(ModalScreen[MomentId | None]):
         questions: Sequence[Question],
         tries: Tries,
         here: MomentId = 0,
+        *,
+        growing: bool = False,
     ) -> None:
         """
         Args:
@@ -62,11 +65,14 @@ class WhyScreen(ModalScreen[MomentId | None]):
             questions: the first is answered at once, the others on demand.
             tries: what is tried, here or when the screen was open before.
             here: the moment that is asked about: the cursor begins at what leads there.
+            growing: whether the recording may go on: how much of the program is in it is no part
+                of an answer yet.
         """
         super().__init__()
         self._recording = recording
         self._questions = questions
         self._here = here
+        self._growing = growing
         self._view = 0
         self._answers: dict[int, list[Line]] = {}
         self._shown: list[tuple[Row, MomentId | None]] = []
@@ -128,7 +134,8 @@ class WhyScreen(ModalScreen[MomentId | None]):
         return found
 
     def _told(self, columns: int) -> list[Line]:
-        return list(self._questions[self._view].answer(self._recording, columns))
+        found = list(self._questions[self._view].answer(self._recording, columns))
+        return found if self._growing else [*found, *unseen(self._recording)]
 
     def _tried(self) -> list[Line]:
         """What came of it when it was tried; empty when it was not."""

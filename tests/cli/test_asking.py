@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,6 +17,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from stepper.cli import main
+from stepper.cli.arguments import build_parser
 from stepper.model.failure import FailedStage
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.shapes import ShapeStepKind, Why
@@ -279,3 +284,22 @@ def test_hostile_names_are_shown_as_signs(arguments: list[str], tmp_path: Path) 
     assert result.stderr == ""
     assert "f␛]0;owned␇·31m·" in result.stdout
     assert not set(HOSTILE[:1] + "\x07\x9b\u202e") & set(result.stdout)
+
+
+UNSEEN = "the recording has no end (the program was killed, or still runs): what came later"
+
+
+@pytest.mark.parametrize("question", [each for each in build_parser()[1] if "why-" in each])
+def test_what_was_not_seen_to_the_end_is_no_proof_that_nothing_happened(
+    question: str, sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_off = tmp_path / "cut.stepper"
+    shutil.copy(sample, cut_off)
+    with contextlib.closing(sqlite3.connect(cut_off)) as connection, connection:
+        connection.execute("UPDATE session SET ended = NULL")
+    for path, told in ((str(cut_off), 1), (sample, 0)):
+        asked = [question, path, *(["1"] if question == "why-guard" else [])]
+        assert main(asked) == 0
+        assert capsys.readouterr().out.count(UNSEEN) == told
+        main(["console", "-x", " ".join([question, *asked[2:]]), path])
+        assert capsys.readouterr().out.count(UNSEEN) == told

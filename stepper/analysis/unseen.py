@@ -1,0 +1,18 @@
+"""What an answer leaves open: a recording may end before its program did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepper.analysis.line import Line
+from stepper.recording.reader import Recording
+
+_IN_ORDER = frozenset({"exit", "detached"})
+
+
+def unseen(recording: Recording) -> Iterator[Line]:
+    """The last line of an answer about a program that was not seen to its end: that something did
+    not happen is known only up to there. Nothing where the recording was ended in order."""
+    if recording.ended not in _IN_ORDER:
+        why = recording.ended or "the program was killed, or still runs"
+        yield Line(f"the recording has no end ({why}): what came later is not recorded", role="dim")
