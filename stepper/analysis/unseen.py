@@ -10,9 +10,9 @@ from stepper.recording.reader import Recording
 _IN_ORDER = frozenset({"exit", "detached"})
 
 
-def unseen(recording: Recording) -> Iterator[Line]:
+def unseen(recording: Recording, name: str = "the recording") -> Iterator[Line]:
     """The last line of an answer about a program that was not seen to its end: that something did
     not happen is known only up to there. Nothing where the recording was ended in order."""
     if recording.ended not in _IN_ORDER:
         why = recording.ended or "the program was killed, or still runs"
-        yield Line(f"the recording has no end ({why}): what came later is not recorded", role="dim")
+        yield Line(f"{name} has no end ({why}): what came later is not recorded", role="dim")

@@ -51,6 +51,7 @@ def diff(options: argparse.Namespace) -> int:
     """Print what differs. Returns 1 when two recordings do, as `diff` does."""
     from stepper.analysis.compare_recordings import compare_runs
     from stepper.analysis.run_lines import run_lines
+    from stepper.analysis.unseen import unseen
     from stepper.cli.asking import opened, say
     from stepper.cli.choosing import recording_in
 
@@ -71,6 +72,7 @@ def diff(options: argparse.Namespace) -> int:
             return 0
         found = compare_runs(one, other)
         say(run_lines(one, other, found, width=width))
+        say([*unseen(one, "a"), *unseen(other, "b")])
         return int(found.first is not None)
 
 
