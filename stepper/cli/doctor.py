@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +67,8 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def _of_stepper() -> Iterator[_Finding]:
+    from importlib.metadata import PackageNotFoundError, version
+
     import stepper
 
     folder = Path(stepper.__file__).parent
@@ -87,8 +86,8 @@ def _of_stepper() -> Iterator[_Finding]:
     )
     for package in _PACKAGES:
         try:
-            yield _Finding(package, importlib.metadata.version(package))
-        except importlib.metadata.PackageNotFoundError:
+            yield _Finding(package, version(package))
+        except PackageNotFoundError:
             trouble = "" if package in _OPTIONAL else f"{sys.executable} -m pip install {package}"
             yield _Finding(package, "not installed", trouble)
     compiler = shutil.which(os.environ.get("CC", "cc"))
@@ -114,6 +113,9 @@ def _of_the_recordings() -> _Finding:
 
 
 def _of_the_program(python: str) -> Iterator[_Finding]:
+    import json
+    import subprocess
+
     import stepper
 
     home = str(Path(stepper.__file__).parent.parent)

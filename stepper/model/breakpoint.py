@@ -16,7 +16,6 @@ followed by any of `, if CONDITION`, `, ignore N`, `, once`.
 
 from __future__ import annotations
 
-import difflib
 import re
 from enum import StrEnum
 
@@ -216,6 +215,8 @@ def _parse_what(text: str) -> Breakpoint:
 def _parse_line(text: str) -> Breakpoint:
     path, colon, number = text.rpartition(":")
     if not colon or not path or not number.isdecimal():
+        import difflib  # slow, and for who mistypes
+
         near = difflib.get_close_matches(text.partition(":")[0], list(BreakpointKind), 1, 0.75)
         if near:
             raise BreakpointError(f"{text!r} is no breakpoint: did you mean {near[0]}?")
