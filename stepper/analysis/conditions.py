@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
 
 from stepper.analysis.guard_kinds import leaves_of
-from stepper.analysis.shapes import conditions_on, size_of
+from stepper.analysis.shapes import Size, conditions_on, size_among, sizes
 from stepper.analysis.sources import path_of
 from stepper.analysis.walks import expressions_in
 from stepper.model.shapes import ShapeStep, ShapeStepKind
@@ -33,15 +33,29 @@ _RANGE = re.compile(r"\w+ [<>]=? -?\d+|-?\d+ [<>]=? \w+")
 all these."""
 
 
-def each_condition(guards: Iterable[Guard]) -> Iterator[Guard]:
-    """Guards, with the conditions on sizes each as a guard of its own, under the number of the one
-    that Dynamo has installed."""
+def each_condition(
+    recording: Recording, item: Translation, guards: Iterable[Guard], attempt: int
+) -> Iterator[Guard]:
+    """The guards of an attempt, with the conditions on sizes each as a guard of its own: under the
+    number of the one that Dynamo has installed, at the moment and the line of the first decision
+    that it comes from, where one was recorded."""
+    known: list[Size] | None = None
     for guard in guards:
-        if guard.kind == SHAPE_ENV and len(guard.code) > 1:
-            for condition in guard.code:
-                yield msgspec.structs.replace(guard, code=(condition,))
-        else:
+        if guard.kind != SHAPE_ENV or not guard.code:
             yield guard
+            continue
+        if known is None:
+            known = [*sizes(recording, item, attempt)]
+        for condition in guard.code:
+            born = not_zero_or_one(known, condition)
+            steps = decided_by(known, condition) or ([] if born is None else [born])
+            mine = msgspec.structs.replace(guard, code=(condition,))
+            if steps:
+                stack = steps[0].program_stack
+                mine = msgspec.structs.replace(
+                    mine, moment=steps[0].moment, user_line=stack[-1] if stack else None
+                )
+            yield mine
 
 
 @lru_cache(maxsize=4_000)
@@ -72,25 +86,25 @@ def same_condition(guard: Guard, code: Iterable[str]) -> bool:
     return any(comparisons(part) in mine for part in code)
 
 
-def decided_by(recording: Recording, item: Translation, condition: str) -> list[ShapeStep]:
-    """The recorded decisions from which a condition comes, in order; empty: none is known, as of
-    what torch itself requires of strides."""
-    found = conditions_on(recording, item, expressions_in(condition))
+def decided_by(known: Sequence[Size], condition: str) -> list[ShapeStep]:
+    """The recorded decisions from which a condition comes, in order, among the sizes of an attempt;
+    empty: none is known, as of what torch itself requires of strides."""
+    found = conditions_on(known, expressions_in(condition))
     if any(step.kind is not ShapeStepKind.GUARD for step in found):
         return found
     if not all(map(_is_bound, comparisons(condition))):
         return [step for step in found if not _RANGE.fullmatch(step.expression)]
     asked = [step for step in found if _RANGE.fullmatch(step.expression)]
-    return asked or _narrowed(recording, item, condition)
+    return asked or _narrowed(known, condition)
 
 
-def _narrowed(recording: Recording, item: Translation, condition: str) -> list[ShapeStep]:
+def _narrowed(known: Sequence[Size], condition: str) -> list[ShapeStep]:
     """The steps in which the range of a condition's only value became smaller: it follows from
     decisions about several."""
     sources = expressions_in(condition)
     if len(sources) != 1 or (path := path_of(sources.pop())) is None:
         return []
-    size = size_of(recording, item, path)
+    size = size_among(known, path)
     return [] if size is None or size.symbol is None else size.symbol.narrowed
 
 
@@ -105,7 +119,7 @@ def _is_bound(comparison: str) -> bool:
     return False
 
 
-def not_zero_or_one(recording: Recording, item: Translation, condition: str) -> ShapeStep | None:
+def not_zero_or_one(known: Sequence[Size], condition: str) -> ShapeStep | None:
     """How a size became a symbol of which a condition says that it is 2 or more: 0 and 1 would have
     become numbers. None: that is not why."""
     parts = comparisons(condition)
@@ -114,7 +128,7 @@ def not_zero_or_one(recording: Recording, item: Translation, condition: str) -> 
         return None
     [source] = sources
     path = path_of(source)
-    size = None if path is None else size_of(recording, item, path)
+    size = None if path is None else size_among(known, path)
     if size is None or size.symbol is None or size.symbol.born.low != "2":
         return None
     asked = {f"2 <= {source}", f"{source} >= 2"} & {*parts}

@@ -13,7 +13,7 @@ from stepper.analysis.guarded import Guarded, arguments_of, asked, is_made, name
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
-from stepper.analysis.shapes import Size
+from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sources import path_of
 from stepper.client.text import (
     clip,
@@ -88,11 +88,12 @@ def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
 def _decisions(recording: Recording, use: GuardUse) -> Iterator[Line]:
     """Where a condition on sizes comes from, and what it saw."""
     none = True
+    known = [*sizes(recording, use.translation)]
     for condition in use.guard.code:
-        for step in decided_by(recording, use.translation, condition):
+        for step in decided_by(known, condition):
             none = False
             yield from step_lines(recording, step)
-        born = not_zero_or_one(recording, use.translation, condition)
+        born = not_zero_or_one(known, condition)
         if born is not None:
             none = False
             yield Line(

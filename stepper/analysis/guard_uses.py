@@ -87,8 +87,10 @@ def entries(recording: Recording) -> list[Translation]:
 def guards_of(recording: Recording, entry: Translation) -> list[Guard]:
     """The guards of an entry, each condition on sizes as one of its own."""
     attempts = recording.attempts(entry.id)
-    found = recording.guards(None, attempt=attempts[-1].id) if attempts else []
-    return [*each_condition(found)]
+    if not attempts:
+        return []
+    last = attempts[-1].id
+    return [*each_condition(recording, entry, recording.guards(None, attempt=last), last)]
 
 
 def matching(recording: Recording, wanted: str, entry: str = "") -> list[Matched]:

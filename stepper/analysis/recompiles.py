@@ -23,7 +23,7 @@ import msgspec
 
 from stepper.analysis.conditions import LEAVES, decided_by
 from stepper.analysis.reasons import Reason, parse_check, reasons_of
-from stepper.analysis.shapes import cause_of, conditions_on, fixing
+from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.walks import (
@@ -446,9 +446,9 @@ def _conditions(recording: Recording, made: Translation, failure: Failure) -> li
             cause = None if size is None else cause_of(size)
             found += [] if cause is None else [cause]
     if not found and expressions_in(failure.text):
-        found = decided_by(recording, made, failure.text)
+        found = decided_by([*sizes(recording, made)], failure.text)
     elif not found and ".size()" in failure.source:
-        found = conditions_on(recording, made, {failure.source})
+        found = conditions_on([*sizes(recording, made)], {failure.source})
     return found
 
 

@@ -6,7 +6,7 @@ before that moment have left: free, fixed to a number, equal to an expression of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -215,7 +215,12 @@ def _bounding(symbol: Symbol, replaced: ShapeStep) -> Iterator[ShapeStep | None]
 
 def size_of(recording: Recording, item: Translation, asked: Path | str) -> Size | None:
     """What is known of an expression, or of a symbol by its name; None: nothing was recorded."""
-    for size in sizes(recording, item):
+    return size_among(sizes(recording, item), asked)
+
+
+def size_among(known: Iterable[Size], asked: Path | str) -> Size | None:
+    """`size_of`, of those that are known."""
+    for size in known:
         if isinstance(asked, str):
             if size.symbol is not None and size.symbol.name == asked:
                 return size
@@ -246,15 +251,13 @@ def cause_of(size: Size) -> ShapeStep | None:
     return asked[-1] if asked else None
 
 
-def conditions_on(
-    recording: Recording, item: Translation, expression_sources: Iterable[str]
-) -> list[ShapeStep]:
-    """The conditions of a translation about exactly these values together, in order."""
+def conditions_on(known: Sequence[Size], sources: Collection[str]) -> list[ShapeStep]:
+    """The conditions about exactly these values together, in order, among the sizes of an
+    attempt."""
     symbols: dict[str, Symbol] = {}
-    sources = list(expression_sources)
     for source in sources:
         path = path_of(source)
-        size = None if path is None else size_of(recording, item, path)
+        size = None if path is None else size_among(known, path)
         if size is None or size.symbol is None:
             return []
         symbols[size.symbol.name] = size.symbol

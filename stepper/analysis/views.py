@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
+from stepper.analysis.conditions import each_condition
 from stepper.analysis.failures import failures
 from stepper.analysis.walks import Calls, compiled_again, lookup_checks, source_of
 from stepper.model.cache import Verdict
@@ -86,12 +87,12 @@ CREATE TABLE instructions (
     instant INTEGER               -- before it, in nanoseconds on the clock of timings.began
 );
 
--- Each guard that was installed while tracing.
+-- Each guard that was installed while tracing, and each condition on sizes.
 CREATE TABLE guards (
-    id INTEGER PRIMARY KEY,
+    id INTEGER,                   -- the guard's number; of conditions on sizes, their guard's
     frame INTEGER,                -- frames.id
     attempt INTEGER,              -- 1, 2, … within the frame
-    moment INTEGER,               -- whose instruction made Dynamo install it
+    moment INTEGER,               -- whose instruction made Dynamo install it, or decided it
     kind TEXT,                    -- GuardBuilder's method, e.g. TENSOR_MATCH
     source TEXT,                  -- the guarded expression; empty: global state
     scope TEXT,                   -- local, global …
@@ -376,8 +377,10 @@ def _instruction_parts(recording: Recording) -> Iterator[Row]:
 
 def _guards(recording: Recording) -> Iterator[Row]:
     final = _final_attempts(recording)
+    frames = {item.id: item for item in recording.translations()}
     for attempt in recording.attempts():
-        for each in recording.guards_installed(attempt.id):
+        installed = recording.guards_installed(attempt.id)
+        for each in each_condition(recording, frames[attempt.translation], installed, attempt.id):
             yield (
                 each.id, attempt.translation, attempt.number, each.moment, each.kind, each.source,
                 each.scope, "\n".join(each.code), str(each.user_line or ""), each.withdrawn,

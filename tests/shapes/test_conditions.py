@@ -11,6 +11,7 @@ import pytest
 from stepper.analysis.conditions import comparisons
 from stepper.analysis.guard_lines import guard_lines, guarded_lines
 from stepper.analysis.guard_uses import Uses, matching
+from stepper.analysis.query import Query
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.recording.reader import Recording
 from tests.shapes.test_against_torch import run
@@ -102,6 +103,24 @@ def test_why_guard_tells_each_condition_with_its_origin(recorded: tuple[str, Rec
     assert f"several.py:{FIRST} in" in origins[1]
     assert "0/1 specialization" in origins[2]
     assert "failed with 2" in lines
+
+
+def test_a_question_in_sql_finds_each_condition_at_its_line(
+    recorded: tuple[str, Recording],
+) -> None:
+    asked = Query(
+        recorded[1],
+        "SELECT code, user_line FROM guards JOIN frames ON frames.id = frame"
+        " WHERE kind = 'SHAPE_ENV' AND final AND compile_id = '0/0'",
+    )
+    rows: dict[str, str] = dict(asked.rows())
+    asked.close()
+    conditions = [
+        part for each in matching(recorded[1], "SHAPE_ENV", entry="0/0") for part in each.guard.code
+    ]
+    assert [*rows] == conditions
+    assert f"several.py:{SECOND} in" in rows[conditions[0]]
+    assert f"several.py:{FIRST} in" in rows[conditions[1]]
 
 
 def test_times_are_told_where_there_are_any(recorded: tuple[str, Recording]) -> None:
