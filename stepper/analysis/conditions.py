@@ -9,9 +9,10 @@ stands in another form in the guard that runs (`2 <= x <= 7` for `2 <= x and x <
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, reduce
 
 import msgspec
 
@@ -133,3 +134,44 @@ def not_zero_or_one(known: Sequence[Size], condition: str) -> ShapeStep | None:
         return None
     asked = {f"2 <= {source}", f"{source} >= 2"} & {*parts}
     return size.symbol.born if asked else None
+
+
+_ARITHMETIC: dict[type[ast.AST] | str, Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+    "Eq": operator.eq, "Ne": operator.ne, "Max": max, "Min": min,
+    "Mod": operator.mod, "PythonMod": operator.mod, "FloorDiv": operator.floordiv,
+}  # fmt: skip
+
+
+def holds(expression: str, values: Mapping[str, int]) -> bool | None:
+    """Whether a decision's expression holds where its symbols have these values; None: that cannot
+    be said, since a symbol has no value, or since it is made of more than whole numbers."""
+    try:
+        return bool(_computed(ast.parse(expression, mode="eval").body, values))
+    except (
+        SyntaxError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError,
+    ):  # fmt: skip
+        return None
+
+
+def _computed(node: ast.expr, values: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int() as value):
+            return value
+        case ast.Name(id=name):
+            return values[name]
+        case ast.UnaryOp(op=ast.USub(), operand=of):
+            return -_computed(of, values)
+        case (
+            ast.BinOp(left=left, op=op, right=right)
+            | ast.Compare(left=left, ops=[op], comparators=[right])
+        ):
+            return _ARITHMETIC[type(op)](_computed(left, values), _computed(right, values))
+        case ast.Call(func=ast.Name(id=name), args=[first, *others], keywords=[]):
+            parts = (_computed(each, values) for each in others)
+            return reduce(_ARITHMETIC[name], parts, _computed(first, values))
+    raise LookupError

@@ -15,9 +15,9 @@ from stepper.analysis.advice import Advice, Changing, Entries, Rule
 from stepper.analysis.kind_rules import KIND_RULES
 from stepper.analysis.recompile_series import TOLD, History
 from stepper.analysis.recompiles import changes_of
-from stepper.analysis.size_rules import SIZE_RULES, shared_steps
+from stepper.analysis.size_rules import SIZE_RULES, were_equal
 from stepper.analysis.value_rules import VALUE_RULES
-from stepper.client.text import plural
+from stepper.client.text import plural, python_frame_line
 from stepper.model.change import Setting
 from stepper.recording.reader import Recording
 
@@ -35,7 +35,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     for series in history.series[:TOLD]:
         found += _on(Changing(entries, series))
     for name, rule in RULES_OF_ALL.items():
-        found += [msgspec.structs.replace(each, rule=name) for each in rule(history, found)]
+        found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
     return list({each.text: each for each in reversed(found)}.values())[::-1]
 
 
@@ -47,37 +47,49 @@ def _on(it: Changing) -> Iterator[Advice]:
             return
 
 
-def _shared(history: History, _: list[Advice]) -> Iterator[Advice]:
-    """Two sizes that had one value when an entry was made, and have two."""
-    for step in shared_steps(history):
-        # Of one symbol nothing is asked, so it is not recorded whether the program would ask.
-        yield Advice(
-            "Sizes that have the same value when an entry is made are one symbol of it (duck "
-            f"shaping): {_DUCK} before the first call, or make the entry with sizes that differ. "
-            "It helps unless the program itself, or an operator, asks whether they are equal.",
-            f"{step.symbol} stands for both in the entry",
-            changes=(_DUCK,),
-        )
+def _shared(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
+    """Sizes that had one value when an entry was made, and have two."""
+    for step, entry, asked in were_equal(entries):
+        if asked is None:
+            yield Advice(
+                "Sizes that have the same value when an entry is made are one symbol of it (duck "
+                f"shaping): {_DUCK} before the first call, or make the entry with sizes that "
+                "differ.",
+                f"{step.symbol} stands for them in the entry; {entry} has a symbol for each, and "
+                "asks for no relation between them that would not have held",
+                changes=(_DUCK,),
+            )
+        else:
+            stack, cwd = asked.program_stack, entries.recording.facts.cwd
+            where = f" at {python_frame_line(stack[-1], cwd)}" if stack else ""
+            yield Advice(
+                "Sizes that were one symbol, because they had one value, differ; a symbol for each "
+                "would not save the entry: keep them equal or different in all calls, or do "
+                "without what asks.",
+                f"{entry} has a symbol for each, and requires {asked.expression}{where}",
+            )
 
 
-def _at_once(history: History, found: list[Advice]) -> Iterator[Advice]:
+def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
     """One thing that is left as it was is enough for a compilation."""
-    nearest = (each.nearest for each in history.recompilations)
+    recompilations = entries.history.recompilations
+    nearest = (each.nearest for each in recompilations)
     several = sum(each is not None and len(changes_of(each)) > 1 for each in nearest)
     changes = list(dict.fromkeys(each.changes[-1] for each in found if each.changes))
     if several and len(changes) > 1:
         yield Advice(
             f"Change all of it: {'; '.join(map(str, changes))}. One alone leaves calls that differ "
             "in something else.",
-            f"{several} of {plural(len(history.recompilations), 'recompilation')} differ from the "
+            f"{several} of {plural(len(recompilations), 'recompilation')} differ from the "
             "nearest entry in more than one thing",
             changes=tuple(changes),
             together=True,
         )
 
 
-def _limit(history: History, _: list[Advice]) -> Iterator[Advice]:
+def _limit(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
     """A limit was reached, which looks as if it was the cause."""
+    history = entries.history
     if history.limit is None:
         return
     limited_by = history.capabilities.recompile_limit or "the limit"
@@ -90,7 +102,7 @@ def _limit(history: History, _: list[Advice]) -> Iterator[Advice]:
     )
 
 
-RULES_OF_ALL: dict[str, Callable[[History, list[Advice]], Iterator[Advice]]] = {
+RULES_OF_ALL: dict[str, Callable[[Entries, list[Advice]], Iterator[Advice]]] = {
     "duck shaping": _shared,
     "all at once": _at_once,
     "limit": _limit,

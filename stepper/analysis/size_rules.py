@@ -11,15 +11,18 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from stepper.analysis.advice import Advice, Changing, Rule, compiler, needed_by
-from stepper.analysis.conditions import LEAVES
+from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler, needed_by
+from stepper.analysis.conditions import LEAVES, holds
 from stepper.analysis.recompile_series import History, Series
-from stepper.analysis.shapes import cause_of, same
+from stepper.analysis.shapes import cause_of, same, size_among, sizes
 from stepper.analysis.sources import path_of, spelled, unscoped
 from stepper.client.text import python_frame_line, short_name
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
+from stepper.model.trace import Outcome, Translation
+from stepper.recording.reader import Recording
 
 _SPECIAL = (0, 1)
 _PARAMETER = re.compile(r"\._(?:parameters|buffers)\['[^']*'\]\Z")
@@ -271,17 +274,69 @@ def _on_condition(it: Changing) -> bool:
     if it.what or not it.series.source or it.series.kind not in LEAVES:
         return False
     # What fails because two sizes were one symbol is told of both at once.
-    return len(list(shared_steps(it.history))) < it.series.times
+    return len(list(were_equal(it.entries))) < it.series.times
 
 
-def shared_steps(history: History) -> Iterator[ShapeStep]:
-    """For each recompilation that is there because two sizes are no longer equal: how they came to
-    be one symbol. What else fails of such a symbol, strides say, fails for that."""
-    for each in history.recompilations:
-        failures = each.nearest.failures if each.nearest is not None else ()
+class WereEqual(NamedTuple):
+    """Sizes that were one symbol in an entry because they had one value."""
+
+    shared: ShapeStep
+    entry: str
+    """Compile id of the entry for which they are several symbols."""
+    asked: ShapeStep | None
+    """What that one asks of them that did not hold when they were equal; None: nothing."""
+
+
+def were_equal(entries: Entries) -> Iterator[WereEqual]:
+    """For each recompilation that is there because sizes are no longer equal: how they came to be
+    one symbol. What else fails of such a symbol, strides say, fails for that.
+
+    Whether several symbols would have saved it the new entry shows, where they are; else nothing
+    is told.
+    """
+    for each in entries.history.recompilations:
+        nearest, made = each.nearest, each.translation
+        failures = nearest.failures if nearest is not None else ()
         steps = itertools.chain.from_iterable(failure.conditions for failure in failures)
-        if shared := next((step for step in steps if step.kind is ShapeStepKind.SHARED), None):
-            yield shared
+        shared = next((step for step in steps if step.kind is ShapeStepKind.SHARED), None)
+        if nearest is None or shared is None or made.outcome is not Outcome.COMPILED:
+            continue
+        before = next((item for item in entries.made if item.id == nearest.translation), None)
+        found = None if before is None else _relations(entries.recording, shared, before, made)
+        if found is not None:
+            asked = [step for step, held in found if held is False]
+            if asked or all(held for _, held in found):
+                yield WereEqual(shared, made.compile_id, asked[0] if asked else None)
+
+
+def _relations(
+    recording: Recording, shared: ShapeStep, before: Translation, made: Translation
+) -> list[tuple[ShapeStep, bool | None]] | None:
+    """What one entry asks of the sizes together that are one symbol in another, and whether it held
+    for the values there; None: they are not several symbols in it."""
+    old, names, values = [*sizes(recording, before)], set(), {}
+    for size in sizes(recording, made):
+        path = path_of(size.source)
+        was = None if path is None else size_among(old, path)
+        if was is None or was.symbol is None:
+            continue
+        together = was.symbol.name == shared.symbol
+        if size.symbol is None or size.symbol.value:
+            if together:
+                return None
+            continue
+        if together:
+            names.add(size.symbol.name)
+        if was.symbol.born.hint.isdecimal():
+            values[size.symbol.name] = int(was.symbol.born.hint)
+    if len(names) < 2:
+        return None
+    attempt = recording.attempts(made.id)[-1].id
+    return [
+        (step, holds(step.expression, values))
+        for step in recording.shape_steps(None, attempt=attempt)
+        if step.kind is ShapeStepKind.GUARD and len(names & {*step.symbols}) > 1
+    ]
 
 
 SIZE_RULES: dict[str, Rule] = {
