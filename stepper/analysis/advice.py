@@ -16,7 +16,7 @@ from stepper.client.text import plural, python_frame_line
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
-from stepper.model.shapes import ShapeStep
+from stepper.model.shapes import ShapeStep, Stage
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
 
@@ -190,10 +190,15 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
     Args:
         recording: what is asked.
         size: the symbol, in the entry where it was fixed.
-        cause: the condition that fixed it, which has a line of the program.
+        cause: the condition that fixed it.
         what: what the symbol stands for.
     """
-    place = python_frame_line(cause.user_stack[-1], recording.facts.cwd)
+    stack = cause.program_stack
+    place = python_frame_line(stack[-1], recording.facts.cwd) if stack else ""
+    if cause.stage is not Stage.TRACING:
+        cached = cause.stage is Stage.CACHE
+        who = "a graph from a cache" if cached else str(cause.stage)
+        place = f"{who}, at {place}," if place else who
     by = f" for {cause.target}" if cause.target else ""
     text = (
         f"{what} is a symbol until {place}{by} needs its value. As long as that is asked for, each "

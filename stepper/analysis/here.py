@@ -378,7 +378,7 @@ def _specialized(recording: Recording, event: Event) -> Here:
             title, *lines = size_lines(recording, size)
             cause = cause_of(size)
             remedy = ""
-            if cause is not None and cause.user_stack and size.symbol is not None:
+            if cause is not None and size.symbol is not None:
                 remedy = needed_by(recording, size, cause, spelled(size.source))[0]
             leads = tuple(map(_unindented, lines))
             culprit = _at_moment(recording, step.moment if cause is None else cause.moment)

@@ -115,7 +115,7 @@ def _needed(it: Changing) -> Advice | None:
     """A size that was a symbol in the newest entry, until the program needed its value."""
     size = it.sizes[-1] if it.sizes else None
     cause = cause_of(size) if size is not None and size.symbol is not None and size.value else None
-    if size is None or cause is None or not cause.user_stack:
+    if size is None or cause is None:
         return None
     text, fact = needed_by(it.recording, size, cause, f"Size {it.dim} of {it.name}")
     return it.advise(text, fact)

@@ -86,7 +86,7 @@ def _fixed(it: Changing) -> Size | None:
         return None
     cause = cause_of(found[-1])
     known = found[-1].symbol is not None and found[-1].value
-    return found[-1] if known and cause is not None and cause.user_stack else None
+    return found[-1] if known and cause is not None else None
 
 
 def _nothing_dynamic(it: Changing) -> Advice | None:

@@ -409,7 +409,7 @@ def _shapes(recording: Recording) -> Iterator[Row]:
                 each.id, attempt.translation, attempt.number, each.moment, str(each.kind),
                 each.symbol, each.expression, each.hint, each.low, each.high, each.source,
                 str(each.why), each.reason, str(each.stage), each.node, each.target,
-                str(each.user_stack[-1]) if each.user_stack else "",
+                str(each.program_stack[-1]) if each.program_stack else "",
                 str(each.asked_by[0]) if each.asked_by else "",
             )  # fmt: skip
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from stepper.analysis.guard_lines import guarded_lines
+from stepper.analysis.here import why_here
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.shape_lines import shape_lines
 from stepper.analysis.symbol_lines import symbol_lines
 from stepper.model.breakpoint import parse_breakpoint
 from stepper.model.shapes import ShapeStepKind
-from stepper.model.trace import Phase, SessionFacts
+from stepper.model.trace import EventKind, Phase, SessionFacts
 from stepper.recording.navigation import find_break
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
@@ -326,20 +327,25 @@ def test_a_breakpoint_stops_the_program(path: Path) -> None:
 def test_what_a_later_stage_fixes_has_its_line_unless_it_comes_from_a_cache(tmp_path: Path) -> None:
     path, cache = str(tmp_path / "r.stepper"), str(tmp_path / "cache")
     command = ("-m", "stepper", "record", "-o", path, "-m", "tests.shapes", "fixed_by_the_backend")
-    told = []
+    told, remedies = [], []
     for _ in range(2):
         done = run(*command, TORCHINDUCTOR_CACHE_DIR=cache)
         assert done.returncode == 0, done.stderr
         recording = Recording.open(path)
         lines = [line.text for line in shape_lines(recording, "x.shape[2]")]
-        told.append(lines[next(at for at, line in enumerate(lines) if "requires" in line) :][:2])
+        told.append(lines[next(at for at, line in enumerate(lines) if "requires" in line) :][:3])
+        fixed = recording.events(kinds=(EventKind.SPECIALIZE,))[0]
+        remedies.append(why_here(recording, fixed.moment).remedy)
         recording.close()
     cold, warm = told
     assert cold[0].startswith("  requires Eq(s53, 14), by Inductor at tests/shapes/models.py:")
     assert "in fixed_by_the_backend: return torch._adaptive_avg_pool2d" in cold[0]
     assert "_adaptive_avg_pool2d.default" in cold[1]
+    assert cold[2].startswith("    in torch: torch/_inductor/lowering.py:")
+    assert "until Inductor, at tests/shapes/models.py:" in remedies[0]
     assert warm[0] == "  requires Eq(s53, 14), by a cache"
     assert "is not recorded" in warm[1]
+    assert "until a graph from a cache needs its value" in remedies[1]
 
 
 def test_what_an_engine_does_not_tell_is_said_to_be_unknown(tmp_path: Path) -> None:

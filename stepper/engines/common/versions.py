@@ -80,6 +80,7 @@ _DECIDING = (
         os.path.join(_TORCH, "fx", "experimental", name)
         for name in ("symbolic_shapes.py", "sym_node.py", "recording.py")
     ),
+    os.path.join(_TORCH, "_inductor", "sizevars.py"),
 )
 
 
