@@ -31,7 +31,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     if not _needs_it_out(item) or not _evaluator_is_in():
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    call = pytest.CallInfo.from_call(lambda: _run_alone(item.nodeid), "call")
+    test = item.nodeid.removesuffix(f"@{_group(item)}")  # where xdist has put it
+    call = pytest.CallInfo.from_call(lambda: _run_alone(test), "call")
     report = item.ihook.pytest_runtest_makereport(item=item, call=call)
     item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -39,8 +40,31 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those tests come first, when it is still out."""
-    items.sort(key=lambda item: not _needs_it_out(item))
+    """Tests that share what is made once for them run in one process, where it is made once. First
+    those tests come that need the evaluator out, when it still is, then what takes longest."""
+    for item in items:
+        sharing = _sharing(item)
+        if sharing and not _group(item):
+            item.add_marker(pytest.mark.xdist_group(sharing))
+    items.sort(key=_place)
+
+
+def _sharing(item: pytest.Item) -> str:
+    """The module, or the folder, with which the test shares a fixture; empty: with none."""
+    found = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009  # pytest has no other way
+    shared = [each[-1].baseid for each in found if each[-1].scope in ("module", "package")]
+    return min((each for each in shared if each.startswith("tests/")), key=len, default="")
+
+
+def _group(item: pytest.Item) -> str:
+    marked = item.get_closest_marker("xdist_group")
+    return "" if marked is None else str(marked.args[0])
+
+
+def _place(item: pytest.Item) -> int:
+    if _needs_it_out(item):
+        return 0
+    return 1 if _group(item) or item.get_closest_marker("slow") is not None else 2
 
 
 def _needs_it_out(item: pytest.Item) -> bool:
