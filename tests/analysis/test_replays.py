@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import signal
@@ -168,16 +167,18 @@ if os.path.exists("slowly"):
 def test_a_run_that_takes_too_long_is_killed(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
-    begun = time.monotonic()
     recording = recorded(program(SLOW))
-    # Enough to come where it sleeps, however slow the machine is.
-    enough = 2 * math.ceil(time.monotonic() - begun)
     flag = Path(recording.facts.cwd, "slowly")
     flag.touch()
     try:
-        with replayed(plan_of(recording), (), seconds=enough) as (again, trouble):
-            assert trouble == f"it was killed after {enough} s"
-            assert len(again.translations()) == 2
+        # Until it is enough to come where it sleeps, however slow the machine is.
+        for seconds in (6, 24, 96, 384):
+            with replayed(plan_of(recording), (), seconds=seconds) as (again, trouble):
+                assert trouble == f"it was killed after {seconds} s"
+                if len(again.translations()) == 2:
+                    break
+        else:
+            pytest.fail("it never came where it sleeps")
     finally:
         flag.unlink()
 
@@ -222,7 +223,7 @@ def test_ctrl_c_kills_the_program(tmp_path: Path, program: Callable[[str], str])
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)

@@ -437,14 +437,12 @@ def test_second_process_follows_while_it_is_written(tmp_path: Path) -> None:
         process.stdout.readline()
         recording = Recording.open(str(path))
         seen = [recording.newest]
-        deadline = time.monotonic() + 60
-        while len(seen) < 10 and time.monotonic() < deadline:
+        while len(seen) < 10:
             process.stdout.readline()
             if recording.refresh():
                 seen.append(recording.newest)
                 assert recording.state(recording.newest).moment.id == recording.newest
                 assert len(recording.guards(recording.newest)) >= recording.newest - 1
-        assert len(seen) == 10
         assert seen == sorted(seen)
     finally:
         process.kill()

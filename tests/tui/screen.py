@@ -23,3 +23,12 @@ async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float
     while not condition():
         assert time.monotonic() < deadline, "\n".join(plain(pilot.app))
         await pilot.pause(0.01)
+
+
+async def press_until(pilot: Pilot[Any], key: str, condition: Callable[[], bool]) -> None:
+    """Press a key that goes round through several views until the one that is meant is there."""
+    for _ in range(20):
+        if condition():
+            return
+        await pilot.press(key)
+    assert condition(), "\n".join(plain(pilot.app))

@@ -222,7 +222,9 @@ async def test_the_menu_shows_what_can_be_done_and_acts_on_its_own_row(sample_pa
         # The entry is gone before something is chosen.
         del session.entries[1]
         session.stopped = Stopped(21, "step")
+        listed = len(session.asked_for(ListCache))
         app.post_message(StepperApp.FromSession(session.stopped))
+        await until(pilot, lambda: len(session.asked_for(ListCache)) > listed)
         await pilot.pause(0.5)
         session.refusal = "there is no cache entry 1"
         await pilot.press("h", "enter")
@@ -279,6 +281,7 @@ async def test_one_listing_at_a_time_is_asked_for(sample_path: Path) -> None:
             session.stopped = Stopped(moment, "step")
             app.post_message(StepperApp.FromSession(session.stopped))
             await pilot.pause(0.35)
+            await until(pilot, lambda: bool(session.held))
         assert len(session.held) == 1
         held, session.held = session.held, None
         held[0]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,9 @@ from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.questions import Question
 from tests.conftest import clean_environment
-from tests.tui.screen import until
+from tests.tui.screen import press_until, until
 from tests.tui.test_app import NARROW, WIDE, opened
-from tests.tui.test_why_screen import text
+from tests.tui.test_why_screen import says, text
 
 PROGRAM = """
 import os, time, torch
@@ -50,10 +50,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command, cwd=folder, env=clean_environment(), capture_output=True, check=True, timeout=600
     )
     return folder / "r.stepper"
-
-
-def says(app: StepperApp, words: str) -> Callable[[], bool]:
-    return lambda: words in text(app)
 
 
 async def begin(app: StepperApp, pilot: Pilot[Any]) -> None:
@@ -95,10 +91,8 @@ async def test_it_is_given_up(recorded: Path) -> None:
             await until(pilot, lambda: pid.exists() and pid.read_text() != "")
             assert "as it is: " in text(app), "with which change it runs"
             # The screen is alive meanwhile.
-            await pilot.press("v")
-            assert "why graphs broke" in text(app)
-            while "why it was compiled again" not in text(app):
-                await pilot.press("v")
+            await press_until(pilot, "v", says(app, "why graphs broke"))
+            await press_until(pilot, "v", says(app, "why it was compiled again"))
             await pilot.press("x")
             await until(pilot, says(app, "given up: the program was killed"))
             assert not Path("/proc", pid.read_text()).exists()
@@ -186,11 +180,7 @@ async def test_what_cannot_be_run_again_says_why(sample_path: Path) -> None:
 async def test_what_no_run_can_answer_is_not_offered_to_be_tried(sample_path: Path) -> None:
     async with opened(sample_path, NARROW, at=2) as (app, pilot):
         await pilot.press("g", *"1", "enter", "W")
-        for _ in range(4):
-            if "what differs from" in text(app):
-                break
-            await pilot.press("v")
-        assert "what differs from" in text(app)
+        await press_until(pilot, "v", says(app, "what differs from"))
         assert "x: try it" not in text(app)
         await pilot.press("x")
         assert "would say no more about this" in text(app)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.why_screen import WhyScreen
-from tests.tui.screen import plain, until
+from tests.tui.screen import plain, press_until, until
 from tests.tui.test_app import NARROW, SIZES, WIDE, opened
 
 
 def text(app: StepperApp) -> str:
     return " ".join(" ".join(line.strip(" │▌") for line in plain(app)).split())
+
+
+def says(app: StepperApp, words: str) -> Callable[[], bool]:
+    return lambda: words in text(app)
 
 
 @SIZES
@@ -23,8 +28,7 @@ async def test_both_lists_are_shown(sample_path: Path, size: Any) -> None:
         assert "why it was compiled again" in text(app)
         assert "1 function compiled again, 1 recompilation" in text(app)
         assert "size[0] of x: expected 2, actual 5" in text(app)
-        await pilot.press("v")
-        assert "why graphs broke" in text(app)
+        await press_until(pilot, "v", says(app, "why graphs broke"))
         assert "1. Attempted to call function marked as skipped" in text(app)
         assert "Move the print out of the compiled function." in text(app)
         await pilot.press("escape")
@@ -35,7 +39,9 @@ async def test_both_lists_are_shown(sample_path: Path, size: Any) -> None:
 async def test_enter_goes_to_the_moment_of_a_row(sample_path: Path) -> None:
     async with opened(sample_path, NARROW) as (app, pilot):
         found = app.session.recording.graph_breaks()[0]  # type: ignore[union-attr]  # it is not None
-        await pilot.press("W", "v", "down", "down", "enter")
+        await pilot.press("W")
+        await press_until(pilot, "v", says(app, "why graphs broke"))
+        await pilot.press("down", "down", "enter")
         await until(pilot, lambda: not isinstance(app.screen, WhyScreen))
         assert app.cursor.position == found.moment
         await pilot.press("backspace")
@@ -54,8 +60,7 @@ async def test_in_the_guards_it_says_first_why_the_selected_one_is_there(
         assert "why this guard is there" in text(app)
         assert f"{guard.kind} {guard.source} of 0/1" in text(app)
         assert "protects against" in text(app)
-        await pilot.press("v", "v")
-        assert "why it was compiled again" in text(app)
+        await press_until(pilot, "v", says(app, "why it was compiled again"))
 
 
 async def test_it_begins_with_what_the_moment_is_about(sample_path: Path) -> None:
@@ -88,11 +93,11 @@ async def test_it_compares_with_the_entry_and_the_moment_before(sample_path: Pat
     assert entry.last_moment is not None
     async with opened(sample_path, WIDE, at=entry.first_moment) as (app, pilot):
         app._goto(str(entry.last_moment))
-        await pilot.press("W", "v", "v", "v")
-        assert f"what differs from moment {entry.first_moment}" in text(app)
+        await pilot.press("W")
+        before = says(app, f"what differs from moment {entry.first_moment}")
+        await press_until(pilot, "v", before)
         assert f"b is at moment {entry.last_moment}: " in text(app)
-        await pilot.press("v")
-        assert "what differs from 0/0" in text(app)
+        await press_until(pilot, "v", says(app, "what differs from 0/0"))
         assert "0/0 Net.forward | 0/1 Net.forward" in text(app)
 
 
@@ -101,6 +106,6 @@ async def test_it_compares_with_the_attempt_before(sample_path: Path) -> None:
     (second,) = [each for each in recording.attempts() if each.number == 2]
     recording.close()
     async with opened(sample_path, WIDE, at=second.first_moment) as (app, pilot):
-        await pilot.press("W", "v", "v", "v", "v")
-        assert "what differs from attempt 1" in text(app)
+        await pilot.press("W")
+        await press_until(pilot, "v", says(app, "what differs from attempt 1"))
         assert "thrown away since: graph break in block" in text(app)
