@@ -59,7 +59,9 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Hundreds of processes import stepper, and where Python may write nothing each would compile it.
 test: check
+	$(BIN)/python -m compileall -q stepper
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 # Those that start no program with torch in it.
