@@ -15,7 +15,7 @@ WALK := -x "break graph-break" -x continue -x where -x quit
 # A warning of the C compiler is an error for whoever works on stepper, and only for them.
 $(VENV)/.dev: export STEPPER_WERROR = 1
 
-.PHONY: help demo test check quick dist matrix docs bench clean
+.PHONY: help demo test check quick dist wheels matrix docs bench clean
 
 help:
 	@echo "make demo    open the debugger on $(DEMO) (prints the walk when there is no terminal)"
@@ -23,6 +23,7 @@ help:
 	@echo "make check   the same without the tests"
 	@echo "make quick   the same with the fast tests: before each commit"
 	@echo "make dist    build what would be released into dist/, and try it"
+	@echo "make wheels  build all that a release has into dist/ (some minutes)"
 	@echo "make matrix  the tests in each supported Python and torch found here (several GB)"
 	@echo "make docs    build the documentation into site/"
 	@echo "make bench   measure what watching costs"
@@ -76,6 +77,9 @@ dist: $(VENV)/.dev
 	$(BIN)/python -m build --quiet --outdir $(DIST)
 	STEPPER_READER=1 $(BIN)/python -m build --quiet --wheel --outdir $(DIST)
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.distribution $(DIST)
+
+wheels:
+	.ci/wheels $(DIST)
 
 matrix:
 	.ci/matrix
