@@ -159,7 +159,7 @@ def _begin(config: DebuggeeConfig) -> start.Debuggee:
 def _begin_on_terminal() -> start.Debuggee:
     if not (sys.__stdin__ is not None and sys.__stdin__.isatty()):
         raise SessionError(
-            "stepper.breakpoint() has no terminal to ask you on. "
+            "there is no terminal to ask you on. "
             "Run the program with `stepper run`, or use `with stepper.record(path):`"
         )
     ours, theirs = socket.socketpair()
