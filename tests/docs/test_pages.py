@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib.metadata import version
@@ -71,8 +72,8 @@ def test_a_file_that_a_page_shows_is_run(page: Page) -> None:
 
 @pytest.mark.parametrize(("page", "line"), SHELL)
 def test_a_command_for_the_shell_is_understood(page: str, line: str) -> None:
-    words = re.sub(r"\s+#.*", "", line).split()
-    options = parse([word.strip("'\"") for word in words[1:]])
+    words = shlex.split(line, comments=True)
+    options = parse(words[1:])
     assert options.subcommand == words[1]
 
 
