@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from stepper import _C
-from tests.leftovers import nothing_left
+from tests.leftovers import nothing_left, untracked
 
 __all__ = ["nothing_left"]
 
@@ -22,6 +22,24 @@ CORPUS = TESTS / "corpus"
 
 # A shell starts what it puts into the background with SIGINT ignored, and every child inherits it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_BEFORE = pytest.StashKey[set[str]]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.stash[_BEFORE] = untracked()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """No test leaves a file in the checkout, where somebody would commit it."""
+    yield
+    before = session.config.stash[_BEFORE]
+    left = untracked() - before
+    if left and not hasattr(session.config, "workerinput"):
+        print(f"\nThe tests left in the checkout: {', '.join(sorted(left))}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(tryfirst=True)
