@@ -12,6 +12,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult, SystemCommand
@@ -36,10 +37,11 @@ from stepper.recording.errors import RecordingError
 from stepper.tui.collector import Collector
 from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
-from stepper.tui.dialogs import EventScreen, Leaving, QuitScreen
+from stepper.tui.dialogs import EventScreen, Leaving, PresetScreen, QuitScreen
 from stepper.tui.hang_up import HangUp
 from stepper.tui.headline import STOPS, ending, header, hints
 from stepper.tui.home import HomeScreen, Overviews
+from stepper.tui.kept_screen import KeptScreen
 from stepper.tui.keys import bindings
 from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
@@ -47,6 +49,7 @@ from stepper.tui.palette import Span
 from stepper.tui.pane import Pane
 from stepper.tui.panes.output import OutputPane
 from stepper.tui.panes.source import SourcePane
+from stepper.tui.presets import preset_named
 from stepper.tui.prompt import Prompt
 from stepper.tui.questions import ON_IDLE, ON_TIME, comparisons, of_the_run
 from stepper.tui.registry import all_panes
@@ -112,6 +115,7 @@ class StepperApp(PromptKeys[int]):
         at: int | None = None,
         why: str = "",
         home: bool = False,
+        kept: Path | None = None,
     ) -> None:
         """
         Args:
@@ -121,12 +125,17 @@ class StepperApp(PromptKeys[int]):
                 that wrote it did not end in order.
             why: the reason for looking, said until the first key; empty: none.
             home: whether the run as a whole is shown first, and again when the program has ended.
+            kept: where it is kept how the user has the screen; None: nowhere.
         """
         keep_strips_free_of_cycles()
         super().__init__()
         self.session = session
         self.cursor = Cursor(session)
         self.desk = Desk(all_panes())
+        self._kept = kept
+        if kept is not None:
+            known = KeptScreen.read(kept)
+            self.desk.preset, self.desk.shares = preset_named(known.preset), known.shares
         # Held, and not queried: while a dialog is open, queries see the dialog only.
         self._header = OneLine(id="header")
         self._banner = OneLine(id="banner")
@@ -581,9 +590,28 @@ class StepperApp(PromptKeys[int]):
 
     def action_grow(self, direction: int) -> None:
         self.say(self.desk.grow(direction, wider=False))
+        self._keep()
 
     def action_widen(self, direction: int) -> None:
         self.say(self.desk.grow(direction, wider=True))
+        self._keep()
+
+    def action_choose_preset(self) -> None:
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self.action_preset(name)
+
+        self.push_screen(PresetScreen(self.desk.preset.name), chosen)
+
+    def action_preset(self, name: str) -> None:
+        preset = preset_named(name)
+        self.desk.use(preset)
+        self.say(f"{preset.name}: {preset.help}")
+        self._keep()
+
+    def _keep(self) -> None:
+        if self._kept is not None:
+            KeptScreen(self.desk.preset.name, self.desk.shares).write(self._kept)
 
     def action_escape(self) -> None:
         focused = self.focused

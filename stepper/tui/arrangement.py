@@ -1,17 +1,21 @@
-"""Where each pane goes: a pure function of the terminal's size and of what the user adjusted.
+"""Where each pane goes: a pure function of the terminal's size, of the preset, of what the panes
+need and of what the user adjusted.
 
 Panes stand in *groups*: a bar of tabs, and under it the one pane of the group that is shown. A wide
-terminal has columns of groups and the timeline along the bottom; a narrow one has the code above
-and everything else in one group below it; the answer stands above all of it and has the rows that
-it needs; a zoomed pane has everything.
+terminal has columns of groups and the timeline along the bottom; a narrow one has two or three
+groups on top of each other; the answer stands above all of it and has the rows that it needs; a
+zoomed pane has everything. No group gets more rows than its pane needs as long as another one
+needs them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from textual.geometry import Region
+
+from stepper.tui.presets import PRESETS, Column, Group, Preset
 
 WIDE = 110
 """Columns from which panes stand side by side."""
@@ -19,8 +23,8 @@ WIDE = 110
 _LOW = 16
 """Rows below which a narrow screen holds one group only."""
 
-STRIP = 5
-"""Rows of the timeline along the bottom of a wide screen."""
+_TALL = 26
+"""Rows from which it holds three."""
 
 _ANSWER = 8
 """Rows that the answer has at most while the keyboard is elsewhere."""
@@ -28,22 +32,8 @@ _ANSWER = 8
 _LEAST_HEIGHT = 3
 _LEAST_WIDTH = 12
 
-
-class Group(NamedTuple):
-    """Panes that share a place on the screen."""
-
-    name: str
-    panes: tuple[str, ...]
-    share: float = 1.0
-    """How much of its column's height it gets, relative to the others."""
-
-
-class Column(NamedTuple):
-    """Groups on top of each other."""
-
-    name: str
-    groups: tuple[Group, ...]
-    share: float = 1.0
+Needs = Callable[[Group], int]
+"""How many rows the pane needs that a group shows."""
 
 
 class Placed(NamedTuple):
@@ -54,48 +44,13 @@ class Placed(NamedTuple):
     body: Region
 
 
-_CODE = ("source", "bytecode", "cache")
-_STATE = ("stack", "locals", "calls")
-_MORE = (
-    "graph",
-    "guards",
-    "effects",
-    "symbols",
-    "events",
-    "frames",
-    "output",
-    "console",
-    "result",
-)
-
-_WIDE_COLUMNS: tuple[Column, ...] = (
-    Column(
-        "code",
-        (Group("source", ("source",), 1.0), Group("bytecode", ("bytecode", "cache"), 1.0)),
-        1.3,
-    ),
-    Column(
-        "state",
-        (
-            Group("stack", ("stack",), 1.0),
-            Group("locals", ("locals",), 1.2),
-            Group("calls", ("calls",), 0.7),
-        ),
-        1.1,
-    ),
-    Column("more", (Group("more", _MORE),), 1.1),
-)
-_WIDE_STRIP = Group("timeline", ("timeline",))
+_STRIP = Group("timeline", ("timeline",))
 _TOP = Group("answer", ("answer",))
 
-_NARROW_COLUMNS: tuple[Column, ...] = (
-    Column(
-        "all", (Group("code", _CODE, 0.9), Group("more", (*_STATE, *_MORE, "timeline"), 1.0)), 1.0
-    ),
-)
-_LOW_COLUMNS: tuple[Column, ...] = (
-    Column("all", (Group("all", (*_CODE, *_STATE, *_MORE, "timeline")),)),
-)
+
+def _without_end(group: Group) -> int:
+    """What a pane needs of which nothing is known: whatever there is."""
+    return 10_000
 
 
 def arrange(
@@ -103,8 +58,10 @@ def arrange(
     height: int,
     *,
     panes: Sequence[str],
+    preset: Preset = PRESETS[0],
     zoomed: str | None = None,
     shares: Mapping[str, float] | None = None,
+    needs: Needs = _without_end,
     answer: int = 1,
     reads: bool = False,
 ) -> list[Placed]:
@@ -114,51 +71,87 @@ def arrange(
         width: columns there are.
         height: rows there are.
         panes: the panes that exist; others are left out of their groups.
+        preset: which panes stand together.
         zoomed: the pane that has the whole screen.
         shares: factors by which the user made columns and groups larger, by name.
+        needs: how many rows groups need.
         answer: rows that the answer needs.
         reads: whether it has the keyboard.
     """
     shares = shares or {}
     if zoomed is not None:
         whole = Column("all", (Group("zoom", (zoomed,)),))
-        return _columns(0, width, height, _existing([whole], panes), {})
+        return _columns(0, width, height, [whole], {}, _without_end)
     top = 0
     if "answer" in panes:
         top = max(1, min(answer, height // 2 if reads else min(_ANSWER, height // 3)))
     placed = [Placed(_TOP, Region(), Region(0, 0, width, top))] if top else []
-    if width < WIDE:
-        columns = _NARROW_COLUMNS if height >= _LOW else _LOW_COLUMNS
-        placed += _columns(top, width, height - top, _existing(columns, panes), shares)
-        return placed
-    strip = STRIP if "timeline" in panes and height > 4 * STRIP else 0
-    wide = _existing(_WIDE_COLUMNS, panes)
-    placed += _columns(top, width, height - strip - top, wide, shares)
+    strip = _strip(width, height, panes, preset)
+    columns = columns_of(width, height, panes, preset, strip=bool(strip))
+    placed += _columns(top, width, height - strip - top, columns, shares, needs)
     if strip:
-        body = Region(0, height - strip, width, strip)
-        placed.append(Placed(_WIDE_STRIP, Region(), body))
+        placed.append(Placed(_STRIP, Region(), Region(0, height - strip, width, strip)))
     return placed
 
 
-def _existing(columns: Sequence[Column], panes: Sequence[str]) -> list[Column]:
-    """The columns and groups that are not empty."""
+def _strip(width: int, height: int, panes: Sequence[str], preset: Preset) -> int:
+    fits = width >= WIDE and "timeline" in panes and height > 4 * PRESETS[0].strip
+    return min(preset.strip, height // 3) if fits else 0
+
+
+def columns_of(
+    width: int, height: int, panes: Sequence[str], preset: Preset, *, strip: bool
+) -> list[Column]:
+    """The columns of a screen, with every pane in one of the groups.
+
+    Args:
+        width: columns of the terminal.
+        height: rows of the terminal.
+        panes: the panes that exist.
+        preset: which panes stand together.
+        strip: whether the timeline has a place of its own.
+    """
+    others = [name for name in panes if name not in ("answer", "timeline" if strip else "")]
+    if width >= WIDE:
+        columns = preset.columns
+    else:
+        rest = tuple(name for name in others if name not in preset.above + preset.below)
+        if height < _LOW:
+            groups = [Group("all", preset.above + preset.below + rest)]
+        elif height < _TALL:
+            groups = [Group("code", preset.above, 0.9), Group("more", preset.below + rest)]
+        else:
+            groups = [
+                Group("code", preset.above),
+                Group("state", preset.below),
+                Group("more", rest),
+            ]
+        columns = (Column("all", tuple(groups)),)
+    named = {name for column in columns for group in column.groups for name in group.panes}
+    left_over = tuple(name for name in others if name not in named)
     found: list[Column] = []
-    for column in columns:
-        groups = tuple(
-            group._replace(panes=kept)
+    for at, column in enumerate(columns):
+        groups = [
+            group._replace(panes=tuple(name for name in group.panes if name in others))
             for group in column.groups
-            if (kept := tuple(pane for pane in group.panes if pane in panes))
-        )
-        if groups:
-            found.append(column._replace(groups=groups))
+        ]
+        if at == len(columns) - 1:
+            groups[-1] = groups[-1]._replace(panes=groups[-1].panes + left_over)
+        if groups := [group for group in groups if group.panes]:
+            found.append(column._replace(groups=tuple(groups)))
     return found
 
 
 def _columns(
-    above: int, width: int, height: int, columns: Sequence[Column], shares: Mapping[str, float]
+    above: int,
+    width: int,
+    height: int,
+    columns: Sequence[Column],
+    shares: Mapping[str, float],
+    needs: Needs,
 ) -> list[Placed]:
     """Columns side by side, under so many rows that are taken."""
-    # Columns are kept apart by one blank column of the screen.
+    # Columns are kept apart by a line of one column.
     widths = _divide(
         width - (len(columns) - 1),
         [column.share * shares.get(f"column {column.name}", 1.0) for column in columns],
@@ -167,10 +160,15 @@ def _columns(
     placed: list[Placed] = []
     left = 0
     for column, own_width in zip(columns, widths, strict=True):
-        heights = _divide(
+        factors = [shares.get(f"group {group.name}", 1.0) for group in column.groups]
+        heights = _fitted(
             height,
-            [group.share * shares.get(f"group {group.name}", 1.0) for group in column.groups],
-            _LEAST_HEIGHT,
+            [group.share * factor for group, factor in zip(column.groups, factors, strict=True)],
+            [
+                # One row more for the bar; whoever is made larger by hand is larger.
+                round((needs(group) + 1) * max(1.0, factor))
+                for group, factor in zip(column.groups, factors, strict=True)
+            ],
         )
         top = above
         for group, own_height in zip(column.groups, heights, strict=True):
@@ -180,6 +178,25 @@ def _columns(
             top += own_height
         left += own_width + 1
     return placed
+
+
+def _fitted(total: int, shares: Sequence[float], needs: Sequence[int]) -> list[int]:
+    """Heights in proportion to the shares, but none above what is needed while others need more;
+    what nobody needs goes to the last one.
+    """
+    open_ones = list(range(len(shares)))
+    sizes = [0] * len(shares)
+    while open_ones:
+        divided = _divide(total, [shares[at] for at in open_ones], _LEAST_HEIGHT)
+        given = dict(zip(open_ones, divided, strict=True))
+        sated = [at for at in open_ones if max(needs[at], _LEAST_HEIGHT) < given[at]]
+        for at in sated or open_ones:
+            sizes[at] = max(needs[at], _LEAST_HEIGHT) if sated else given[at]
+            total -= sizes[at]
+        open_ones = [at for at in open_ones if sated and at not in sated]
+    if sizes:
+        sizes[-1] += total
+    return sizes
 
 
 def _divide(total: int, shares: Sequence[float], least: int) -> list[int]:
@@ -197,13 +214,9 @@ def _divide(total: int, shares: Sequence[float], least: int) -> list[int]:
     return sizes
 
 
-def column_of(group: str, width: int, height: int, panes: Sequence[str]) -> str:
+def column_of(group: str, columns: Sequence[Column]) -> str:
     """The column that a group stands in; empty when it stands in none."""
-    if width >= WIDE:
-        columns = _WIDE_COLUMNS
-    else:
-        columns = _NARROW_COLUMNS if height >= _LOW else _LOW_COLUMNS
-    for column in _existing(columns, panes):
+    for column in columns:
         if any(known.name == group for known in column.groups):
             return column.name
     return ""

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.geometry import NULL_OFFSET, Region, Size, Spacing
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.strip import Strip
 from textual.widget import Widget
 
-from stepper.tui.arrangement import WIDE, Placed, arrange, column_of
+from stepper.tui.arrangement import WIDE, Placed, arrange, column_of, columns_of
+from stepper.tui.lines import Lines
 from stepper.tui.oneline import Tabs
 from stepper.tui.pane import Pane
 from stepper.tui.panes.answer import AnswerPane
+from stepper.tui.presets import PRESETS, Group, Preset
 from stepper.tui.snapshot import Snapshot
+from stepper.tui.themed import Themed
 from stepper.tui.workarounds import OwnLayout
 
 PANE_KEYS = {
@@ -44,9 +49,24 @@ PANE_KEYS = {
 }
 """The key that brings each pane to light."""
 
-_MOST_GROUPS = 8
+_MOST_GROUPS = 12
+_MOST_COLUMNS = 4
 _STEP = 1.2
 """Factor by which one key press resizes a group."""
+
+_UNUSED = 6
+"""Rows that a pane may have without need before it is made smaller: a layout at every step would be
+felt, and so would panes that never stay where they are."""
+
+
+class Gutter(Themed):
+    """The line between two columns of panes."""
+
+    DEFAULT_CSS = "Gutter { width: 1; background: $background; }"
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        return Strip([Segment("│", base + self.palette["line"])], 1)
 
 
 class _DeskLayout(Layout):
@@ -80,11 +100,16 @@ class Desk(OwnLayout, Container):
             pane.display = False
         self._answer = next((pane for pane in panes if isinstance(pane, AnswerPane)), None)
         self.zoomed: str | None = None
+        self.preset = PRESETS[0]
         self._bars = [Tabs() for _ in range(_MOST_GROUPS)]
+        self._gutters = [Gutter() for _ in range(_MOST_COLUMNS - 1)]
         self._reveals = 0
         self._revealed: dict[str, int] = {}
         """When each pane was brought to light last; a group shows the latest of its panes."""
-        self._shares: dict[str, float] = {}
+        self.shares: dict[str, dict[str, float]] = {}
+        """By preset: the factors by which groups and columns were made larger."""
+        self._needs: dict[str, int] = {}
+        """How many rows each pane was given room for."""
         self._placed: list[Placed] = []
         self._focused = ""
         self._snapshot: Snapshot | None = None
@@ -92,6 +117,7 @@ class Desk(OwnLayout, Container):
 
     def compose(self) -> ComposeResult:
         yield from self._bars
+        yield from self._gutters
         yield from self.panes.values()
 
     # Where everything is
@@ -104,29 +130,61 @@ class Desk(OwnLayout, Container):
         size = size or self.size
         if not size:
             return
-        self._placed = arrange(
-            size.width,
-            size.height,
-            panes=tuple(self.panes),
-            zoomed=self.zoomed,
-            shares=self._shares,
-            answer=self._answer.wanted if self._answer is not None else 0,
-            reads=self._focused == "answer",
-        )
+        self._placed = self._arranged(size)
         shown = {self._shown(placed) for placed in self._placed}
         for name, pane in self.panes.items():
             if pane.visible_on_desk != (name in shown) or pane.display != (name in shown):
                 pane.set_visible(name in shown)
         for at, bar in enumerate(self._bars):
             bar.display = at < len(self._placed) and bool(self._placed[at].bar)
+        between = self._between()
+        for at, gutter in enumerate(self._gutters):
+            gutter.display = at < len(between)
         self.draw_bars()
         self.rearrange()
+
+    def _arranged(self, size: Size) -> list[Placed]:
+        return arrange(
+            size.width,
+            size.height,
+            panes=tuple(self.panes),
+            preset=self.preset,
+            zoomed=self.zoomed,
+            shares=self.shares.get(self.preset.name),
+            needs=self._needed,
+            answer=self._answer.wanted if self._answer is not None else 0,
+            reads=self._focused == "answer",
+        )
+
+    def _needed(self, group: Group) -> int:
+        name = self._shown_of(group)
+        return self._needs.get(name, self.panes[name].wanted)
+
+    def _fit(self) -> None:
+        """Give panes the rows that they need now, where that is worth another layout."""
+        for name, pane in self.panes.items():
+            given, needed = self._needs.get(name, 0), pane.wanted
+            if pane.visible_on_desk and not given - _UNUSED <= needed <= given:
+                # Rounded: a stack that grows by one does not move all the others.
+                self._needs[name] = needed if needed < 4 else -(-needed // 3) * 3
+        if self._placed and self._arranged(self.size) != self._placed:
+            self.arrange_panes()
+
+    def _between(self) -> list[Region]:
+        """The lines between columns."""
+        lefts = sorted({placed.bar.x for placed in self._placed if placed.bar.x})
+        if not lefts:
+            return []
+        bars = [placed.bar for placed in self._placed if placed.bar]
+        top = min(bar.y for bar in bars)
+        bottom = max(placed.body.bottom for placed in self._placed if placed.bar)
+        return [Region(left - 1, top, 1, bottom - top) for left in lefts]
 
     def plan(self, size: Size) -> list[tuple[Widget, Region]]:
         """Every visible child and its region, for the layout."""
         if not self._placed:
             return []
-        plan: list[tuple[Widget, Region]] = []
+        plan: list[tuple[Widget, Region]] = [*zip(self._gutters, self._between(), strict=False)]
         for bar, placed in zip(self._bars, self._placed, strict=False):
             if placed.bar:
                 plan.append((bar, placed.bar))
@@ -134,7 +192,10 @@ class Desk(OwnLayout, Container):
         return plan
 
     def _shown(self, placed: Placed) -> str:
-        return max(placed.group.panes, key=lambda name: self._revealed.get(name, 0))
+        return self._shown_of(placed.group)
+
+    def _shown_of(self, group: Group) -> str:
+        return max(group.panes, key=lambda name: self._revealed.get(name, 0))
 
     def draw_bars(self) -> None:
         """Draw the tabs: titles change with the moment."""
@@ -158,11 +219,9 @@ class Desk(OwnLayout, Container):
     def receive(self, snapshot: Snapshot) -> None:
         """Hand the newest snapshot to every pane."""
         self._snapshot = snapshot
-        needed = self._answer.wanted if self._answer is not None else 0
         for pane in self.panes.values():
             pane.receive(snapshot)
-            if pane is self._answer and needed != self._answer.wanted:
-                self.arrange_panes()  # now, so that what follows is drawn once
+        self._fit()
         self.draw_bars()
 
     def reveal(self, name: str, *, focus: bool = True) -> None:
@@ -172,8 +231,19 @@ class Desk(OwnLayout, Container):
         self._reveals += 1
         self._revealed[name] = self._reveals
         self.arrange_panes()
+        self._fit()
         if focus:
             self.panes[name].focus_inside()
+
+    def use(self, preset: Preset) -> None:
+        """Arrange the panes for something else."""
+        self.preset, self.zoomed = preset, None
+        self._revealed.clear()
+        self.arrange_panes()
+        self._fit()
+        pane = self.focused_pane()
+        if pane is None or not pane.visible_on_desk:
+            self.panes[preset.above[0]].focus_inside()
 
     def _group_of(self, name: str) -> str:
         found = (placed.group for placed in self._placed if name in placed.group.panes)
@@ -199,9 +269,9 @@ class Desk(OwnLayout, Container):
     def on_descendant_focus(self) -> None:
         self.focus_changed()
 
-    def on_pane_resized(self, message: Pane.Resized) -> None:
+    def on_lines_resized(self, message: Lines.Resized) -> None:
         message.stop()
-        self.arrange_panes()
+        self._fit()
 
     def on_pane_retitled(self, message: Pane.Retitled) -> None:
         message.stop()
@@ -235,8 +305,10 @@ class Desk(OwnLayout, Container):
         if wider and self.size.width < WIDE:
             return f"panes stand side by side only from {WIDE} columns on"
         if wider:
-            group = column_of(group, self.size.width, self.size.height, tuple(self.panes))
+            columns = columns_of(*self.size, tuple(self.panes), self.preset, strip=False)
+            group = column_of(group, columns)
         key = f"{'column' if wider else 'group'} {group}"
-        self._shares[key] = min(8.0, max(0.125, self._shares.get(key, 1.0) * _STEP**direction))
+        shares = self.shares.setdefault(self.preset.name, {})
+        shares[key] = min(8.0, max(0.125, shares.get(key, 1.0) * _STEP**direction))
         self.arrange_panes()
         return ""

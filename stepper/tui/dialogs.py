@@ -13,6 +13,7 @@ from textual.widgets import Label, OptionList
 from textual.widgets.option_list import Option
 
 from stepper.model.trace import EventKind
+from stepper.tui.presets import PRESETS
 
 Leaving = Literal["kill", "detach", "cancel"]
 Chosen = TypeVar("Chosen")
@@ -90,6 +91,30 @@ class ChoiceScreen(ModalScreen[Chosen | None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+class PresetScreen(ChoiceScreen[str]):
+    """Chooses which panes stand where."""
+
+    DEFAULT_CSS = "PresetScreen Vertical { width: 106; max-width: 95%; }"
+
+    def __init__(self, chosen: str) -> None:
+        """
+        Args:
+            chosen: the preset in use.
+        """
+        super().__init__(
+            "Arrange the panes for what?",
+            [(preset.name, f"{preset.name:<11}{preset.help}") for preset in PRESETS],
+        )
+        self._chosen = chosen
+
+    def on_mount(self) -> None:
+        options = self.query_one(OptionList)
+        options.highlighted = options.get_option_index(self._chosen)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
 
 
 class EventScreen(ChoiceScreen[EventKind]):

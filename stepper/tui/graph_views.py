@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from stepper.client.drawing import INPUT_OPS, Drawing
-from stepper.client.names import brief_node, brief_source, brief_target
+from stepper.client.names import brief_node, brief_source, brief_target, clip_middle
 from stepper.client.text import node_code, node_line, node_meta, one_line, short_name
 from stepper.model.trace import Node
 from stepper.tui.briefly import brief_row
@@ -15,12 +15,10 @@ from stepper.tui.highlight import python_spans
 from stepper.tui.palette import LANES, Row, Span
 from stepper.tui.places import Places
 
-_NAME = 24
-"""Most columns for a node's name in the table."""
+_MOST, _LEAST = 24, 10
+"""Most and fewest columns for a node's name in the table, and for its target."""
 
-_TARGET = 24
-
-_NAMES = re.compile(r"\w{25,}")
+_NAMES = re.compile(r"\w{11,}")
 
 IsNew = Callable[[Node], bool]
 """Whether the last step made a node."""
@@ -56,14 +54,14 @@ def _sign(new: bool) -> Span:
 class TableView:
     """A row for each node: name, op, target, value, arguments, and what made it."""
 
-    def __init__(self, nodes: Sequence[Node], is_new: IsNew, places: Places) -> None:
+    def __init__(self, nodes: Sequence[Node], is_new: IsNew, places: Places, width: int) -> None:
         self._nodes = nodes
         self._is_new = is_new
         self._places = places
-        self._name = min(
-            _NAME, max((len(brief_node(node.name, _NAME)) for node in nodes), default=4)
-        )
-        self._target = min(_TARGET, max((len(self._target_of(node)) for node in nodes), default=6))
+        # What a node reads is worth as much as its name.
+        self._most = max(_LEAST, min(_MOST, width // 4))
+        self._name = max((len(brief_node(node.name, self._most)) for node in nodes), default=4)
+        self._target = max((len(self._target_of(node)) for node in nodes), default=6)
         self._meta = min(16, max((len(node_meta(node)) for node in nodes), default=5))
 
     @property
@@ -78,11 +76,11 @@ class TableView:
     def row(self, index: int) -> Row:
         node = self._nodes[index]
         new = self._is_new(node)
-        name, target = brief_node(node.name, _NAME), self._target_of(node)
+        name, target = brief_node(node.name, self._most), self._target_of(node)
         if node.source:
             source = brief_source(node.source)
         else:
-            source = _NAMES.sub(lambda match: brief_node(match[0], _NAME), one_line(node.args))
+            source = _NAMES.sub(lambda match: brief_node(match[0], self._most), one_line(node.args))
         spans: tuple[Span, ...] = (
             _sign(new),
             (f"{name:<{self._name}} ", "node new" if new else "node"),
@@ -96,10 +94,15 @@ class TableView:
             spans = (*spans, (f"  in {node.graph}", "dim"))
         return Row(spans, full=node_line(node))
 
-    @staticmethod
-    def _target_of(node: Node) -> str:
+    def _target_of(self, node: Node) -> str:
         # An input's target is its name once more.
-        return node.op if node.op == "placeholder" else brief_target(node.target, _TARGET)
+        if node.op == "placeholder":
+            return node.op
+        whole = brief_target(node.target)
+        # What is called is the end of it.
+        return clip_middle(
+            whole if len(whole) <= self._most else whole.rpartition(".")[2], self._most
+        )
 
     def node(self, index: int) -> Node | None:
         return self._nodes[index]

@@ -151,6 +151,15 @@ KEYS: tuple[Key, ...] = (
         "Previous pane",
         "Give the keyboard to the pane before.",
     ),
+    Key(
+        "Look",
+        "vertical_line",
+        "|",
+        "choose_preset",
+        "Layout",
+        "Choose which panes stand where: for a step, a break, a recompilation, the cache, sizes, "
+        "time; the choice is kept.",
+    ),
     Key("Look", "z", "z", "zoom", "Zoom", "Give the pane the whole screen, or take it back."),
     Key("Look", "plus,equals_sign", "+", "grow(1)", "Higher", "Make the pane higher."),
     Key("Look", "minus", "-", "grow(-1)", "Lower", "Make the pane lower."),

@@ -98,6 +98,9 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         def control(self) -> Lines:
             return self.lines
 
+    class Resized(Message):
+        """More rows may be needed than before, or fewer."""
+
     class Say(Message):
         """Something to tell the user on the status line."""
 

@@ -27,7 +27,8 @@ from stepper.tui.places import Places
 from stepper.tui.snapshot import Snapshot
 
 _DETAIL_FROM = 11
-"""Height from which a pane has room for details of the row under the cursor."""
+"""Height from which a pane has room for details of the row under the cursor, whatever else it has
+to show."""
 
 _DETAIL_LINES = 4
 
@@ -124,6 +125,14 @@ class ListingPane(Pane):
     def lines(self) -> Lines:
         """The list."""
         return self.query_one(f"#{self.id}-filter-list", Lines)
+
+    @property
+    def wanted(self) -> int:
+        has_details = type(self).detail_of is not ListingPane.detail_of and self.lines.count
+        heads = sum(
+            self._caption(name).count for name in ("views", "heads") if self._caption(name).display
+        )
+        return max(1, self.lines.count) + heads + (_DETAIL_LINES if has_details else 0)
 
     @property
     def filter(self) -> str:
@@ -228,7 +237,9 @@ class ListingPane(Pane):
         if not self.is_mounted or not self.visible_on_desk:
             return
         texts: list[str] = []
-        if self.size.height >= _DETAIL_FROM and self.lines.cursor < self.lines.count:
+        # Otherwise there is room where the rows leave it.
+        least = min(_DETAIL_FROM, self.wanted)
+        if self.size.height >= least and self.lines.cursor < self.lines.count:
             width = max(20, self.size.width - 1)
             for text in self.detail_of(self.lines.cursor):
                 texts += textwrap.wrap(text, width, subsequent_indent="  ") or [""]

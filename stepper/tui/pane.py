@@ -53,6 +53,15 @@ class Pane(Vertical):
         """The text of the pane's tab; short, as it is drawn also while the pane is hidden."""
         return self.NAME
 
+    @property
+    def wanted(self) -> int:
+        """Rows that it needs to show all that it has."""
+        return sum(
+            max(1, child.count) if isinstance(child, Lines) else 1
+            for child in self.children
+            if child.display
+        )
+
     def receive(self, snapshot: Snapshot) -> None:
         """Take the newest snapshot; draw it if anybody can see it."""
         self.snapshot = snapshot
@@ -68,6 +77,8 @@ class Pane(Vertical):
         self._drawn = _NEVER
         if self.snapshot is not None:
             self.receive(self.snapshot)
+            if self.visible_on_desk:
+                self.post_message(self.Resized())
 
     def set_visible(self, visible: bool) -> None:
         """Called by the desk when the pane comes to light or goes behind another."""
@@ -75,6 +86,7 @@ class Pane(Vertical):
         self.display = visible
         if visible and self.snapshot is not None:
             self.receive(self.snapshot)
+            self.post_message(self.Resized())
 
     def breakpoint_here(self) -> Breakpoint | None:
         """The breakpoint that `b` sets at the pane's cursor; None: rows are no places."""
@@ -102,6 +114,9 @@ class Pane(Vertical):
 
     Say = Lines.Say
     """Say something on the status line."""
+
+    Resized = Lines.Resized
+    """More rows may be needed than before, or fewer."""
 
     class Goto(Message):
         """Show another moment."""
@@ -142,9 +157,6 @@ class Pane(Vertical):
         def __init__(self, breakpoints: tuple[Breakpoint, ...]) -> None:
             super().__init__()
             self.breakpoints = breakpoints
-
-    class Resized(Message):
-        """The pane needs more rows than before, or fewer."""
 
     class Retitled(Message):
         """The title has changed without a new snapshot."""

@@ -6,6 +6,7 @@ import contextlib
 import sys
 
 from stepper.client.events import OutputArrived, SessionEvent
+from stepper.client.paths import state_directory
 from stepper.client.session import Session, open_recording
 from stepper.model.printing import pass_on
 from stepper.tui.app import StepperApp
@@ -28,11 +29,13 @@ def run(session: Session, *, theme: str = "", at: int | None = None, why: str = 
         The exit code for the shell: the program's when it ended by itself, else 0.
     """
     draw_on_stdout()
-    app = StepperApp(session, theme=theme, at=at, why=why, home=at is None and not why)
+    kept = state_directory() / "screen.json"
+    home = at is None and not why
+    app = StepperApp(session, theme=theme, at=at, why=why, home=home, kept=kept)
     app.run()
     while app.other:
         with contextlib.closing(open_recording(app.other)) as other:
-            app = StepperApp(other, theme=theme)
+            app = StepperApp(other, theme=theme, kept=kept)
             app.run()
     if app.leaving == "kill":
         session.kill()

@@ -5,16 +5,24 @@ from __future__ import annotations
 import pytest
 from textual.geometry import Region
 
-from stepper.tui.arrangement import STRIP, arrange
+from stepper.tui.arrangement import Placed, arrange
 from stepper.tui.desk import PANE_KEYS
+from stepper.tui.presets import PRESETS, Group, Preset
 
 PANES = tuple(PANE_KEYS)
 
 
 @pytest.mark.parametrize("width", [20, 80, 109, 110, 120, 250])
 @pytest.mark.parametrize("height", [4, 10, 22, 38, 90])
-def test_groups_fill_the_screen_without_overlapping(width: int, height: int) -> None:
-    placed = arrange(width, height, panes=PANES)
+@pytest.mark.parametrize("needed", [1, 6, 1000])
+def test_groups_fill_the_screen_without_overlapping(width: int, height: int, needed: int) -> None:
+    for preset in PRESETS:
+        placed = arrange(width, height, panes=PANES, preset=preset, needs=lambda _: needed)
+        fills(width, height, placed)
+
+
+def fills(width: int, height: int, placed: list[Placed]) -> None:
+    """What is placed covers the screen, once."""
     screen = Region(0, 0, width, height)
     regions = [region for p in placed for region in (p.bar, p.body) if region]
     covered = 0
@@ -33,7 +41,23 @@ def test_a_wide_terminal_shows_code_state_and_timeline_at_once() -> None:
     assert groups["source"] == ("source",)
     assert groups["stack"] == ("stack",)
     assert groups["timeline"] == ("timeline",)
-    assert {p.group.name: p.body.y for p in placed}["timeline"] == 38 - STRIP
+    assert {p.group.name: p.body.bottom for p in placed}["timeline"] == 38
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+@pytest.mark.parametrize("size", [(80, 12), (80, 22), (100, 28), (160, 43)])
+def test_every_pane_has_one_place(preset: Preset, size: tuple[int, int]) -> None:
+    placed = arrange(*size, panes=PANES, preset=preset)
+    assert sorted(pane for p in placed for pane in p.group.panes) == sorted(PANES)
+
+
+def test_what_one_pane_does_not_need_the_others_have() -> None:
+    def rows(group: Group) -> int:
+        return 2 if group.name == "source" else 1000
+
+    heights = {p.group.name: p.body.height for p in arrange(120, 38, panes=PANES, needs=rows)}
+    assert heights["source"] == 2
+    assert heights["bytecode"] > 20
 
 
 def test_a_narrow_terminal_has_code_above_and_tabs_below() -> None:

@@ -47,8 +47,7 @@ class AnswerPane(Pane):
 
     def __init__(self) -> None:
         super().__init__()
-        self.wanted = 1
-        """Rows that the answer needs."""
+        self._wanted = 1
         self._beside = Beside(self)
         self._known: LRUCache[tuple[MomentId, MomentId], Here] = LRUCache(64)
         """By the moment, and the newest moment that was recorded then."""
@@ -61,6 +60,10 @@ class AnswerPane(Pane):
         lines = Lines(empty="nothing has been recorded yet")
         lines.opens = True
         yield lines
+
+    @property
+    def wanted(self) -> int:
+        return self._wanted
 
     @property
     def lines(self) -> Lines:
@@ -122,9 +125,9 @@ class AnswerPane(Pane):
         self.lines.show(len(self._rows), lambda index: self._rows[index][0], cursor=cursor)
         wanted = 1 if here is None or here.kind is None else len(self._rows)
         if not self.settled and here is not None and here.kind is not None:
-            wanted = max(wanted, self.wanted)
-        if wanted != self.wanted:
-            self.wanted = wanted
+            wanted = max(wanted, self._wanted)
+        if wanted != self._wanted:
+            self._wanted = wanted
             self.post_message(self.Resized())
 
     @property

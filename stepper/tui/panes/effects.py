@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from functools import partial
 
+from textual import events
+
 from stepper.model.program import Code
 from stepper.model.trace import Block, Event, GraphBreak, SideEffect
 from stepper.tui.lines import Lines
@@ -15,8 +17,8 @@ from stepper.tui.snapshot import Change, Snapshot
 from stepper.tui.tree_lines import Branch
 from stepper.tui.tree_pane import TreePane
 
-_FOLD = 72
-"""Columns at which Dynamo's long sentences are folded."""
+_FOLD = 40
+"""Fewest columns at which Dynamo's long sentences are folded."""
 
 
 class EffectsPane(TreePane):
@@ -25,11 +27,21 @@ class EffectsPane(TreePane):
     NAME = "effects"
     HELP = "What this step caused, side effects, open blocks, speculation."
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._columns = 0
+
     def title(self, snapshot: Snapshot) -> str:
         return "effects"
 
     def show(self, snapshot: Snapshot) -> None:
-        self.lines.show_tree(list(_branches(snapshot)) if snapshot.state else [])
+        columns = max(_FOLD, self.size.width - 6)
+        self.lines.show_tree(list(_branches(snapshot, columns)) if snapshot.state else [])
+
+    def on_resize(self, event: events.Resize) -> None:
+        if event.size.width != self._columns:
+            self._columns = event.size.width
+            self.redraw()
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         branch = self.lines.branch_at(message.index)
@@ -37,10 +49,10 @@ class EffectsPane(TreePane):
             self.post_message(self.Goto(branch.subject, "what caused this"))
 
 
-def _branches(snapshot: Snapshot) -> Iterator[Branch]:
+def _branches(snapshot: Snapshot, columns: int) -> Iterator[Branch]:
     if (found := _graph_break(snapshot)) is not None:
         yield _heading("graph break at this instruction", None)
-        for at, text in enumerate(_break_lines(found)):
+        for at, text in enumerate(_break_lines(found, columns)):
             yield Branch(("break", at), partial(row, f"  {text}"))
     yield _heading("the last step caused", len(snapshot.caused))
     for event in snapshot.caused:
@@ -66,7 +78,7 @@ def _graph_break(snapshot: Snapshot) -> GraphBreak | None:
     return snapshot.recording.graph_break_at(snapshot.moment)
 
 
-def _break_lines(found: GraphBreak) -> list[str]:
+def _break_lines(found: GraphBreak, columns: int) -> list[str]:
     """Dynamo's words, one after the other: its own explanation where it has one."""
     lines = [found.gb_type] if found.gb_type else []
     lines += (found.explanation or found.reason).splitlines()
@@ -74,7 +86,7 @@ def _break_lines(found: GraphBreak) -> list[str]:
     lines += [f"at {f.filename}:{f.line} in {f.function}" for f in reversed(found.user_stack)]
     folded: list[str] = []
     for line in lines:
-        folded += textwrap.wrap(line, _FOLD, subsequent_indent="  ")
+        folded += textwrap.wrap(line, columns, subsequent_indent="  ")
     return folded
 
 

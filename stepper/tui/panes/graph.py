@@ -30,7 +30,12 @@ class GraphPane(ListingPane):
         self._made_for: Hashable = None
 
     def depends(self, snapshot: Snapshot) -> Hashable:
-        return snapshot.moment, snapshot.newest if not snapshot.moment else 0
+        if not snapshot.moment:
+            return snapshot.newest
+        # Most steps make no node, and to paint the same rows again would be felt.
+        new = tuple(node.id for node in snapshot.nodes if snapshot.is_new(node.moment))
+        last = snapshot.nodes[-1].id if snapshot.nodes else 0
+        return snapshot.attempt, snapshot.phase, len(snapshot.nodes), last, new
 
     def title(self, snapshot: Snapshot) -> str:
         return f"graph {len(snapshot.nodes)}"
@@ -64,7 +69,7 @@ class GraphPane(ListingPane):
         if self.view == "table":
             places = self.places(snapshot)
             assert places is not None
-            return TableView(self._made, is_new, places)
+            return TableView(self._made, is_new, places, self.size.width)
         if self.view == "code":
             return CodeView(self._made, is_new)
         return DrawingView(self._made, is_new, self.size.width)

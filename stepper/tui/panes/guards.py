@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import ClassVar
 
 from stepper.client.names import brief_source, clip_middle
@@ -34,6 +35,13 @@ class GuardsPane(ListingPane):
         self._kind = self._source = self._widest = 0
         """Columns of kinds, of sources, and the most that sources may have."""
 
+    def depends(self, snapshot: Snapshot) -> Hashable:
+        # Most steps install no guard, and to paint the same rows again would be felt.
+        guards = snapshot.guards
+        last = guards[-1].id if guards else 0
+        new = snapshot.moment if guards and snapshot.is_new(guards[-1].moment) else 0
+        return snapshot.attempt, snapshot.phase, len(guards), last, new, snapshot.moment > 0
+
     def title(self, snapshot: Snapshot) -> str:
         total = len(snapshot.guards)
         return f"guards {len(self._guards)} of {total}" if self.filter else f"guards {total}"
@@ -47,8 +55,8 @@ class GuardsPane(ListingPane):
         self._guards = [g for g in guards if wanted in _searched(g)] if wanted else guards
         width = self.lines.size.width
         kinds = max((len(guard.kind) for guard in self._guards[-_MEASURED:]), default=4)
-        self._kind = min(22 if width >= _ROOMY else 18, kinds)
-        self._widest = max(16, min(44, width // 3))
+        self._kind = min(22 if width >= _ROOMY else max(10, width // 3), kinds)
+        self._widest = max(14, min(44, width // 3))
         # The newest decide: to measure thousands of sources at every step would be felt.
         sources = (len(self._brief(guard)) for guard in self._guards[-_MEASURED:])
         self._source = min(self._widest, max(sources, default=6))
@@ -63,7 +71,9 @@ class GuardsPane(ListingPane):
     def _place_cursor(self, snapshot: Snapshot, kept: int | None) -> int | None:
         if self._guards and snapshot.is_new(self._guards[-1].moment):
             return len(self._guards) - 1
-        return next((at for at, guard in enumerate(self._guards) if guard.id == kept), None)
+        # At first the newest: those of the global state come before all others.
+        at = len(self._guards) - 1
+        return next((at for at, guard in enumerate(self._guards) if guard.id == kept), at)
 
     def draw_row(self, index: int) -> Row:
         assert self.snapshot is not None
@@ -74,7 +84,10 @@ class GuardsPane(ListingPane):
         place = place_text(guard.user_line) or self._places.line(guard.moment, guard.attempt)
         spans: tuple[Span, ...] = (
             ("+ ", "new") if new else ("  ", ""),
-            (f"{guard.kind:<{self._kind}} ", "type new" if new else "type"),
+            (
+                f"{clip_middle(guard.kind, self._kind):<{self._kind}} ",
+                "type new" if new else "type",
+            ),
             (f"{self._brief(guard):<{self._source}} ", "source"),
             (one_line(" and ".join(guard.code)), ""),
             (f"  {made}", "dim"),

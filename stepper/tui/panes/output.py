@@ -27,6 +27,9 @@ _THOUGHT = 0.4
 
 _LAST = 20
 
+_LEAST = 8
+"""Rows that it wants while there is little: more is about to come."""
+
 _END_OF_FILE = "\x04"
 
 
@@ -106,6 +109,10 @@ class OutputPane(Pane):
         if self._session.has_terminal:
             return "the program has written nothing yet"
         return "no output in this recording: `stepper record` leaves it on the program's terminal"
+
+    @property
+    def wanted(self) -> int:
+        return max(_LEAST, super().wanted)
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         return snapshot.moment, snapshot.newest, snapshot.status

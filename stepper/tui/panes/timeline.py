@@ -168,6 +168,11 @@ class TimelineView(Themed, can_focus=True):
         head = 1 if self.size.height > 2 else 0
         return max(1, self.size.height - head - self._mark_rows())
 
+    @property
+    def wanted(self) -> int:
+        """Rows that it needs to show all depths and each kind of mark by itself."""
+        return 1 + self.timeline.depth + len(MARKS) + self.timeline.has_any(LOOKUP_MARKS)
+
     def _lines(self) -> list[_Line]:
         """What each row is about."""
         lines = [_Line("attempts")] if self.size.height > 2 else []
@@ -344,6 +349,10 @@ class TimelinePane(Pane):
     def view(self) -> TimelineView:
         """The picture."""
         return self.query_one(TimelineView)
+
+    @property
+    def wanted(self) -> int:
+        return self.view.wanted
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         return snapshot.moment, snapshot.newest, snapshot.status, snapshot.cache_events

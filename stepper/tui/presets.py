@@ -1,0 +1,157 @@
+"""Which panes stand where, for what one does: looking at a step, a break, a compilation more …"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Group(NamedTuple):
+    """Panes that share a place on the screen."""
+
+    name: str
+    panes: tuple[str, ...]
+    share: float = 1.0
+    """How much of its column's height it gets, relative to the others that need it."""
+
+
+class Column(NamedTuple):
+    """Groups on top of each other."""
+
+    name: str
+    groups: tuple[Group, ...]
+    share: float = 1.0
+
+
+class Preset(NamedTuple):
+    """A way to fill the screen."""
+
+    name: str
+    help: str
+    columns: tuple[Column, ...]
+    """Of a wide screen. Panes that no column names stand behind those of the last group."""
+    above: tuple[str, ...]
+    """Panes of the upper group of a narrow screen; the first is shown."""
+    below: tuple[str, ...]
+    """Panes of the next group, likewise."""
+    strip: int = 5
+    """Rows of the timeline along the bottom of a wide screen."""
+
+
+_CODE = ("source", "bytecode", "cache")
+_UNDER_SOURCE = Group("bytecode", ("bytecode", "cache"))
+_STACK, _CALLS = Group("stack", ("stack",)), Group("calls", ("calls",), 0.7)
+_LOCALS = Group("locals", ("locals",), 1.2)
+_LOG = Group("more", ("events", "frames", "output", "console", "result"), 0.6)
+
+
+PRESETS: tuple[Preset, ...] = (
+    Preset(
+        "step",
+        "one instruction after the other: code, stack, locals, what grows",
+        (
+            Column("code", (Group("source", ("source",)), _UNDER_SOURCE), 1.2),
+            Column(
+                "state",
+                (_STACK, _LOCALS, _CALLS, Group("facts", ("guards", "effects", "symbols"), 0.8)),
+            ),
+            Column("more", (Group("graph", ("graph",)), _LOG), 1.2),
+        ),
+        _CODE,
+        ("stack", "locals", "calls"),
+    ),
+    Preset(
+        "break",
+        "why a graph breaks: the reason in full, the line, who called it, the graph until there",
+        (
+            Column("code", (Group("source", ("source",), 1.4), _UNDER_SOURCE), 1.2),
+            Column(
+                "state",
+                (
+                    Group("effects", ("effects", "symbols"), 1.4),
+                    _CALLS,
+                    Group("locals", ("locals", "stack")),
+                ),
+                1.2,
+            ),
+            Column("more", (Group("graph", ("graph", "guards")), _LOG)),
+        ),
+        _CODE,
+        ("effects", "graph", "calls", "locals", "stack"),
+    ),
+    Preset(
+        "recompile",
+        "why a function is compiled again: its guards, what it is called with, its compilations",
+        (
+            Column("code", (Group("source", ("source",)), _UNDER_SOURCE)),
+            Column(
+                "state",
+                (
+                    Group("facts", ("guards", "symbols", "effects"), 1.4),
+                    Group("more", ("frames", "events", "output", "console", "result")),
+                ),
+                1.6,
+            ),
+            Column("more", (_LOCALS, _CALLS, Group("graph", ("graph", "stack")))),
+        ),
+        _CODE,
+        ("guards", "frames", "symbols", "locals", "calls"),
+    ),
+    Preset(
+        "cache",
+        "what is kept of each function, and what a lookup checks",
+        (
+            Column("code", (Group("source", ("source",)), Group("bytecode", ("bytecode",)))),
+            Column(
+                "state",
+                (
+                    Group("cache", ("cache",), 1.4),
+                    Group("more", ("frames", "events", "output", "console", "result")),
+                ),
+                1.6,
+            ),
+            Column("more", (_LOCALS, _CALLS, Group("facts", ("guards", "graph", "stack")))),
+        ),
+        ("cache", "source", "bytecode"),
+        ("guards", "frames", "locals", "calls"),
+    ),
+    Preset(
+        "shapes",
+        "which sizes are symbols, which were fixed, and by what",
+        (
+            Column("code", (Group("source", ("source",)), _UNDER_SOURCE)),
+            Column(
+                "state",
+                (Group("symbols", ("symbols",), 1.2), Group("facts", ("guards", "effects"))),
+                1.4,
+            ),
+            Column("more", (_LOCALS, _CALLS, Group("graph", ("graph", "stack")), _LOG)),
+        ),
+        _CODE,
+        ("symbols", "guards", "locals", "graph"),
+    ),
+    Preset(
+        "time",
+        "what takes long: every frame with its seconds, the session as a line",
+        (
+            Column("code", (Group("source", ("source",)), _UNDER_SOURCE)),
+            Column(
+                "state",
+                (
+                    Group("frames", ("frames",), 1.2),
+                    Group("more", ("events", "output", "console", "result")),
+                ),
+                1.6,
+            ),
+            Column("more", (_CALLS, Group("graph", ("graph", "guards", "locals", "stack")))),
+        ),
+        ("timeline", *_CODE),
+        ("frames", "events", "calls", "locals"),
+        12,
+    ),
+)
+"""Every preset; the first is what a new user has."""
+
+
+def preset_named(name: str) -> Preset:
+    """A preset by its name; the first when there is none of that name."""
+    return next((preset for preset in PRESETS if preset.name == name), PRESETS[0])

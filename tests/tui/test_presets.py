@@ -1,0 +1,68 @@
+"""Panes are arranged for what one does, and keep the rows that they need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepper.client.session import open_recording
+from stepper.tui.app import StepperApp
+from stepper.tui.presets import PRESETS, Preset
+from tests.tui.screen import plain
+from tests.tui.test_app import NARROW, SIZES, WIDE, opened, status
+
+
+@SIZES
+@pytest.mark.parametrize("preset", PRESETS[1:], ids=lambda preset: preset.name)
+async def test_each_preset_shows_what_it_is_for(
+    sample_path: Path, preset: Preset, size: Any
+) -> None:
+    async with opened(sample_path, size) as (app, pilot):
+        down = PRESETS.index(preset)
+        await pilot.press("vertical_line", *["down"] * down, "enter")
+        await pilot.pause()
+        visible = {name for name, pane in app.desk.panes.items() if pane.visible_on_desk}
+        first = {preset.above[0], preset.below[0]}
+        assert visible >= first
+        assert status(app).strip().startswith(f"{preset.name}: ")
+        assert app.desk.focused_pane() in [app.desk.panes[name] for name in visible]
+
+
+async def test_the_choice_is_kept_for_the_next_session(sample_path: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "state" / "screen.json"
+    for expected in ("step", "cache"):
+        session = open_recording(str(sample_path))
+        app = StepperApp(session, kept=kept)
+        async with app.run_test(size=WIDE) as pilot:
+            await pilot.pause()
+            assert app.desk.preset.name == expected
+            app.action_preset("cache")
+            app.desk.reveal("cache")
+            await pilot.press("plus")
+        session.close()
+    shares = app.desk.shares["cache"]
+    assert shares["group cache"] == pytest.approx(1.2**2)
+
+
+@pytest.mark.parametrize("kept", [b"", b"[]", b'{"preset": 3}', b'{"preset": "gone"}'])
+async def test_what_was_kept_by_another_version_is_no_trouble(
+    sample_path: Path, tmp_path: Path, kept: bytes
+) -> None:
+    path = tmp_path / "screen.json"
+    path.write_bytes(kept)
+    session = open_recording(str(sample_path))
+    app = StepperApp(session, kept=path)
+    async with app.run_test(size=NARROW) as pilot:
+        await pilot.pause()
+        assert app.desk.preset is PRESETS[0]
+    session.close()
+
+
+async def test_no_pane_has_rows_that_another_one_needs(sample_path: Path) -> None:
+    async with opened(sample_path, WIDE, at=4) as (app, pilot):
+        await pilot.pause()
+        panes = [app.desk.panes[name] for name in ("source", "bytecode")]
+        assert panes[0].size.height <= panes[0].wanted + 2
+        assert any("│" in line for line in plain(app))
