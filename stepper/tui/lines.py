@@ -147,6 +147,9 @@ class Lines(QuietScrollView, Themed, can_focus=True):
             cursor: row to put the cursor on and to bring into view; None: leave it where it is.
             empty: what to say when there are no rows; None: as before.
         """
+        if count != self.count:
+            # By itself it would be the pane's that shows rows, and go no further than to that.
+            self.post_message(self.Resized().set_sender(self))
         self.count, self._draw = count, draw
         if empty is not None:
             self._empty = empty

@@ -77,8 +77,6 @@ class Pane(Vertical):
         self._drawn = _NEVER
         if self.snapshot is not None:
             self.receive(self.snapshot)
-            if self.visible_on_desk:
-                self.post_message(self.Resized())
 
     def set_visible(self, visible: bool) -> None:
         """Called by the desk when the pane comes to light or goes behind another."""
@@ -86,7 +84,6 @@ class Pane(Vertical):
         self.display = visible
         if visible and self.snapshot is not None:
             self.receive(self.snapshot)
-            self.post_message(self.Resized())
 
     def breakpoint_here(self) -> Breakpoint | None:
         """The breakpoint that `b` sets at the pane's cursor; None: rows are no places."""

@@ -69,7 +69,6 @@ class TreeLines(Lines):
             self._open.add(path)
             self._flat[index + 1 : index + 1] = self._unfolded(branch.children(), path)
         self.show(len(self._flat), self._draw_flat)
-        self.post_message(self.Resized())
         return True
 
     def enter(self) -> bool:
