@@ -28,7 +28,7 @@ class Preset(NamedTuple):
     name: str
     help: str
     columns: tuple[Column, ...]
-    """Of a wide screen. Panes that no column names stand behind those of the last group."""
+    """Where panes stand on a wide screen; those that no column names are in the last group."""
     above: tuple[str, ...]
     """Panes of the upper group of a narrow screen; the first is shown."""
     below: tuple[str, ...]
