@@ -15,6 +15,9 @@ _RUNS = (
     " WHERE first >= (SELECT max(first) FROM descriptions WHERE first <= ?) AND first <= ?"
     " ORDER BY first LIMIT ?"
 )
+_LEAST = -(2**63)
+"""Below every number: those of walks are negative."""
+
 _TOGETHER = 64
 """Runs that are read at once; they are short where little was described."""
 
@@ -48,6 +51,26 @@ class Descriptions:
                         yield wanted[at], bodies[wanted[at] - first]
                     at += 1
             at += at == before
+
+    def containing(self, text: str) -> Iterator[int]:
+        """The numbers of those with a text in them, in any case; only runs that have it are taken
+        apart.
+
+        Raises:
+            RecordingError: the file is damaged.
+        """
+        wanted, after = text.encode(errors="replace").lower(), _LEAST
+        while runs := self._database.query(
+            tuple[int, int, bytes],
+            "SELECT first, count, body FROM descriptions WHERE first > ? ORDER BY first LIMIT ?",
+            (after, _TOGETHER),
+        ):
+            for first, count, body in runs:
+                after = first
+                if wanted in body.lower():
+                    for number, each in enumerate(self._bodies(count, body), first):
+                        if wanted in each.lower():
+                            yield number
 
     def _bodies(self, count: int, body: bytes) -> list[bytes]:
         if not 0 < count <= MOST_TOGETHER:

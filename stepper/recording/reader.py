@@ -387,10 +387,22 @@ class Recording:
                 return moment.id
         return first
 
-    def descriptions(self, attempt: int) -> Iterator[tuple[int, ValueId, Value]]:
+    def descriptions_with(self, text: str) -> Iterator[tuple[int, Value]]:
+        """The descriptions that have a text in them, in any case, each with a moment from which it
+        holds, in the order of moments.
+        """
+        wanted = set(self._states.containing(text))
+        for attempt in self.attempts() if wanted else ():
+            yield from ((at, value) for at, _, value in self.descriptions(attempt.id, only=wanted))
+
+    def descriptions(
+        self, attempt: int, *, only: Collection[int] | None = None
+    ) -> Iterator[tuple[int, ValueId, Value]]:
         """Every description of every tracker of an attempt, in the order of moments: the moment
-        from which it holds, the tracker, the description."""
+        from which it holds, the tracker, the description. `only` names those that are wanted."""
         found = self._history.descriptions(self._catalog.attempt(attempt), self.newest)
+        if only is not None:
+            found = [each for each in found if each[2] in only]
         for start in range(0, len(found), _DESCRIBED_TOGETHER):
             part = found[start : start + _DESCRIBED_TOGETHER]
             values = self._states.values([body for _, _, body in part])

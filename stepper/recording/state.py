@@ -14,7 +14,7 @@ before the keyframe. The same goes for a tracker that nothing held for a while.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -100,6 +100,10 @@ class StateBuilder:
         """Many descriptions by their ids; best some hundreds at once."""
         self._fetch_values(bodies)
         return [self._values[body] for body in bodies]
+
+    def containing(self, text: str) -> Iterator[int]:
+        """The ids of the descriptions with a text in them, in any case."""
+        return self._descriptions.containing(text)
 
     # Where to start
 

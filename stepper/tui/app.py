@@ -20,7 +20,7 @@ from textual.binding import BindingType
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.reactive import var
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -38,14 +38,14 @@ from stepper.tui.collector import Collector
 from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import EventScreen, Leaving, PresetScreen, QuitScreen
+from stepper.tui.footer import footer
 from stepper.tui.hang_up import HangUp
-from stepper.tui.headline import STOPS, ending, header, hints
+from stepper.tui.headline import STOPS, ending, header
 from stepper.tui.home import HomeScreen, Overviews
 from stepper.tui.kept_screen import KeptScreen
 from stepper.tui.keys import bindings
 from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
-from stepper.tui.palette import Span
 from stepper.tui.pane import Pane
 from stepper.tui.panes.output import OutputPane
 from stepper.tui.panes.source import SourcePane
@@ -53,6 +53,7 @@ from stepper.tui.presets import preset_named
 from stepper.tui.prompt import Prompt
 from stepper.tui.questions import ON_IDLE, ON_TIME, comparisons, of_the_run
 from stepper.tui.registry import all_panes
+from stepper.tui.search_screen import Searched, SearchScreen
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.trying import Tries, Trying
 from stepper.tui.why_screen import WhyScreen
@@ -147,6 +148,9 @@ class StepperApp(PromptKeys[int]):
         self._begin_at = at
         self._why = why
         self._home = home
+        self._said = False
+        """Whether the status line says something, in the place of keys."""
+        self._searched = Searched()
         self._overviews = Overviews()
         self._frame: int | None = None
         self._repeat = (Motion.STEP, 1)
@@ -257,11 +261,29 @@ class StepperApp(PromptKeys[int]):
             banner.say((f" {text}", ""), ("  Esc hides this", "dim"))
         banner.set_class(bool(text) and not self._banner_hidden, "-shown")
         self.desk.receive(snapshot)
+        self._show_keys()
 
     def say(self, text: str = "", role: str = "") -> None:
         """Say something on the status line; nothing: show the most useful keys."""
-        spans: list[Span] = [(f" {text}", role)] if text else hints()
-        self._status_line.say(*spans)
+        self._said = bool(text)
+        if text:
+            self._status_line.say((f" {text}", role))
+        else:
+            self._show_keys()
+
+    def _show_keys(self) -> None:
+        snapshot = self.snapshot
+        if snapshot is None or self._said or len(self.screen_stack) > 1:
+            return
+        back = self.cursor.came_from is not None
+        pane, width = self.desk.focused_pane(), self.size.width
+        self._status_line.say(*footer(self.screen, snapshot, pane, back=back, width=width))
+
+    def on_desk_focused(self) -> None:
+        self._show_keys()
+
+    def on_resize(self) -> None:
+        self._show_keys()
 
     # What the session tells
 
@@ -372,6 +394,16 @@ class StepperApp(PromptKeys[int]):
         self._tell(self.cursor.to_newest(), text)
         self._following = follows
 
+    def action_search_all(self) -> None:
+        recording = self.session.recording
+        if recording is not None and len(self.screen_stack) == 1:
+            screen = SearchScreen(recording, self._searched, over=not self._goes_on)
+            self.push_screen(screen, self._go_to_hit)
+
+    def _go_to_hit(self, moment: MomentId | None) -> None:
+        if moment is not None:
+            self._tell(self.cursor.goto(moment), "Backspace returns, Ctrl-F shows the hits again")
+
     def action_return_back(self) -> None:
         self._tell(self.cursor.back())
 
@@ -382,7 +414,12 @@ class StepperApp(PromptKeys[int]):
         if self._event_kind is None:
             self._choose_event(direction)
         else:
-            self._tell(self.cursor.to_event((self._event_kind,), direction))
+            self.to_event(self._event_kind, direction)
+
+    def to_event(self, kind: EventKind, direction: int) -> None:
+        """Go to the nearest event of a kind, which `.` and `,` then go on with."""
+        self._event_kind = kind
+        self._tell(self.cursor.to_event((kind,), direction))
 
     def action_choose_event(self) -> None:
         self._choose_event(0)
@@ -637,7 +674,11 @@ class StepperApp(PromptKeys[int]):
         self.push_screen(HelpScreen(help_entries(panes)))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        from stepper.tui.verbs import verbs
+
         yield from commands(self, screen)
+        if not isinstance(screen, ModalScreen):
+            yield from verbs(self)
 
     async def action_quit(self) -> None:
         if isinstance(self.screen, QuitScreen):

@@ -45,7 +45,8 @@ def _in_this_pane(app: App[Any], screen: Screen[Any]) -> Iterator[SystemCommand]
         if key in _CURSOR_KEYS or isinstance(node, (App, Screen, Input)) or not binding.description:
             continue
         text = f"In the pane that has the keyboard. Key: {app.get_key_display(binding)}"
-        yield SystemCommand(binding.description, text, _runner(app, binding.action, node))
+        title = binding.tooltip or binding.description
+        yield SystemCommand(title, text, _runner(app, binding.action, node))
 
 
 def _runner(app: App[Any], action: str, node: DOMNode | None = None) -> Callable[[], None]:

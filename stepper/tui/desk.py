@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.geometry import NULL_OFFSET, Region, Size, Spacing
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -92,6 +93,9 @@ class Desk(OwnLayout, Container):
     Desk { width: 1fr; height: 1fr; }
     Desk Tabs { width: auto; }
     """
+
+    class Focused(Message):
+        """Another pane has the keyboard."""
 
     def __init__(self, panes: Sequence[Pane]) -> None:
         super().__init__()
@@ -265,6 +269,7 @@ class Desk(OwnLayout, Container):
             if "answer" in (before, name):
                 self.arrange_panes()
             self.draw_bars()
+            self.post_message(self.Focused())
 
     def on_descendant_focus(self) -> None:
         self.focus_changed()

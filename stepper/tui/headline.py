@@ -1,4 +1,4 @@
-"""What the header, the status line and the banner say."""
+"""What the header and the banner say, and the status line at a stop."""
 
 from __future__ import annotations
 
@@ -7,19 +7,6 @@ from stepper.client.text import BY_HAND
 from stepper.model.trace import Phase
 from stepper.tui.palette import Span
 from stepper.tui.snapshot import Snapshot, Status
-
-HINTS: tuple[tuple[str, str], ...] = (
-    ("s", "step"),
-    ("n", "next"),
-    ("l", "line"),
-    ("r", "finish"),
-    ("c", "continue"),
-    ("Shift", "back"),
-    ("g", "goto"),
-    ("?", "help"),
-    ("q", "quit"),
-)
-"""The keys that the status line shows while there is nothing to say."""
 
 _STATUS_ROLES = {
     Status.STARTING: "dim",
@@ -62,14 +49,6 @@ STOPS = {
     "breakpoint()": "stopped by breakpoint() in the program; c continues",
 }
 """What to say at a stop that has no text of its own, by its reason."""
-
-
-def hints() -> list[Span]:
-    """The status line while there is nothing to say."""
-    spans: list[Span] = []
-    for key, text in HINTS:
-        spans += [(f" {key}", "key"), (f" {text}", "dim")]
-    return spans
 
 
 def ending(snapshot: Snapshot) -> str:

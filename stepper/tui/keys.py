@@ -92,6 +92,16 @@ KEYS: tuple[Key, ...] = (
     Key("Go", "shift+backspace,backslash", "\\", "return_forward", "Forward", "Undo Backspace."),
     Key(
         "Go",
+        "ctrl+f",
+        "Ctrl-F",
+        "search_all",
+        "Search everything",
+        "Search the whole recording: reasons, output, source, instructions, nodes, guards, values. "
+        "Enter goes to a hit, Backspace comes back.",
+        True,
+    ),
+    Key(
+        "Go",
         "G",
         "G",
         "newest",

@@ -58,7 +58,7 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         Binding("right", "sideways(1)", "Right, or unfold", show=False),
         Binding("space", "activate", "Open the row", show=False),
         Binding("y", "copy", "Copy the row or the selection", show=False),
-        Binding("slash", "search", "Search in this pane", show=False),
+        Binding("slash", "search", "Find", tooltip="Search in this pane"),
     ]
 
     class Activated(Message):

@@ -79,8 +79,8 @@ class ListingPane(Pane):
     """A pane whose content is one list at a time."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ampersand", "filter", "Filter this list", show=False),
-        Binding("v", "view(1)", "Next view of this pane", show=False),
+        Binding("ampersand", "filter", "Filter", tooltip="Filter this list"),
+        Binding("v", "view(1)", "View", tooltip="Next view of this pane"),
         Binding("V", "view(-1)", "Previous view of this pane", show=False),
     ]
 
@@ -175,6 +175,15 @@ class ListingPane(Pane):
         self.redraw()
 
     # Keys and mouse
+
+    def offers(self, action: str) -> bool:
+        match action:
+            case "filter":
+                return bool(self.FILTER)
+            case "view(1)":
+                return len(self.VIEWS) > 1
+            case _:
+                return True
 
     def action_filter(self) -> None:
         if not self.FILTER:

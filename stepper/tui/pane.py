@@ -89,6 +89,10 @@ class Pane(Vertical):
         """The breakpoint that `b` sets at the pane's cursor; None: rows are no places."""
         return None
 
+    def offers(self, action: str) -> bool:
+        """Whether an action of the pane's bindings means something here, for the line of keys."""
+        return True
+
     def questions_here(self) -> list[Question]:
         """What `W` asks of the row at the pane's cursor, before it asks of the run."""
         return []

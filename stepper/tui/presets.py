@@ -33,7 +33,7 @@ class Preset(NamedTuple):
     """Panes of the upper group of a narrow screen; the first is shown."""
     below: tuple[str, ...]
     """Panes of the next group, likewise."""
-    strip: int = 5
+    strip: int = 6
     """Rows of the timeline along the bottom of a wide screen."""
 
 

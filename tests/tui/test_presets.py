@@ -10,7 +10,7 @@ import pytest
 from stepper.client.session import open_recording
 from stepper.tui.app import StepperApp
 from stepper.tui.presets import PRESETS, Preset
-from tests.tui.screen import plain
+from tests.tui.screen import plain, until
 from tests.tui.test_app import NARROW, SIZES, WIDE, opened, status
 
 
@@ -66,3 +66,29 @@ async def test_no_pane_has_rows_that_another_one_needs(sample_path: Path) -> Non
         panes = [app.desk.panes[name] for name in ("source", "bytecode")]
         assert panes[0].size.height <= panes[0].wanted + 2
         assert any("│" in line for line in plain(app))
+
+
+async def test_the_keys_below_are_those_of_the_pane_and_the_moment(sample_path: Path) -> None:
+    async with opened(sample_path, (200, 45), at=4) as (app, pilot):
+        await pilot.press("7")
+        assert "& filter" in status(app)
+        assert "v view" not in status(app)
+        await pilot.press("6")
+        assert "v view" in status(app)
+        assert "& filter" not in status(app)
+        await pilot.press("4")
+        assert "o origin" in status(app)
+        app.action_goto()
+        await pilot.press("9", "enter")
+        await until(pilot, lambda: app.cursor.position == 9)
+        assert "W why" in status(app)
+        assert "Backspace back" in status(app)
+
+
+@SIZES
+async def test_help_and_leaving_have_room_at_each_width(sample_path: Path, size: Any) -> None:
+    async with opened(sample_path, size, at=4) as (app, pilot):
+        for name in app.desk.panes:
+            app.desk.reveal(name)
+            await pilot.pause()
+            assert status(app).rstrip().endswith("? help q quit"), name

@@ -75,7 +75,7 @@ class CachePane(AskingPane):
     HELP = "The compiler's cache, live: entries, guards, what they live on; m: what can be done."
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "menu", "What can be done with this row", show=False),
+        Binding("m", "menu", "Change", tooltip="What can be done with this row"),
         *(Binding(each.key, f"do('{each.name}')", each.title, show=False) for each in ACTIONS),
     ]
 

@@ -4,10 +4,11 @@
     depth 0  ├forward───────────├forward─────────────────────├resume in f
     depth 1      ├block──────       ├block──────  ▒▒▒▒▒├mlp──
     marks    ▂▁  ▁ ▁▃▁ ▁▁▁ ▂   ✗↻▁  ▁ ▁▃▁ ▁▁▁ ▂▂▂▂▂▂▁▁ ▁▁▁   ▁
+    moments  ╵1           ╵41,000       ╵82,000       ✗ break  ↻ restart
 
 Lookups and executions are spans among the attempts; `=` is a cache hit, `≠` a guard that failed,
-`†` an entry that became invalid. `▒` is a place where many frames share a column: zoom in to tell
-them apart.
+`†` an entry that became invalid. `░`, `▒`, `▓` are places where some frames, many, or
+very many share a column: zoom in to tell them apart.
 """
 
 from __future__ import annotations
@@ -35,7 +36,15 @@ from stepper.tui.themed import Themed
 
 _GUTTER = 9
 _BARS = "▁▂▃▄▅▆▇█"
-_MANY = "▒"
+_HEAT = "░▒▓"
+"""Frames in a column: from two, from eight, from thirty-two on."""
+
+_TICK = 14
+"""Columns between two numbers of the axis."""
+
+_WITH_AXIS = 5
+"""Height from which there is room for the axis."""
+
 _SIGNS = {
     EventKind.GRAPH_BREAK: ("✗", "error"),
     EventKind.RESTART: ("↻", "warning"),
@@ -45,6 +54,13 @@ _SIGNS = {
 }
 _PHASE_ROLES = {Phase.LOOKUP: " source", Phase.EXECUTE: " tensor"}
 _BAR_ROLES = {EventKind.INLINE: "function", EventKind.GUARD: "type", EventKind.NODE: "node"}
+_NAMES = {
+    EventKind.GRAPH_BREAK: "break",
+    EventKind.RESTART: "restart",
+    EventKind.INVALIDATE: "entry died",
+    EventKind.GUARD_FAIL: "guard failed",
+    EventKind.HIT: "hit",
+}
 _TALL = 8
 """Height from which each kind of mark has its own row."""
 
@@ -71,8 +87,8 @@ class TimelineView(Themed, can_focus=True):
         Binding("shift+right,pagedown", "page(1)", "A quarter of the window on", show=False),
         Binding("home", "end(-1)", "First moment", show=False),
         Binding("end", "end(1)", "Newest moment", show=False),
-        Binding("plus,equals_sign,i", "zoom(0.5)", "Zoom in", show=False),
-        Binding("minus,o", "zoom(2.0)", "Zoom out", show=False),
+        Binding("i,plus,equals_sign", "zoom(0.5)", "Zoom in"),
+        Binding("o,minus", "zoom(2.0)", "Zoom out"),
         Binding("up", "deeper(-1)", "Show frames less deep", show=False),
         Binding("down", "deeper(1)", "Show deeper frames", show=False),
     ]
@@ -166,12 +182,13 @@ class TimelineView(Themed, can_focus=True):
 
     def _depth_rows(self) -> int:
         head = 1 if self.size.height > 2 else 0
-        return max(1, self.size.height - head - self._mark_rows())
+        axis = self.size.height >= _WITH_AXIS
+        return max(1, self.size.height - head - axis - self._mark_rows())
 
     @property
     def wanted(self) -> int:
         """Rows that it needs to show all depths and each kind of mark by itself."""
-        return 1 + self.timeline.depth + len(MARKS) + self.timeline.has_any(LOOKUP_MARKS)
+        return 2 + self.timeline.depth + len(MARKS) + self.timeline.has_any(LOOKUP_MARKS)
 
     def _lines(self) -> list[_Line]:
         """What each row is about."""
@@ -188,7 +205,7 @@ class TimelineView(Themed, can_focus=True):
             lines += [_Line(names.get(kind, f"{kind}s"), kind=kind) for kind in MARKS]
             if self.timeline.has_any(LOOKUP_MARKS):
                 lines.append(_Line("cache"))
-        return lines
+        return [*lines, _Line("moments")] if self.size.height >= _WITH_AXIS else lines
 
     def render_line(self, y: int) -> Strip:
         base = self.rich_style
@@ -215,7 +232,7 @@ class TimelineView(Themed, can_focus=True):
 
     def _draw(self, line: _Line, window: Window) -> list[Span]:
         if line.kind is not None:
-            counts = self.timeline.counts(line.kind, window)
+            counts = self._counts(line.kind, window)
             if line.kind in _SIGNS:
                 sign, role = _SIGNS[line.kind]
                 return [("".join(sign if count else " " for count in counts), role)]
@@ -226,6 +243,8 @@ class TimelineView(Themed, can_focus=True):
         if line.title == "attempts":
             runs = self.timeline.attempts(window)
             return self._span_row(runs, self._attempt_name, None, self._attempt_role)
+        if line.title == "moments":
+            return self._axis(window)
         if line.title == "cache":
             return self._signs([(" ", "")] * window.width, LOOKUP_MARKS, window)
         return self._draw_marks(window)
@@ -246,7 +265,9 @@ class TimelineView(Themed, can_focus=True):
             role = f"span-{number % 2}{look(run.id)}"
             role += " bold" if run.id == here and run.number == 1 else ""
             if run.number > 1:
-                spans.append((_MANY * width, "dim"))
+                each = run.number / width
+                heat = _HEAT[(each >= 8) + (each >= 32)]
+                spans.append((heat * width, "dim"))
                 continue
             text = f"├{name(run.id)}" if width > 2 else "├"
             spans.append((text[:width].ljust(width, "─"), role))
@@ -269,13 +290,37 @@ class TimelineView(Themed, can_focus=True):
         walk = self._recording.translation(self._recording.attempt(attempt).translation)
         return _PHASE_ROLES.get(walk.phase, "")
 
+    def _counts(self, kind: EventKind, window: Window) -> list[int]:
+        """What happened in each column; what happened once is marked once, however wide a moment
+        is."""
+        counts = self.timeline.counts(kind, window)
+        if window.span < window.width:
+            first = [window.moments(column)[0] for column in range(window.width)]
+            counts = [
+                0 if at and first[at] == first[at - 1] else count for at, count in enumerate(counts)
+            ]
+        return counts
+
+    def _axis(self, window: Window) -> list[Span]:
+        """Numbers of moments, and behind them what the signs mean that are seen."""
+        legend: list[Span] = []
+        for kind, (sign, role) in _SIGNS.items():
+            if any(self.timeline.counts(kind, window)):
+                legend += [(f"  {sign}", role), (f" {_NAMES[kind]}", "dim")]
+        room = window.width - sum(len(text) for text, _ in legend)
+        text = ""
+        for column in range(0, max(0, room - _TICK), _TICK):
+            number = f"╵{window.moments(column)[0]:,}"
+            text = f"{text:<{column}}{number}"
+        return [(f"{text:<{max(0, room)}}"[: max(0, room)], "dim"), *legend]
+
     def _draw_marks(self, window: Window) -> list[Span]:
         """All marks in one row: the rarest wins a column, guards and nodes are its height."""
         amounts = [
             guards + nodes
             for guards, nodes in zip(
-                self.timeline.counts(EventKind.GUARD, window),
-                self.timeline.counts(EventKind.NODE, window),
+                self._counts(EventKind.GUARD, window),
+                self._counts(EventKind.NODE, window),
                 strict=True,
             )
         ]
@@ -286,7 +331,7 @@ class TimelineView(Themed, can_focus=True):
     def _signs(self, spans: list[Span], kinds: Sequence[EventKind], window: Window) -> list[Span]:
         """Put the signs of some kinds over what a row shows; the first kind wins a column."""
         for kind in reversed(kinds):
-            for column, count in enumerate(self.timeline.counts(kind, window)):
+            for column, count in enumerate(self._counts(kind, window)):
                 if count:
                     spans[column] = _SIGNS[kind]
         return spans

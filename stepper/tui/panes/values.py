@@ -19,7 +19,9 @@ class _ValuesPane(TreePane):
     """A tree of values; a row's origin is a key away."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "origin", "Go to the moment that made this value, node or guard", show=False)
+        Binding(
+            "o", "origin", "Origin", tooltip="Go to the moment that made this value, node or guard"
+        )
     ]
     EMPTY: ClassVar[str]
 
