@@ -1,7 +1,6 @@
-"""Draws docs/images/toy_example.svg: the real interface on a real recording of the toy example,
-at its graph break.
+"""Draws the pictures in docs/images: the real interface on real recordings of the demos.
 
-    python docs/make_screenshot.py
+python docs/make_screenshot.py
 """
 
 from __future__ import annotations
@@ -12,42 +11,69 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from stepper.client.session import open_recording
 from stepper.model.trace import EventKind
 from stepper.tui.app import StepperApp
+from stepper.tui.presets import PRESETS
+from stepper.tui.search_screen import SearchScreen
 
 ROOT = Path(__file__).resolve().parents[1]
-IMAGE = ROOT / "docs" / "images" / "toy_example.svg"
-SIZE = (120, 40)
+IMAGES = ROOT / "docs" / "images"
 FONTS = "Fira Code, Menlo, Consolas, DejaVu Sans Mono, monospace"
+REST = 1.0
+"""Seconds for what is found out beside the screen."""
 
 
-def record(path: Path) -> None:
-    """Record the toy example."""
+class Picture(NamedTuple):
+    """A screen to draw."""
+
+    name: str
+    demo: str
+    size: tuple[int, int]
+    at: EventKind
+    preset: str = "step"
+    search: str = ""
+
+
+PICTURES = (
+    Picture("toy_example", "toy_example.py", (120, 40), EventKind.GRAPH_BREAK),
+    Picture("break", "graph_breaks.py", (160, 45), EventKind.GRAPH_BREAK, "break"),
+    Picture("recompile", "recompilation.py", (120, 40), EventKind.RECOMPILE, "recompile"),
+    Picture("narrow", "toy_example.py", (80, 24), EventKind.GRAPH_BREAK),
+    Picture("search", "toy_example.py", (100, 30), EventKind.GRAPH_BREAK, search="abs"),
+)
+
+
+def record(demo: str, path: Path) -> None:
+    """Record a demo."""
     subprocess.run(
-        [sys.executable, "-m", "stepper", "record", "-o", str(path), "demos/toy_example.py"],
+        [sys.executable, "-m", "stepper", "record", "-o", str(path), f"demos/{demo}"],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         check=True,
     )
 
 
-async def draw(path: Path) -> str:
-    """The screen at the graph break, as SVG."""
+async def draw(picture: Picture, path: Path) -> str:
+    """The screen at the first event of the kind, as SVG."""
     session = open_recording(str(path))
     try:
         recording = session.recording
         assert recording is not None
-        graph_break = recording.next_event(0, (EventKind.GRAPH_BREAK,), 1)
-        assert graph_break is not None
-        app = StepperApp(session, at=graph_break.moment)
-        async with app.run_test(size=SIZE) as pilot:
+        event = recording.next_event(0, (picture.at,), 1)
+        assert event is not None
+        app = StepperApp(session, at=max(event.moment, 1))
+        async with app.run_test(size=picture.size) as pilot:
             await pilot.pause()
-            app.action_reveal("graph")
-            await pilot.pause()
-            app.action_reveal("source")
-            await pilot.pause(0.5)
+            app.desk.use(next(each for each in PRESETS if each.name == picture.preset))
+            if picture.search:
+                await pilot.press("ctrl+f", *picture.search)
+                while not (isinstance(app.screen, SearchScreen) and app.screen.settled):
+                    await pilot.pause(0.1)
+                await pilot.press("down")
+            await pilot.pause(REST)
             # No font is fetched from the network: one of the reader's own will do.
             image = re.sub(r"@font-face \{.*?\}\s*", "", app.export_screenshot(), flags=re.DOTALL)
             return image.replace("Fira Code, monospace", FONTS)
@@ -56,12 +82,15 @@ async def draw(path: Path) -> str:
 
 
 def main() -> None:
-    """Write the image."""
+    """Write the images."""
+    IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "toy_example.stepper"
-        record(path)
-        IMAGE.parent.mkdir(exist_ok=True)
-        IMAGE.write_text(asyncio.run(draw(path)), encoding="utf-8")
+        for picture in PICTURES:
+            path = Path(folder) / f"{picture.demo}.stepper"
+            if not path.exists():
+                record(picture.demo, path)
+            image = asyncio.run(draw(picture, path))
+            (IMAGES / f"{picture.name}.svg").write_text(image, encoding="utf-8")
 
 
 if __name__ == "__main__":

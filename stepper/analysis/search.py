@@ -127,11 +127,14 @@ def _source(codes: Iterable[Code], wanted: str) -> Iterator[Hit]:
 
 def _instructions(codes: Iterable[Code], wanted: str) -> Iterator[Hit]:
     for code in codes:
+        same: dict[str, set[int]] = {}
         for each in code.instructions:
             text = f"{each.opname} {each.argrepr}".rstrip()
             if wanted in text.casefold():
                 place = f"{brief_function(code.label)}:{each.line or code.first_line}"
-                yield Hit(f"{text}  {place}", None, code.id, frozenset([each.index]))
+                same.setdefault(f"{text}  {place}", set()).add(each.index)
+        for text, instructions in same.items():
+            yield Hit(text, None, code.id, frozenset(instructions))
 
 
 def _values(recording: Recording, wanted: str) -> Iterator[Hit]:

@@ -34,6 +34,7 @@ from stepper.model.control import BreakpointChanged, Hello, Moved, Notice, Runni
 from stepper.model.stepping import Motion
 from stepper.model.trace import EventKind, MomentId
 from stepper.recording.errors import RecordingError
+from stepper.tui.activity import activity
 from stepper.tui.collector import Collector
 from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
@@ -73,6 +74,8 @@ _TICK = 0.1
 
 _FAR_TICK = 1.0
 """Seconds between two looks at a recording that another process writes."""
+
+_RUNS = "runs; Ctrl-C stops it, G follows"
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl-C goes to the program."""
@@ -151,6 +154,10 @@ class StepperApp(PromptKeys[int]):
         self._said = False
         """Whether the status line says something, in the place of keys."""
         self._searched = Searched()
+        self._watches = ""
+        """What the status line says first while the program runs; empty: something else is said."""
+        self._newer_at = time.monotonic()
+        """When there was a newer moment last."""
         self._overviews = Overviews()
         self._frame: int | None = None
         self._repeat = (Motion.STEP, 1)
@@ -265,7 +272,7 @@ class StepperApp(PromptKeys[int]):
 
     def say(self, text: str = "", role: str = "") -> None:
         """Say something on the status line; nothing: show the most useful keys."""
-        self._said = bool(text)
+        self._said, self._watches = bool(text), ""
         if text:
             self._status_line.say((f" {text}", role))
         else:
@@ -307,6 +314,8 @@ class StepperApp(PromptKeys[int]):
                 self._go_home()
             case Hello() | Moved() | Running():
                 self.cursor.refresh()
+                if self.session.running and not self._said:
+                    self._watch(_RUNS)
             case _:
                 pass
         self._set_timer()
@@ -336,10 +345,20 @@ class StepperApp(PromptKeys[int]):
             self.say(str(error), "error")
             return
         if newer:
+            self._newer_at = time.monotonic()
             if self._following or not (self.cursor.position or self.session.live):
                 self.cursor.to_newest()
             self.renew()
+        if self._watches and self.session.running:
+            self._watch(self._watches)
         self._set_timer()
+
+    def _watch(self, first: str) -> None:
+        """Say what the running program does, and go on saying it."""
+        quiet = time.monotonic() - self._newer_at
+        happens = activity(self.session.recording, quiet)
+        self._said, self._watches = True, first
+        self._status_line.say((f" {first}", ""), (f"  {happens}" if happens else "", "dim"))
 
     # Movement
 
@@ -370,9 +389,10 @@ class StepperApp(PromptKeys[int]):
             return
         if move.kind == "moved":
             self._frame = None
-        elif move.kind == "running":
-            text = "the program runs; Ctrl-C stops it at its next moment"
         self.say(move.text or text)
+        if move.kind == "running" and not move.text:
+            self._newer_at = time.monotonic()
+            self._watch(_RUNS)
         self.renew()
 
     def action_enter(self) -> None:
@@ -388,8 +408,7 @@ class StepperApp(PromptKeys[int]):
             self._tell(self.cursor.goto_written(text))
 
     def action_newest(self) -> None:
-        # Another process's recording goes on growing; a program of ours shows its stops by itself.
-        follows = self.session.growing and not self.session.live
+        follows = self.session.running or (self.session.growing and not self.session.live)
         text = "follows the recording as it grows; any other movement stays" if follows else ""
         self._tell(self.cursor.to_newest(), text)
         self._following = follows
@@ -567,7 +586,7 @@ class StepperApp(PromptKeys[int]):
             self.say("Ctrl-C sent to the program")
         else:
             session.pause()
-            self.say("stopping at the next moment; Ctrl-C again: send Ctrl-C to the program")
+            self._watch("stops at its next moment; Ctrl-C again: to the program")
         self._last_interrupt = now
 
     def action_terminate(self) -> None:

@@ -96,8 +96,8 @@ KEYS: tuple[Key, ...] = (
         "Ctrl-F",
         "search_all",
         "Search everything",
-        "Search the whole recording: reasons, output, source, instructions, nodes, guards, values. "
-        "Enter goes to a hit, Backspace comes back.",
+        "Search reasons, output, source, instructions, nodes, guards and values, all over the "
+        "recording. Enter goes to a hit, Backspace comes back.",
         True,
     ),
     Key(

@@ -68,7 +68,7 @@ async def test_the_help_screen_shows_every_key(sample_path: Path, size: Any) -> 
     async with opened(sample_path, size) as (app, pilot):
         await pilot.press("question_mark")
         seen = ""
-        for _ in range(8):
+        for _ in range(12):
             seen += " ".join(line.strip(" │▌") for line in plain(app))
             await pilot.press("pagedown")
         seen = " ".join(seen.split())

@@ -12,13 +12,13 @@ from textual.pilot import Pilot
 
 from stepper.client.events import OutputArrived
 from stepper.client.session import Session
-from stepper.model.control import Response, Stopped
+from stepper.model.control import Response, Running, Stopped
 from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.pane import Pane
 from stepper.tui.panes.console import ConsoleInput
 from tests.tui.screen import plain, until
-from tests.tui.test_app import NARROW, opened
+from tests.tui.test_app import NARROW, opened, status
 
 
 class PlayedSession(Session):
@@ -154,3 +154,19 @@ async def test_a_recordings_output_is_shown_and_takes_no_input(sample_path: Path
         assert "epoch 1" in text(app)
         assert "done" in text(app)
         assert "takes no more input" in text(app)
+
+
+async def test_what_a_running_program_does_is_said_until_something_else_is(
+    sample_path: Path,
+) -> None:
+    async with played(sample_path) as (app, session, pilot):
+        session.stopped = None
+        app.say()
+        app.post_message(StepperApp.FromSession(Running()))
+        await until(pilot, lambda: "runs; Ctrl-C stops it" in status(app))
+        assert "frames, 1 break" in status(app)
+        await pilot.press("ctrl+c")
+        assert "stops at its next moment" in status(app)
+        session.stopped = Stopped(21, "pause")
+        app.post_message(StepperApp.FromSession(session.stopped))
+        await until(pilot, lambda: "stopped where you asked" in status(app))

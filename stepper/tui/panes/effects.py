@@ -8,6 +8,7 @@ from functools import partial
 
 from textual import events
 
+from stepper.client.text import short_path
 from stepper.model.program import Code
 from stepper.model.trace import Block, Event, GraphBreak, SideEffect
 from stepper.tui.lines import Lines
@@ -52,7 +53,7 @@ class EffectsPane(TreePane):
 def _branches(snapshot: Snapshot, columns: int) -> Iterator[Branch]:
     if (found := _graph_break(snapshot)) is not None:
         yield _heading("graph break at this instruction", None)
-        for at, text in enumerate(_break_lines(found, columns)):
+        for at, text in enumerate(_break_lines(found, columns, snapshot)):
             yield Branch(("break", at), partial(row, f"  {text}"))
     yield _heading("the last step caused", len(snapshot.caused))
     for event in snapshot.caused:
@@ -78,12 +79,16 @@ def _graph_break(snapshot: Snapshot) -> GraphBreak | None:
     return snapshot.recording.graph_break_at(snapshot.moment)
 
 
-def _break_lines(found: GraphBreak, columns: int) -> list[str]:
+def _break_lines(found: GraphBreak, columns: int, snapshot: Snapshot) -> list[str]:
     """Dynamo's words, one after the other: its own explanation where it has one."""
     lines = [found.gb_type] if found.gb_type else []
     lines += (found.explanation or found.reason).splitlines()
     lines += [f"hint: {hint}" for hint in found.hints]
-    lines += [f"at {f.filename}:{f.line} in {f.function}" for f in reversed(found.user_stack)]
+    cwd = snapshot.recording.facts.cwd if snapshot.recording is not None else ""
+    lines += [
+        f"at {short_path(f.filename, cwd)}:{f.line} in {f.function}"
+        for f in reversed(found.user_stack)
+    ]
     folded: list[str] = []
     for line in lines:
         folded += textwrap.wrap(line, columns, subsequent_indent="  ")

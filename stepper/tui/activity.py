@@ -1,0 +1,46 @@
+"""What a running program is known to do, in a sentence, from its recording so far."""
+
+from __future__ import annotations
+
+from stepper.client.names import brief_function
+from stepper.client.text import plural
+from stepper.model.trace import EventKind, Outcome, Phase
+from stepper.recording.reader import Recording
+
+_LONG = 1.0
+"""Seconds without a new moment after which they are counted."""
+
+_MAKES_THE_GRAPH = "RETURN_"
+"""How the names of the instructions begin at which a graph goes to the backend."""
+
+_DOES = {Phase.TRANSLATE: "interprets", Phase.LOOKUP: "looks up", Phase.EXECUTE: "executes"}
+
+
+def activity(recording: Recording | None, quiet: float) -> str:
+    """What happens.
+
+    Args:
+        recording: as it was read last.
+        quiet: for how many seconds there was no newer moment.
+    """
+    if recording is None or not recording.newest:
+        return f"nothing is compiled so far, {quiet:.0f} s" if quiet > _LONG else ""
+    counts = ", ".join(
+        plural(recording.event_count([kind]), word)
+        for kind, word in ((EventKind.TRANSLATION, "frame"), (EventKind.GRAPH_BREAK, "break"))
+    )
+    return f"{counts}; {_now(recording, quiet)}"
+
+
+def _now(recording: Recording, quiet: float) -> str:
+    translation = recording.translations()[-1]
+    if translation.outcome is not Outcome.RUNNING:
+        return f"no frame is interpreted for {quiet:.0f} s" if quiet > _LONG else "runs"
+    name = f"{translation.compile_id} {brief_function(translation.name)}".strip()
+    if quiet <= _LONG:
+        return f"{_DOES[translation.phase]} {name}"
+    moment = recording.moment(recording.newest)
+    instruction = recording.code(recording.frame(moment.frame).code).instructions[moment.ip]
+    if instruction.opname.startswith(_MAKES_THE_GRAPH) and translation.phase is Phase.TRANSLATE:
+        return f"compiles {name}: the graph is made at {instruction.opname}, {quiet:.0f} s"
+    return f"at {instruction.opname} of {name} for {quiet:.0f} s"
