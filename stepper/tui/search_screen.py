@@ -83,8 +83,6 @@ class SearchScreen(ModalScreen[MomentId | None]):
         self._shown: list[_Line] = []
         self._lines = Lines(empty="reasons, output, source, instructions, nodes, guards, values")
         self._lines.opens = True
-        self._opens = False
-        """Whether the first hit is gone to as soon as there is one."""
         self.settled = True
         """Whether all is there."""
 
@@ -131,8 +129,6 @@ class SearchScreen(ModalScreen[MomentId | None]):
         self.settled = True
         nothing = message.error or (f"{text!r} stands nowhere in the recording" if text else "")
         self._show(found, 1, nothing)
-        if self._opens and found:
-            self.action_open()
 
     def _show(self, found: list[Found], cursor: int, nothing: str = "") -> None:
         self._shown = []
@@ -150,9 +146,9 @@ class SearchScreen(ModalScreen[MomentId | None]):
         return row((f"{number:>9}  ", "number"), text)
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
-        hit = self._shown[message.index].hit
-        if hit is None:
-            return
+        # Under a heading stands its first hit.
+        hit = self._shown[message.index].hit or self._shown[message.index + 1].hit
+        assert hit is not None
         moment = moment_of(self._recording, hit)
         if moment is None:
             self.notify("that was never interpreted in this recording")
@@ -162,11 +158,7 @@ class SearchScreen(ModalScreen[MomentId | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self.settled:
-            self.action_to_hits()
-        else:
-            self._opens = False
-            self.call_later(self.action_to_hits)
+        self.action_to_hits()
 
     def action_to_hits(self) -> None:
         self.set_focus(self._lines)
