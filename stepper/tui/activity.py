@@ -24,7 +24,7 @@ def activity(recording: Recording | None, quiet: float) -> str:
         quiet: for how many seconds there was no newer moment.
     """
     if recording is None or not recording.newest:
-        return f"nothing is compiled so far, {quiet:.0f} s" if quiet > _LONG else ""
+        return f"nothing is recorded so far, {quiet:.0f} s" if quiet > _LONG else ""
     counts = ", ".join(
         plural(recording.event_count([kind]), word)
         for kind, word in ((EventKind.TRANSLATION, "frame"), (EventKind.GRAPH_BREAK, "break"))
@@ -35,12 +35,13 @@ def activity(recording: Recording | None, quiet: float) -> str:
 def _now(recording: Recording, quiet: float) -> str:
     translation = recording.translations()[-1]
     if translation.outcome is not Outcome.RUNNING:
-        return f"no frame is interpreted for {quiet:.0f} s" if quiet > _LONG else "runs"
+        return f"nothing new for {quiet:.0f} s" if quiet > _LONG else "runs"
     name = f"{translation.compile_id} {brief_function(translation.name)}".strip()
     if quiet <= _LONG:
         return f"{_DOES[translation.phase]} {name}"
     moment = recording.moment(recording.newest)
     instruction = recording.code(recording.frame(moment.frame).code).instructions[moment.ip]
     if instruction.opname.startswith(_MAKES_THE_GRAPH) and translation.phase is Phase.TRANSLATE:
-        return f"compiles {name}: the graph is made at {instruction.opname}, {quiet:.0f} s"
-    return f"at {instruction.opname} of {name} for {quiet:.0f} s"
+        return f"newest {instruction.opname} of {name}, where its graph is made, {quiet:.0f} s ago"
+    # No more is known: what comes is recorded some moments at a time.
+    return f"newest {instruction.opname} of {name}, {quiet:.0f} s ago"
