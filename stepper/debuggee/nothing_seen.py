@@ -12,11 +12,14 @@ _VERSIONS = "stepper.engines.dynamo.versions"
 """There as soon as Dynamo is, see `stepper.uncompiled`."""
 
 
-def why_nothing(engine: str, of: Capabilities, *, serves: bool, children: bool) -> str:
+def why_nothing(
+    engine: str, of: Capabilities, *, serves: bool, children: bool, skipped: str
+) -> str:
     """In words, at the program's end.
 
     serves: whether the program's own `torch.compile` was served by this compiler.
     children: whether the processes that it starts are recorded, too.
+    skipped: what was told of what is not translated; empty: nothing was.
     """
     if find_spec("torch") is None:
         return f"{sys.executable} has no torch: name the program's own Python with --python"
@@ -24,7 +27,9 @@ def why_nothing(engine: str, of: Capabilities, *, serves: bool, children: bool) 
     frames = 0 if versions is None else versions.frames_looked_at()
     asked = f"Dynamo was asked to compile {frames} frame{'s' * (frames != 1)}"
     others = of.compile != "torch.compile"
-    if serves:
+    if skipped:
+        why = skipped
+    elif serves:
         why = f"no function was called that `torch.compile` or `{of.compile}` had made"
     elif others and frames:
         why = (

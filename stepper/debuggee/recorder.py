@@ -83,6 +83,8 @@ class Recorder:
         self.everything = detail == "all"
         self.broken = False
         """Whether a defect has ended the watching."""
+        self.first_skip = ""
+        """What was told first of what is not translated."""
         self._ids = {what: itertools.count(1) for what in _NUMBERED}
         self._guard_ids = itertools.count(1)
         self.node_ids: Iterator[int] = itertools.count(1)
@@ -515,6 +517,8 @@ class Recorder:
         moment: MomentId | None = None,
     ) -> None:
         moment = self.steps.moment if moment is None else moment
+        if kind is EventKind.SKIP and not self.first_skip:
+            self.first_skip = text
         frame = self.stepping or self.steps.current
         self._event(moment, kind, trace.headline(text), number, None if frame is None else frame.id)
         if kind in self.controller.wanted:

@@ -175,6 +175,7 @@ class Debuggee:
                 self._kind.capabilities,
                 serves=self._kind.serve is not None,
                 children=children.entry() is not None,
+                skipped="" if self._recorder is None else self._recorder.first_skip,
             )
             noted = (self.writer.event, 0, EventKind.NOTE, text)
             at_once(noted, (self._said_why.append, True))

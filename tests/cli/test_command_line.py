@@ -180,7 +180,17 @@ NOTHING = {
         "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import json'])",
         [],
     ),
-    "disabled": (UNSEEN, f"import torch._dynamo; torch._dynamo.config.disable = True; {CALL}", []),
+    "disabled": (
+        "<lambda> (<string>:1): Dynamo tracing is disabled",
+        f"import torch._dynamo; torch._dynamo.config.disable = True; {CALL}",
+        [],
+    ),
+    "export": (
+        "Identity: captured by torch.export without strict=True, which runs it and interprets no "
+        "bytecode: not recorded; at <string>:1 in <module>",
+        "import torch; torch.export.export(torch.nn.Identity(), (torch.ones(2),))",
+        [],
+    ),
 }
 
 

@@ -54,6 +54,7 @@ def left() -> dict[str, object]:
         *versions.points.change_points(),
         *versions.points.cache_points().values(),
         *versions.points.lookup_points().values(),
+        *versions.points.untranslated_points().values(),
         *common.POINTS.values(),
     ]
     found: dict[str, object] = {str(point): resolve(point).__code__ for point in points}

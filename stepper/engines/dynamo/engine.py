@@ -35,6 +35,7 @@ from stepper.engines.dynamo.mutations import Mutations
 from stepper.engines.dynamo.phases import Phases
 from stepper.engines.dynamo.resumed import ResumedCalls
 from stepper.engines.dynamo.translations import Translations
+from stepper.engines.dynamo.untranslated import Untranslated
 from stepper.engines.dynamo.versions.points import MARKED, OF_DETAIL, OF_GRAPHS, OF_SHAPES
 from stepper.model.cache import CacheError
 from stepper.model.change import Change
@@ -65,6 +66,7 @@ class DynamoEngine(Engine):
         self._translations = Translations(
             self._codes, self._lookups, self._executions, self._entries, self.note_lost
         )
+        self._untranslated = Untranslated()
         self._mutations = Mutations(self._translations)
         self._phases = Phases(self._translations.innermost)
         self.cache = CacheFace(
@@ -106,6 +108,7 @@ class DynamoEngine(Engine):
             self._listen()
             self._lookups.install(recorder, self.safely)
             self._entries.install(recorder, self.safely)
+            self._untranslated.install(recorder, self.safely)
             with contextlib.suppress(CacheError):  # somebody compiles: what is old stays unheard
                 self._lookups.listen_to_old()
             translations.join_underway(sys._getframe(1))
@@ -168,6 +171,7 @@ class DynamoEngine(Engine):
             return
         with contextlib.suppress(Exception):  # that may be what broke down
             self._translations.record_guards()
+        self._untranslated.uninstall()
         self._entries.uninstall()
         self._lookups.uninstall()
         self._executions.uninstall()

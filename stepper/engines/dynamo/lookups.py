@@ -49,6 +49,7 @@ from stepper.engines.dynamo.safe_reader import (
     forget,
     words,
 )
+from stepper.model.cache import Origin
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.trace import EventKind
 from stepper.support.per_object import PerCode
@@ -56,6 +57,7 @@ from stepper.uncompiled import keep_out
 
 _BY_HAND_ALONE = "stepped by hand, so nothing is compiled and it runs as it is"
 _REFUSED = "torch.compiler's stance is {!r}: that no entry serves the call is an error"
+_REFUSED_AHEAD = "it was compiled ahead of time, so that its guards do not hold is an error"
 _GUARDED_BY_IDENTITY = frozenset({"ID_MATCH"})
 
 
@@ -186,6 +188,22 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             # All but the guards that failed, which are found out now.
             self.refused(frame.f_code, asking, str(asking.f_locals["message"]))
 
+    def _on_asked_why(self, x: Any) -> None:
+        # This hook, `check_verbose`, then who asks.
+        asking = _caller(2)
+        compiled = versions.refusing_ahead_of_time(asking)
+        if compiled is None or type(x) is not dict:
+            return
+        artifacts = compiled._artifacts
+        code, stack = artifacts.original_code, self._program_stack(asking)
+        call = Call(code, x, compiled.fn.__globals__, None, None, stack)
+        memory = self._programs.memory(artifacts.guard_manager)
+        candidate = Candidate(Origin.PRECOMPILED, artifacts, memory)
+        if self.wanted:
+            self._recorder.whole(self._record_walk, call, _REFUSED_AHEAD, [candidate])
+        tried = try_entry(candidate, None, SafeReader(x, call.f_globals), matches=False, hit=False)
+        self.refused(code, asking, f"{_REFUSED_AHEAD}: {reason(tried)}")
+
     def refused(
         self, code: CodeType, asking: FrameType | None, text: str, exception: str = "RuntimeError"
     ) -> None:
@@ -309,8 +327,12 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
     def _record(self, call: Call, unserved: str = "") -> None:
         self._recorder.whole(self._record_walk, call, unserved)
 
-    def _record_walk(self, call: Call, unserved: str) -> None:
-        candidates = self._programs.candidates(call.code)
+    def _record_walk(
+        self, call: Call, unserved: str, candidates: list[Candidate] | None = None
+    ) -> None:
+        """`candidates`: what was tried in place of the code's entries in the cache."""
+        if candidates is None:
+            candidates = self._programs.candidates(call.code)
         region, regions = versions.current_region()
         candidates = [
             each

@@ -95,6 +95,8 @@ class Translations:
         self._captured: LiveTranslation | None = None
         self._refusal = ""
         """Why Dynamo does not begin with the frame that it is about to skip."""
+        self._told_skips: set[tuple[str, str, int, str]] = set()
+        """Frames that were told to be skipped, each with its reason: some are met at each call."""
         self._breaks = BreakTracker()
 
     def begin(self, recorder: Recorder, describer: DynamoDescriber) -> None:
@@ -103,6 +105,10 @@ class Translations:
 
     def clear(self) -> None:
         """Nothing is followed any more."""
+        # A capture that an exception has left tells nobody.
+        running = sum(enclosing_calls(frame) + 1 for frame in sys._current_frames().values())
+        self._end_left(running, "an exception left it")
+        self._told_skips.clear()
         self.contexts.clear()
         self._failed = self._captured = None
         self._switch()
@@ -346,8 +352,11 @@ class Translations:
             reason = self.now.translation.record.reason or result.skip_reason
             self._end(self.now, Outcome.SKIPPED, reason=reason)
         elif bytecode.is_program(code.co_filename):
-            reason = refusal or result.skip_reason
-            self._recorder.skipped(code.co_qualname, code.co_filename, code.co_firstlineno, reason)
+            reason = refusal or versions.rule_of_skip(code, result.skip_reason)
+            skip = (code.co_qualname, code.co_filename, code.co_firstlineno, reason)
+            if skip not in self._told_skips:
+                self._told_skips.add(skip)
+                self._recorder.skipped(*skip)
 
     def on_skip_returned(self, guarded_code: Any) -> None:
         # This hook, `ConvertFrameReturn`, then who returns it, about its `frame`

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import pickletools
+import re
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch._dynamo import convert_frame
 from torch._dynamo.comptime import comptime
+from torch._dynamo.utils import get_metrics_context
+from torch._higher_order_ops import scan, while_loop
+from torch._higher_order_ops.map import map as map_over
+from torch.nn.attention.flex_attention import flex_attention
 
 import stepper
 from stepper.model.trace import EventKind, Outcome, Phase
@@ -38,6 +49,136 @@ def _fresh() -> Any:
 
 def recorded(path: Path) -> Recording:
     return Recording.open(str(path))
+
+
+def skips(recording: Recording) -> list[str]:
+    return [event.text for event in recording.events(kinds=(EventKind.SKIP,))]
+
+
+THREE = torch.ones(3)
+
+
+class Doors:
+    """Each brings one function to Dynamo: `called`, `method`, `forward` or an operator's."""
+
+    def function(self) -> None:
+        torch.compile(double, backend="eager")(THREE)
+
+    def method(self) -> None:
+        module = Sine()
+        module.forward = torch.compile(module.forward, backend="eager")  # type: ignore[method-assign]  # as programs do
+        module(THREE)
+
+    def module_compile(self) -> None:
+        module = Sine()
+        module.compile(backend="eager")
+        module(THREE)
+
+    def nested(self) -> None:
+        torch.compile(lambda x: torch.compile(double, backend="eager")(x), backend="eager")(THREE)
+
+    def region(self) -> None:
+        inner = torch.compiler.nested_compile_region(double)
+        torch.compile(lambda x: inner(inner(x)), backend="eager")(THREE)
+
+    def dynamo_export(self) -> None:
+        torch._dynamo.export(double)(THREE)
+
+    def capture(self) -> None:
+        with get_metrics_context():
+            convert_frame.fullgraph_capture(double, (THREE,))
+
+    def cond(self) -> None:
+        torch.cond(THREE.sum() > 0, lambda x: x + 1, lambda x: x - 1, (THREE,))
+
+    def while_loop(self) -> None:
+        start = (torch.tensor(0), THREE)
+        while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + 1), start)
+
+    def scan(self) -> None:
+        scan(lambda carry, x: (carry + x, carry * x), torch.zeros(()), THREE)
+
+    def map(self) -> None:
+        map_over(lambda x: x + 1, THREE)
+
+    def flex_attention(self) -> None:
+        q = torch.ones(1, 1, 16, 16)
+        call: Any = torch.compile(flex_attention, backend="eager")
+        call(q, q, q, score_mod=lambda score, b, h, i, j: score + i)
+
+    def transform(self) -> None:
+        grad = torch.func.grad(lambda y: y.sin().sum())
+        torch.compile(lambda x: torch.func.vmap(torch.sin)(grad(x)), backend="eager")(THREE)
+
+    def backward(self) -> None:
+        weight = torch.ones(3, requires_grad=True)
+        with torch._dynamo.compiled_autograd._enable(torch.compile(backend="eager")):
+            (weight * 2).sum().backward()
+
+
+DOORS = [name for name in vars(Doors) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_comes_to_dynamo_is_recorded_by_whatever_door(tmp_path: Path, door: str) -> None:
+    path = tmp_path / "a.stepper"
+    with stepper.record(path):
+        getattr(Doors(), door)()
+    recording = recorded(path)
+    translated = recording.translations()
+    assert {each.outcome for each in translated} == {Outcome.COMPILED}
+    assert all(each.instructions for each in translated)
+    recording.close()
+
+
+def test_what_dynamo_does_not_interpret_is_told_as_not_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "a.stepper"
+    with stepper.record(path):
+        for _ in range(2):
+            torch.export.export(Sine(), (THREE,), strict=False)
+    recording = recorded(path)
+    assert recording.translations() == []
+    (said,) = skips(recording)  # once
+    assert said.startswith("Sine: captured by torch.export without strict=True")
+    assert "not recorded" in said
+    assert f"at {__file__}:" in said
+    recording.close()
+
+
+def test_a_capture_that_an_exception_leaves_has_failed(tmp_path: Path) -> None:
+    path = tmp_path / "a.stepper"
+    with stepper.record(path), pytest.raises(RuntimeError):
+        convert_frame.fullgraph_capture(double, (THREE,))  # outside of a MetricsContext
+    recording = recorded(path)
+    (left,) = recording.translations()
+    assert (left.outcome, left.reason) == (Outcome.FAILED, "an exception left it")
+    recording.close()
+
+
+@torch.compiler.disable(recursive=False)
+def left_alone(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+def test_a_frame_that_is_skipped_is_told_once_with_the_rule(tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    file = str(Path(torch.__file__).parents[1] / "numpy" / "made_up.py")
+    exec(compile("def listed(x):\n    return x + 1\n", file, "exec"), names)
+
+    def calls(x: torch.Tensor) -> torch.Tensor:
+        torch._dynamo.graph_break()
+        names["listed"](x)
+        return left_alone(left_alone(x))
+
+    path = tmp_path / "a.stepper"
+    with stepper.record(path):
+        torch.compile(calls, backend="eager")(THREE)
+    recording = recorded(path)
+    of_rules, of_mark = skips(recording)
+    assert of_rules.startswith(f"listed ({file}:1): ")
+    assert "numpy" in of_rules.split("): ", 1)[1]
+    assert of_mark.startswith("left_alone (")
+    recording.close()
 
 
 def test_exported_modules_are_recorded(tmp_path: Path) -> None:
@@ -76,6 +217,87 @@ def test_compilation_ahead_of_time_is_recorded(tmp_path: Path) -> None:
     translated = [each for each in recording.translations() if each.phase is Phase.TRANSLATE]
     assert [(each.name, each.outcome) for each in translated] == [("double", Outcome.COMPILED)] * 2
     recording.close()
+
+
+def ahead_of_time() -> Any:
+    # torch 2.11 has to be asked for it.
+    asked = {"enable_aot_compile": True} if torch.__version__.startswith("2.11.") else {}
+    with torch._dynamo.config.patch(asked):
+        compiled: Any = torch.compile(double, fullgraph=True, backend="eager")
+        return compiled.aot_compile(((THREE,), {}))
+
+
+@pytest.mark.parametrize("lookups", [False, True])
+def test_a_function_that_was_compiled_ahead_of_time(tmp_path: Path, *, lookups: bool) -> None:
+    saved = tmp_path / "double.aot"
+    ahead_of_time().save_compiled_function(str(saved))
+    path = tmp_path / "a.stepper"
+    with stepper.record(path, lookups=lookups):
+        with saved.open("rb") as file:
+            loaded = torch.compiler.load_compiled_function(file)
+        assert loaded(THREE).tolist() == [4.0, 4.0, 4.0]
+        with pytest.raises(RuntimeError, match="GuardManager check failed"):
+            loaded(torch.ones(5))
+    recording = recorded(path)
+    assert skips(recording)[0].startswith(f"double: ({__file__}:")
+    assert "loaded as it was compiled ahead of time" in skips(recording)[0]
+    (failure,) = recording.failures()
+    assert failure.name == "double"
+    assert failure.message.endswith("TENSOR_MATCH L['x']: size[0] 3 ≠ 5")
+    walks = [(each.phase, each.name, each.outcome) for each in recording.translations()]
+    assert walks == [(Phase.LOOKUP, "double", Outcome.SKIPPED)] * lookups
+    recording.close()
+
+
+_NUMBERED = re.compile(r"__compiled_fn_\d+_[0-9a-f_]+|__builtins_dict___\d+|\d{12,}")
+
+
+def without_numbers(value: Any) -> Any:
+    """What was saved, without what differs from one run to the next: addresses, hashes, counters
+    and random names."""
+    if type(value) is int:
+        return abs(value) > 2**32 or value
+    if type(value) is not bytes:
+        return _NUMBERED.sub("", value) if type(value) is str else value
+    if not value.startswith((b"\x80\x04", b"\x80\x05")):
+        return _NUMBERED.sub("", value.decode("latin-1"))
+    found = pickletools.genops(value)  # some of it are sets, whose order differs, too
+    return sorted(f"{op.name} {without_numbers(arg)}" for op, arg, _ in found if op.name != "FRAME")
+
+
+def saved_ahead_of_time() -> Any:
+    compiled = ahead_of_time()
+    return without_numbers(type(compiled).serialize(compiled).serialized_data)
+
+
+def saved_export(*, strict: bool) -> Any:
+    buffer = io.BytesIO()
+    torch.export.save(torch.export.export(Sine(), (THREE,), strict=strict), buffer)
+    with zipfile.ZipFile(buffer) as archive:
+        return {each: without_numbers(archive.read(each)) for each in archive.namelist()}
+
+
+SAVED: dict[str, Callable[[], Any]] = {
+    "aot": saved_ahead_of_time,
+    "strict": lambda: saved_export(strict=True),
+    "not strict": lambda: saved_export(strict=False),
+}
+
+
+@pytest.mark.parametrize("save", SAVED.values(), ids=list(SAVED))
+def test_what_is_saved_is_the_same_when_it_is_watched(
+    tmp_path: Path, save: Callable[[], Any]
+) -> None:
+    found = []
+    for watched in (False, True, False):
+        torch._dynamo.reset()
+        with contextlib.ExitStack() as stack:
+            if watched:
+                path = tmp_path / "a.stepper"
+                stack.enter_context(stepper.record(path, lookups=True, execute=True))
+            found.append(save())
+    alone, with_us, again = found
+    assert alone == with_us == again
 
 
 sessions: list[Any] = []

@@ -21,6 +21,7 @@ from typing import Any
 import torch
 import torch._dynamo.config
 import torch._dynamo.utils
+import torch.export
 import torch.fx.experimental._config
 from torch._dynamo import convert_frame, output_graph, symbolic_convert, trace_rules
 from torch._dynamo.exc import TorchDynamoException, UncapturedHigherOrderOpError, Unsupported
@@ -138,6 +139,48 @@ def refused_callback(asking: FrameType | None) -> Any:
     return asking.f_locals["callback"] if asking.f_code.co_name == "fail_callback" else None
 
 
+def is_export(code: CodeType) -> bool:
+    """Whether a code object is that of `torch.export.export` or `draft_export`."""
+    return code.co_name in ("export", "draft_export") and code.co_filename == torch.export.__file__
+
+
+AHEAD_OF_TIME = "aot_compile.py"
+PACKAGED = "package.py"
+"""Files of Dynamo's that load what another process has compiled."""
+
+
+def loading(making: FrameType | None) -> str:
+    """By which of them guards are made, in the frame of `CheckFunctionManager.__init__`; empty:
+    they belong to what is compiled here."""
+    found = ""
+    asking = None if making is None else making.f_back
+    while asking is not None and asking.f_code.co_filename.startswith(_DYNAMO_FILES):
+        file = asking.f_code.co_filename[len(_DYNAMO_FILES) :]
+        if asking.f_code.co_name == "build_guards":
+            return ""
+        # What is compiled ahead of time loads its guards by a function of the packages.
+        found = file if file in (AHEAD_OF_TIME, PACKAGED) else found
+        if found == AHEAD_OF_TIME:
+            return found
+        asking = asking.f_back
+    return found
+
+
+def refusing_ahead_of_time(asking: FrameType | None) -> Any:
+    """The function that was compiled ahead of time whose guards have just failed, in the frame of
+    its call; None: it is something else's."""
+    if (
+        asking is None
+        or asking.f_code.co_filename != _DYNAMO_FILES + AHEAD_OF_TIME
+        or asking.f_code.co_qualname != "AOTCompiledFunction.__call__"
+    ):
+        return None
+    return asking.f_locals["self"]
+
+
+_DYNAMO_FILES = os.path.join(os.path.dirname(convert_frame.__file__), "")
+
+
 _NEAR = 6
 """Frames between a function of `torch._dynamo.convert_frame` and the making of what it raises."""
 
@@ -159,6 +202,13 @@ def refused_code(asking: FrameType | None) -> tuple[CodeType, bool] | None:
             return asking.f_locals["frame"].f_code, bool(asking.f_locals["self"]._one_graph)
         asking = asking.f_back
     return None
+
+
+def rule_of_skip(code: CodeType, reason: str) -> str:
+    """Why Dynamo does not look at a frame, with the rule by which its file is skipped."""
+    if "skipfiles" not in reason:
+        return reason
+    return f"{reason}: {trace_rules.check_verbose(code).reason}"
 
 
 def surely_compiled(f_locals: dict[str, Any]) -> bool:

@@ -158,6 +158,15 @@ _LOOKUP_POINTS = {
     "reasons_asked": ProbePoint(
         "torch._dynamo.guards", "get_and_maybe_log_recompilation_reasons", ("frame",)
     ),
+    # What a function that was compiled ahead of time asks when its guards have failed.
+    "asked_why": ProbePoint("torch._dynamo.guards", "GuardManagerWrapper.check_verbose", ("x",)),
+}
+
+# What captures or loads without a translation.
+_UNTRANSLATED_POINTS = {
+    "exported": ProbePoint("torch.export", "export", ("mod", "strict")),
+    "drafted": ProbePoint("torch.export", "draft_export", ("mod", "strict")),
+    "guards_made": ProbePoint("torch._dynamo.guards", "CheckFunctionManager.__init__", ("f_code",)),
 }
 
 RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.run", ())
@@ -225,7 +234,8 @@ def probe_points() -> dict[str, ProbePoint]:
 def lacking() -> list[str]:
     """The functions to watch that the installed torch does not have, or has with other
     parameters."""
-    points = _POINTS | _OVERRIDES.get(min(torch_version(), NEWEST), {}) | _LOOKUP_POINTS
+    points = _POINTS | _OVERRIDES.get(min(torch_version(), NEWEST), {})
+    points |= _LOOKUP_POINTS | _UNTRANSLATED_POINTS
     found: list[str] = []
     for point in filter(None, points.values()):
         try:
@@ -255,6 +265,11 @@ def untested() -> str:
 def lookup_points() -> dict[str, ProbePoint]:
     """The functions to watch for lookups in the cache, by what their call means."""
     return _LOOKUP_POINTS
+
+
+def untranslated_points() -> dict[str, ProbePoint]:
+    """The functions that capture or load code without a translation, by what their call means."""
+    return _UNTRANSLATED_POINTS
 
 
 @functools.cache
