@@ -61,7 +61,19 @@ def f(x):
 '''
 EMPTY = BLOCK.replace("once(y)", "y + 3")
 
+asked = []
+usual = convert_frame.CatchErrorsWrapper.__call__
+
+def spying(self, frame, *args, **named):
+    # What is not marked is asked about, and skipped with its file; then all that it calls is taken.
+    if "stepper" in frame.f_globals.get("__name__", ""):
+        asked.append(frame.f_code.co_qualname)
+    return usual(self, frame, *args, **named)
+
+convert_frame.CatchErrorsWrapper.__call__ = spying
+
 def measure(template, line):
+    asked.clear()
     torch._dynamo.reset()
     counters.clear()
     clear_compilation_metrics()
@@ -77,6 +89,7 @@ def measure(template, line):
             for code in codes
             if code is not None and not code.co_filename.startswith(TORCH)
         ),
+        "asked": list(asked),
         "compiled": [each.co_name for each in metrics],
         "nodes": [each.graph_node_count for each in metrics],
         "breaks": sum(counters["graph_break"].values()),

@@ -191,12 +191,12 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
     def _on_asked_why(self, x: Any) -> None:
         # This hook, `check_verbose`, then who asks.
         asking = _caller(2)
-        compiled = versions.refusing_ahead_of_time(asking)
-        if compiled is None or type(x) is not dict:
+        refusing = versions.refusing_ahead_of_time(asking)
+        if refusing is None or type(x) is not dict:
             return
-        artifacts = compiled._artifacts
+        artifacts, f_globals = refusing
         code, stack = artifacts.original_code, self._program_stack(asking)
-        call = Call(code, x, compiled.fn.__globals__, None, None, stack)
+        call = Call(code, x, f_globals, None, None, stack)
         memory = self._programs.memory(artifacts.guard_manager)
         candidate = Candidate(Origin.PRECOMPILED, artifacts, memory)
         if self.wanted:

@@ -58,6 +58,10 @@ def skips(recording: Recording) -> list[str]:
 THREE = torch.ones(3)
 
 
+def plus(x: torch.Tensor, *_: Any) -> torch.Tensor:
+    return x + 1
+
+
 class Doors:
     """Each brings one function to Dynamo: `called`, `method`, `forward` or an operator's."""
 
@@ -99,7 +103,7 @@ class Doors:
         scan(lambda carry, x: (carry + x, carry * x), torch.zeros(()), THREE)
 
     def map(self) -> None:
-        map_over(lambda x: x + 1, THREE)
+        map_over(plus, THREE)
 
     def flex_attention(self) -> None:
         q = torch.ones(1, 1, 16, 16)
@@ -160,6 +164,7 @@ def left_alone(x: torch.Tensor) -> torch.Tensor:
     return x + 1
 
 
+@pytest.mark.skipif(torch.__version__.startswith("2.11."), reason="this torch does not say why")
 def test_a_frame_that_is_skipped_is_told_once_with_the_rule(tmp_path: Path) -> None:
     names: dict[str, Any] = {}
     file = str(Path(torch.__file__).parents[1] / "numpy" / "made_up.py")

@@ -166,16 +166,17 @@ def loading(making: FrameType | None) -> str:
     return found
 
 
-def refusing_ahead_of_time(asking: FrameType | None) -> Any:
-    """The function that was compiled ahead of time whose guards have just failed, in the frame of
-    its call; None: it is something else's."""
+def refusing_ahead_of_time(asking: FrameType | None) -> tuple[Any, dict[str, Any]] | None:
+    """What was compiled ahead of time whose guards have just failed, in the frame of its call: its
+    code and guards, and its globals. None: they are something else's."""
     if (
         asking is None
         or asking.f_code.co_filename != _DYNAMO_FILES + AHEAD_OF_TIME
         or asking.f_code.co_qualname != "AOTCompiledFunction.__call__"
     ):
         return None
-    return asking.f_locals["self"]
+    compiled = asking.f_locals["self"]
+    return compiled._artifacts, compiled.fn.__globals__
 
 
 _DYNAMO_FILES = os.path.join(os.path.dirname(convert_frame.__file__), "")
