@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sys
@@ -19,6 +20,8 @@ from tests.recordings import sample_recording
 
 pytest.importorskip("pyarrow", reason="the extra `parquet` is not installed")
 duckdb = pytest.importorskip("duckdb", reason="it is installed for development only")
+with contextlib.suppress(ImportError):  # here, since it adds to the environment
+    import polars
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +61,15 @@ def test_each_view_holds_what_a_query_says(
     files = f"read_parquet('{exported}/{view}/*/*.parquet', hive_partitioning=true)"
     rows = duckdb.sql(f"SELECT {columns} FROM {files}").fetchall()
     assert sorted(rows, key=repr) == asked(session, f'SELECT {columns} FROM "{view}"')
+
+
+@pytest.mark.skipif("polars" not in sys.modules, reason="it is installed for development only")
+def test_polars_reads_the_same(session: SessionFolder, exported: Path) -> None:
+    columns = ("process", "rank", *COLUMNS["guards"])
+    files = f"{exported}/guards/*/*.parquet"
+    found = polars.scan_parquet(files, hive_partitioning=True).select(columns).collect()
+    sql = f"SELECT {', '.join(columns)} FROM guards"
+    assert sorted(found.rows(), key=repr) == asked(session, sql)
 
 
 def test_the_processes_are_there_too(session: SessionFolder, exported: Path) -> None:
