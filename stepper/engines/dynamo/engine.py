@@ -171,6 +171,7 @@ class DynamoEngine(Engine):
             return
         with contextlib.suppress(Exception):  # that may be what broke down
             self._translations.record_guards()
+            self._translations.end_left()
         self._untranslated.uninstall()
         self._entries.uninstall()
         self._lookups.uninstall()

@@ -13,6 +13,7 @@ defect: what such a hook had to tell is lost, and the watching goes on.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -102,16 +103,20 @@ class Translations:
     def begin(self, recorder: Recorder, describer: DynamoDescriber) -> None:
         """Report to this recorder from now on."""
         self._recorder, self._steps, self._describer = recorder, recorder.steps, describer
+        self._pid = os.getpid()
 
     def clear(self) -> None:
         """Nothing is followed any more."""
-        # A capture that an exception has left tells nobody.
-        running = sum(enclosing_calls(frame) + 1 for frame in sys._current_frames().values())
-        self._end_left(running, "an exception left it")
         self._told_skips.clear()
         self.contexts.clear()
         self._failed = self._captured = None
         self._switch()
+
+    def end_left(self) -> None:
+        """The session ends: a capture that an exception has left tells nobody."""
+        if os.getpid() == self._pid:  # else it is the parent's, and so are the threads
+            running = sum(enclosing_calls(frame) + 1 for frame in sys._current_frames().values())
+            self._end_left(running, "an exception left it")
 
     def report_graph(self) -> None:
         """Report the guards and nodes that came, went or changed since the last step."""
