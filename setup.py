@@ -34,6 +34,11 @@ READER = "STEPPER_READER"
 
 def missing() -> str:
     """What cannot be found of what building the C part takes, and what to do; empty: nothing."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return (
+            "this Python is free-threaded, and stepper's C part relies on the GIL. Install it in a "
+            "build with the GIL (python3.14, not python3.14t)."
+        )
     command = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     compiler = shlex.split(command)[0]
     if shutil.which(compiler) is None:

@@ -17,7 +17,7 @@ frame_arguments(Frame *frame)
         return NULL;
     }
     for (int i = 0; i < code_arguments(code); i++) {
-        PyObject *value = frame->localsplus[i];
+        PyObject *value = frame_slot(frame, i);
         if (value != NULL && PyDict_SetItem(arguments, PyTuple_GET_ITEM(names, i), value) < 0) {
             goto error;
         }

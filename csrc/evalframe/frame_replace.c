@@ -96,15 +96,9 @@ fits_in_place(PyThreadState *tstate, Frame *frame, PyCodeObject *code)
 static void
 put_in_place(PyThreadState *tstate, Frame *frame, PyCodeObject *code)
 {
-    PyCodeObject *original = frame_code(frame);
     tstate->datastack_top = (PyObject **)frame + code_frame_size(code);
-    for (int i = code_arguments(code); i < code->co_nlocalsplus; i++) {
-        frame->localsplus[i] = NULL;
-    }
-    frame_set_code(frame, (PyCodeObject *)Py_NewRef(code));
-    frame_rewind(frame);
-    frame->stacktop = code->co_nlocalsplus;
-    Py_DECREF(original);
+    frame_set_code(frame, code);
+    frame_empty_slots(frame, code_arguments(code));
 }
 
 /* --- with a helper --- */
@@ -170,7 +164,7 @@ done:
 }
 
 static PyObject *
-call_helper(PyObject *helper, PyCodeObject *code, PyObject **slots)
+call_with_slots(PyObject *helper, PyCodeObject *code, PyObject **slots)
 {
     if (code->co_flags & ARGUMENT_FLAGS) {
         return call_with_rest(helper, code, slots);
@@ -188,6 +182,22 @@ call_helper(PyObject *helper, PyCodeObject *code, PyObject **slots)
 }
 
 static PyObject *
+call_helper(PyObject *helper, PyCodeObject *code, Frame *frame)
+{
+    int count = code_arguments(code);
+    PyObject **slots = PyMem_New(PyObject *, (size_t)count + 1);
+    if (slots == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (int i = 0; i < count; i++) {
+        slots[i] = frame_slot(frame, i);
+    }
+    PyObject *result = call_with_slots(helper, code, slots);
+    PyMem_Free(slots);
+    return result;
+}
+
+static PyObject *
 run_with_helper(PyThreadState *tstate, ThreadState *thread, Frame *frame, PyCodeObject *code)
 {
     PyObject *result = NULL;
@@ -195,7 +205,7 @@ run_with_helper(PyThreadState *tstate, ThreadState *thread, Frame *frame, PyCode
     if (helper != NULL) {
         /* Its frame comes to the hook too, and is not to be replaced again. */
         thread->direct = code;
-        result = call_helper(helper, code, frame->localsplus);
+        result = call_helper(helper, code, frame);
         thread->direct = NULL;
         Py_DECREF(helper);
     }
@@ -217,7 +227,7 @@ frame_replace_run(PyThreadState *tstate, ThreadState *thread, Frame *frame, PyCo
 
 #if PY_VERSION_HEX >= 0x030D0000
 
-/* Exported by 3.13, though in none of its headers. */
+/* Exported by 3.13, though in none of its headers; in 3.14's it is. */
 PyAPI_FUNC(void) _PyEval_FrameClearAndPop(PyThreadState *tstate, Frame *frame);
 
 static void

@@ -40,7 +40,7 @@ static int
 has_known(Namespace *namespace)
 {
     uint64_t version = dict_version(namespace->names);
-    if (version == namespace->version) {
+    if (version != 0 && version == namespace->version) {
         return 1;
     }
     Py_ssize_t at = 0;
@@ -108,7 +108,7 @@ take_namespaces(NamespaceCheck *self, PyObject *pairs)
             return -1;
         }
         Namespace *namespace = &self->namespaces[self->namespace_count];
-        if ((namespace->known = PyDict_Copy(known)) == NULL) {
+        if (dict_watch(names) < 0 || (namespace->known = PyDict_Copy(known)) == NULL) {
             return -1;
         }
         namespace->names = Py_NewRef(names);

@@ -6,7 +6,7 @@
 
    - where CPython itself has written it down: frames suspended at a call of another Python
      function, generators that are suspended, traced frames of 3.11, frames in line events, frames
-     that have returned;
+     that have returned, and in 3.14 all frames, before anything is called;
    - at an instruction boundary, where the depth follows from the bytecode (stack_depth.c). Python
      code cannot tell that it runs at a boundary and not in the middle of an instruction, whose
      operands may be half gone (a destructor that runs during POP_TOP sees the value that is
@@ -59,9 +59,10 @@ static int
 depth_of(Frame *frame)
 {
     PyCodeObject *code = frame_code(frame);
-    if (frame->stacktop >= 0) {
+    Py_ssize_t end = frame_slots_end(frame);
+    if (end >= 0) {
         /* Less than that in frames that were cleared. */
-        int depth = frame->stacktop - code->co_nlocalsplus;
+        int depth = (int)end - code->co_nlocalsplus;
         return depth < 0 ? 0 : depth;
     }
     if (frame != frame_at_boundary) {
@@ -97,10 +98,14 @@ value_stack(PyObject *Py_UNUSED(module), PyObject *frame_object)
         Py_DECREF(values);
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
-    PyObject **slots = frame->localsplus + frame_code(frame)->co_nlocalsplus;
+    int first = frame_code(frame)->co_nlocalsplus;
     for (int i = 0; i < depth; i++) {
-        PyObject *value = slots[i] == NULL ? null_object : slots[i];
-        PyList_SET_ITEM(values, i, Py_NewRef(value));
+        PyObject *value = frame_stack_value(frame, first + i);
+        if (value == NULL && PyErr_Occurred()) {
+            Py_DECREF(values);
+            return NULL;
+        }
+        PyList_SET_ITEM(values, i, value == NULL ? Py_NewRef(null_object) : value);
     }
     return values;
 }
@@ -120,14 +125,13 @@ put_on_stack(PyObject *Py_UNUSED(module), PyObject *args)
     if (depth == -2) {
         return NULL;
     }
-    PyObject **slots = frame->localsplus + frame_code(frame)->co_nlocalsplus;
-    if (index < 0 || index >= depth || slots[index] == NULL || value == null_object) {
+    Py_ssize_t slot = frame_code(frame)->co_nlocalsplus + index;
+    if (index < 0 || index >= depth || frame_slot(frame, slot) == NULL || value == null_object) {
         PyErr_SetString(PyExc_ValueError, "no value is known to be in that slot");
         return NULL;
     }
-    PyObject *before = slots[index];
-    slots[index] = Py_NewRef(value);
-    return before; /* what was there dies with the caller's reference at the earliest */
+    /* What was there dies with the caller's reference at the earliest. */
+    return frame_exchange_slot(frame, slot, Py_NewRef(value));
 }
 
 /* --- the locals --- */
@@ -148,11 +152,12 @@ frame_locals(PyObject *Py_UNUSED(module), PyObject *frame_object)
            frame or move it, so nothing about it is kept from one turn to the next. */
         Frame *frame = ((PyFrameObject *)frame_object)->f_frame;
         PyCodeObject *code = frame_code(frame);
-        int cleared = frame->stacktop >= 0 && frame->stacktop < code->co_nlocalsplus;
+        Py_ssize_t end = frame_slots_end(frame);
+        int cleared = end >= 0 && end < code->co_nlocalsplus;
         if (cleared || i >= code->co_nlocalsplus) {
             return locals;
         }
-        PyObject *value = frame->localsplus[i];
+        PyObject *value = frame_slot(frame, i);
         _PyLocals_Kind kind = _PyLocals_GetKind(code->co_localspluskinds, i);
         if (value != NULL && kind & (CO_FAST_CELL | CO_FAST_FREE) && PyCell_Check(value)) {
             value = PyCell_GET(value);

@@ -1,4 +1,4 @@
-/* Where CPython's public API differs between 3.11, 3.12 and 3.13 (frames: see compat.h). */
+/* Where CPython's public API differs between 3.11, 3.12, 3.13 and 3.14 (frames: see compat.h). */
 
 #ifndef STEPPER_API_H
 #define STEPPER_API_H
@@ -61,15 +61,28 @@ class_give_version(PyTypeObject *cls, PyObject *some_name)
     return class_version(cls);
 }
 
-/* The number of the state in which a dictionary is: another one after whatever is put into it. */
+#if PY_VERSION_HEX >= 0x030E0000
+int dict_watch(PyObject *dict);
+uint64_t dict_version(PyObject *dict);
+#else
+/* Has the states of a dictionary numbered, which CPython did for all of them until 3.13. */
+static inline int
+dict_watch(PyObject *Py_UNUSED(dict))
+{
+    return 0;
+}
+
+/* The number of the state in which a watched dictionary is: another one after whatever is put into
+   it; 0: it has none. */
 static inline uint64_t
 dict_version(PyObject *dict)
 {
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* 3.12 and 3.13; 3.14 has none */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* 3.12 and 3.13 */
     return ((PyDictObject *)dict)->ma_version_tag;
 #pragma GCC diagnostic pop
 }
+#endif
 
 /* The exception that is set, as an object with its traceback; none is set after it. */
 static inline PyObject *

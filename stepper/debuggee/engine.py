@@ -88,6 +88,8 @@ class EngineType(NamedTuple):
     serve: Callable[[Say], Callable[[], None]] | None = None
     """Called when a session begins, for a compiler that takes the place of another while one is
     under way. Returns what ends that."""
+    unsupported: str = ""
+    """Why it cannot work in this Python, and what to do; empty: it can."""
 
 
 # --- what an engine calls -----------------------------------------------------------------------

@@ -35,6 +35,10 @@ class EngineError(Exception):
     """Raised for an engine that there is not; the message says what there is."""
 
 
+class UnsupportedPython(EngineError):
+    """Raised for an engine that cannot work in this Python; the message says why."""
+
+
 def names() -> list[str]:
     """The names of the engines that are registered."""
     return [*_OURS, *(name for name in _installed().names if name not in _OURS)]
@@ -49,7 +53,7 @@ def find(asked: str) -> EngineType:
     """The engine of a name, or at `module:NAME`.
 
     Raises:
-        EngineError: there is none.
+        EngineError: there is none, or it cannot work in this Python.
     """
     if asked in _OURS:
         place = _OURS[asked]
@@ -69,6 +73,8 @@ def find(asked: str) -> EngineType:
         raise EngineError(f"the engine {asked} cannot be imported: {error}") from error
     if not isinstance(found, EngineType):
         raise EngineError(f"{place} is no engine: it has to be an EngineType")
+    if found.unsupported:
+        raise UnsupportedPython(found.unsupported)
     return found
 
 
@@ -79,6 +85,8 @@ def entries() -> list[Entries]:
     for name in names():
         try:
             kind = find(name)
+        except UnsupportedPython:
+            continue
         except EngineError:
             if name in _OURS:
                 raise

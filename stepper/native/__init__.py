@@ -14,6 +14,7 @@ all that; it is loaded when one of its names is first used.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -47,12 +48,28 @@ __all__ = [
     "skip",
 ]
 
+_NEWEST_PYTHON = (3, 13)
+"""The newest Python whose bytecode the compiler knows."""
+
+
+def unsupported_python() -> str:
+    """Why the compiler cannot work in this Python; empty: it can."""
+    if sys.version_info[:2] <= _NEWEST_PYTHON:
+        return ""
+    newest, here = (".".join(map(str, each[:2])) for each in (_NEWEST_PYTHON, sys.version_info))
+    return (
+        f"the native engine knows the bytecode of Python up to {newest}, and this is Python {here}:"
+        " use the dynamo engine, or an older Python"
+    )
+
 
 def __getattr__(name: str) -> Any:
     if name == "config":
         return import_module(f"{__name__}.{name}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if why := unsupported_python():
+        raise ImportError(why)
     try:
         api = import_module(f"{__name__}.api")
     except ModuleNotFoundError as error:

@@ -34,12 +34,14 @@ CALL_SHAPE: tuple[bool, bool] = {
     (3, 11): (True, True),
     (3, 12): (True, False),
     (3, 13): (False, False),
+    (3, 14): (False, False),
 }[_PYTHON]
 """How a call stands on the stack: whether NULL is below the callable, and whether PRECALL comes."""
 NONE_JUMP: tuple[str, int] = {
     (3, 11): ("POP_JUMP_FORWARD_IF_NONE", 0),
     (3, 12): ("POP_JUMP_IF_NONE", 0),
     (3, 13): ("POP_JUMP_IF_NONE", 1),
+    (3, 14): ("POP_JUMP_IF_NONE", 1),
 }[_PYTHON]
 """How to jump if a value is None: the opcode, and its inline cache entries."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from stepper.debuggee.engine import Engine, EngineType, Entries, Say
 from stepper.model.capabilities import Capabilities
+from stepper.native import unsupported_python
 
 
 def create() -> Engine:
@@ -42,4 +43,5 @@ ENGINE = EngineType(
     create=create,
     entries=entries,
     serve=serve,
+    unsupported=unsupported_python(),
 )

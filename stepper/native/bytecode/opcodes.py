@@ -25,7 +25,7 @@ from stepper.support.per_object import PerCode
 
 PYTHON = sys.version_info[:2]
 
-COMPARE_SHIFT = {(3, 11): 0, (3, 12): 4, (3, 13): 5}[PYTHON]
+COMPARE_SHIFT = {(3, 11): 0, (3, 12): 4, (3, 13): 5, (3, 14): 5}[PYTHON]
 """Where COMPARE_OP's argument has the number of the operator."""
 
 METHOD_FLAG_IN_LOAD_ATTR = PYTHON >= (3, 12)
