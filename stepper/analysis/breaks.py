@@ -390,7 +390,9 @@ class _Reader:
 def called_at(state: State, row: Instruction) -> Value | None:
     """What an instruction calls, where it stands on the symbolic stack."""
     arg = row.arg or 0
-    counts = {"CALL": arg, "CALL_KW": arg + 1, "CALL_FUNCTION_EX": 1 + (arg & 1)}
+    # In 3.14 keywords or NULL are always there, and it has no argument.
+    rest = 2 if row.arg is None else 1 + (arg & 1)
+    counts = {"CALL": arg, "CALL_KW": arg + 1, "CALL_FUNCTION_EX": rest}
     above = counts.get(row.opname)
     stack = state.top.stack
     if above is None or len(stack) < above + 2:

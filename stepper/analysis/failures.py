@@ -28,6 +28,7 @@ _TAKES = {
     "LOAD_ATTR": 1, "LOAD_METHOD": 1, "FOR_ITER": 1, "RAISE_VARARGS": 1, "FORMAT_VALUE": 1,
     "BEFORE_WITH": 1, "LOAD_SPECIAL": 1, "UNPACK_EX": 1, "DELETE_ATTR": 1, "GET_AWAITABLE": 1,
     "CALL_FUNCTION_EX": 4, "CALL_INTRINSIC_1": 1, "CALL_INTRINSIC_2": 2,
+    "BUILD_TEMPLATE": 2, "BUILD_INTERPOLATION": 2,
 }  # fmt: skip
 """How many values of the stack an instruction takes; of others: those of its argument, or one."""
 _COUNTED = ("CALL", "BUILD_")

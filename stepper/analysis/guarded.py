@@ -32,6 +32,7 @@ from stepper.recording.reader import Recording
 
 _INDEXED = re.compile(r"(size|stride)\((\d+)\)")
 _BY_NAME = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLOSURE", "STORE_")
+_OF_ONE_VARIABLE = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
 _SHAPES = {
     ".shape": "size",
     ".size()": "size",
@@ -304,7 +305,7 @@ def _read_by(recording: Recording, item: Translation, name: str) -> Iterator[str
         code = recording.code(frame.code)
         if frame.depth and code.name.rpartition(".")[2] == name:
             rows = code.instructions
-            first = next((row.argrepr for row in rows if row.opname == "LOAD_FAST"), "")
+            first = next((row.argrepr for row in rows if row.opname in _OF_ONE_VARIABLE), "")
             for row, following in itertools.pairwise(rows):
                 if row.argrepr == first and following.opname == "LOAD_ATTR":
                     yield following.argrepr

@@ -35,9 +35,12 @@ Effect = tuple[Operation, ...] | None
 
 _NOTHING = frozenset(
     {"RESUME", "NOP", "CACHE", "PRECALL", "KW_NAMES", "EXTENDED_ARG", "JUMP_FORWARD",
-     "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
+     "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "NOT_TAKEN"}
 )  # fmt: skip
-_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST"})
+_LOADS = frozenset(
+    {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW",
+     "LOAD_FAST_BORROW_LOAD_FAST_BORROW"}
+)  # fmt: skip
 _STORES = frozenset({"STORE_FAST", "STORE_FAST_STORE_FAST"})
 # How many values these take, given their argument. They leave one.
 _TAKES: dict[str, Callable[[int], int]] = {
@@ -108,7 +111,8 @@ def taken_by_call(instruction: dis.Instruction) -> int:
         case "CALL_KW":
             return argument + 3
         case "CALL_FUNCTION_EX":
-            return 3 + (argument & 1)
+            # In 3.14 there is no argument: keywords or NULL are always there.
+            return 4 if instruction.arg is None else 3 + (argument & 1)
     return 0
 
 
@@ -136,7 +140,7 @@ def _effect(
             return ((STORE, value[0], None), (LOAD, value[1], None))
         case "DELETE_FAST" if value not in cells:
             return ((DELETE, value, None),)
-        case "LOAD_CONST":
+        case "LOAD_CONST" | "LOAD_SMALL_INT":
             return ((CONST, constant(value), None),)
         case "LOAD_GLOBAL":
             return ((TOPS, 0, 2 if "NULL" in instruction.argrepr else 1),)
@@ -144,7 +148,7 @@ def _effect(
             return ((NULL, None, None),)
         case "COPY" | "SWAP":
             return ((COPY if name == "COPY" else SWAP, argument, None),)
-        case "POP_TOP":
+        case "POP_TOP" | "POP_ITER":
             return ((POP, None, None),)
     return None
 
