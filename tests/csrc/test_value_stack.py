@@ -152,7 +152,7 @@ def test_the_depth_is_what_the_interpreter_notes_at_lines(
 
 @pytest.mark.evaluator_out
 def test_a_caller_in_the_middle_of_a_call_is_known_or_not_but_never_wrong() -> None:
-    stacks = []
+    stacks: list[Any] = []
 
     def inner() -> int:
         stacks.append(_C.value_stack(sys._getframe(1)))
