@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stepper.native import config
     from stepper.native.api import compile, explain, export_guards
     from stepper.native.exc import Unsupported
+    from stepper.native.export import export
     from stepper.native.runtime.convert_frame import reset
     from stepper.native.runtime.eval_frame import disable, optimize, optimize_assert, run, skip
     from stepper.native.runtime.translation import register_bytecode_hook
@@ -38,6 +39,7 @@ __all__ = [
     "disable",
     "disallow_in_graph",
     "explain",
+    "export",
     "export_guards",
     "graph_break",
     "optimize",

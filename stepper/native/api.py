@@ -9,6 +9,7 @@ from stepper import _C
 from stepper.native import config as config
 from stepper.native.exc import Unsupported as Unsupported
 from stepper.native.explanation import Explanation
+from stepper.native.export import export as export
 from stepper.native.runtime.backends import Backend
 from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.native.runtime.convert_frame import reset as reset

@@ -34,15 +34,19 @@ from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx import traceback as fx_traceback
 from torch.fx.experimental import proxy_tensor
+from torch.fx.graph import _PyTreeCodeGen as PyTreeCodeGen
+from torch.fx.graph import _PyTreeInfo as PyTreeInfo
 from torch.fx.node import _get_qualified_name as qualified_name
 from torch.utils import _device, _python_dispatch
+from torch.utils import _pytree as pytree
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
     "CustomOpDef", "FakeTensor", "FakeTensorMode", "GlobalStateGuard", "OpOverload",
-    "OpOverloadPacket", "TensorGuards", "qualified_name", "set_eval_frame",
+    "OpOverloadPacket", "PyTreeCodeGen", "PyTreeInfo", "TensorGuards", "pytree", "qualified_name",
+    "set_eval_frame",
 ]  # fmt: skip
 
 _C: Any = torch._C
@@ -94,6 +98,7 @@ dispatch_stack_size = torch._C._len_torch_dispatch_stack
 is_tracing = torch._C._is_tracing
 tracing_state = torch._C._get_tracing_state
 is_torch_function_enabled = torch._C._is_torch_function_enabled
+log_usage = torch._C._log_api_usage_once
 autocast_is_on = torch._C._is_any_autocast_enabled
 
 DEVICE_MODULE = _device

@@ -21,8 +21,10 @@ class GuardedCode(_C.CacheEntry):
     manager: its guards.
     number: in the order in which entries were made; copies have their original's.
     graph_code: the Python source of its graph; empty: it has none.
+    has_effects: whether what runs changes anything beside the graph's inputs.
     """
 
     manager: CheckFunctionManager
     number: int
     graph_code: str
+    has_effects: bool

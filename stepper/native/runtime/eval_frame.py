@@ -145,7 +145,11 @@ def ensure_hook() -> None:
 
 
 def optimize(
-    backend: str | Backend = "inductor", *, nopython: bool = False, dynamic: bool | None = None
+    backend: str | Backend = "inductor",
+    *,
+    nopython: bool = False,
+    dynamic: bool | None = None,
+    disable: bool = False,
 ) -> TorchDynamoContext:
     """Capture what is called: a decorator, a wrapper of functions and modules, and a context.
 
@@ -153,7 +157,10 @@ def optimize(
     nopython: a graph break is an error.
     dynamic: whether sizes and ints are symbols, so that one capture serves many: True: all; False:
         only sizes that are marked; None: those that have changed since the last capture.
+    disable: capture nothing; what is called runs as it is.
     """
+    if disable:
+        return TorchDynamoContext(None, None)
     compiler = lookup(backend)
     callback = convert_frame.callback_for(
         compiler, lambda: convert_frame.Settings(dynamic, config.cache_size_limit)

@@ -250,6 +250,7 @@ class Translation:
         manager = CheckFunctionManager(guards, self.state, name, dims)
         entry = GuardedCode(self.code, code, manager.check_fn, manager.parts, self.backend)
         entry.manager, entry.number, entry.graph_code = manager, number, self.graph_code
+        entry.has_effects = output.side_effects.pending
         manager.bind(entry)
         for value, guarded in manager.weak:
             try:

@@ -109,7 +109,7 @@ def make_new(
     if issubclass(kind, BaseException):
         return _make_exception(tx, cls, args, kwargs)
     plain = type(kind) is type or (type(kind) is abc.ABCMeta and not kind.__abstractmethods__)
-    plain = plain and not issubclass(kind, torch.Tensor | torch.nn.Module)
+    plain = plain and not issubclass(kind, torch.Tensor)
     plain = plain and lookup(type(kind), "__call__") is type.__dict__["__call__"]
     base = containers.container_of(kind)
     maker = object if base is None else dict if base is collections.OrderedDict else base

@@ -55,6 +55,7 @@ _STATE: dict[object, object] = {
     versions.tracing_state: lambda tx: None,
     versions.is_torch_function_enabled: lambda tx: True,
     versions.cudnn_enabled: lambda tx: versions.cudnn_enabled(),
+    versions.log_usage: lambda tx: None,
 }
 """What these give is part of the guarded state, or a matter of being captured.
 

@@ -1,0 +1,91 @@
+"""What is exported computes what the function does, and says what must hold for that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from stepper import native
+
+pytestmark = pytest.mark.evaluator_out
+
+X = torch.arange(3.0)
+
+
+def nested(x: torch.Tensor, parts: dict[str, list[torch.Tensor]], *, scale: int = 2) -> Any:
+    y = x.sin() + parts["a"][0]
+    return [y, x], {"scaled": y * scale, "scale": scale}, parts["a"][1]
+
+
+class Layer(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 2)
+        self.register_buffer("kept", torch.ones(2))
+
+    def forward(self, x: torch.Tensor, *, y: torch.Tensor | None = None) -> Any:
+        return self.linear(x if y is None else y) + self.kept, self.kept
+
+
+@pytest.mark.parametrize("aten_graph", [False, True])
+def test_it_takes_and_gives_what_the_function_does(aten_graph: bool) -> None:
+    layer = Layer()
+    parts = {"a": [torch.zeros(3), torch.ones(2)]}
+    cases: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
+        (nested, (X, parts), {}),
+        (nested, (X, parts), {"scale": 3}),
+        (layer, (X,), {}),
+        (layer, (X,), {"y": X + 1}),
+        (layer.forward, (X,), {}),
+        (torch.nn.Linear(3, 2), (X,), {}),
+        (lambda *each, **named: each[0] + each[1] * named["k"], (X, X * 2), {"k": X * 3}),
+        (lambda x: (x, 3), (X,), {}),
+        (lambda: torch.ones(3) + 1, (), {}),
+    ]
+    for function, args, kwargs in cases:
+        exported = native.export(function, *args, aten_graph=aten_graph, **kwargs)
+        others = tuple(each + 1 if isinstance(each, torch.Tensor) else each for each in args)
+        given = exported.graph_module(*others, **kwargs)
+        torch.testing.assert_close(given, function(*others, **kwargs))
+
+
+def test_its_guards_say_what_must_hold() -> None:
+    guards = native.export(nested, X, {"a": [X, X]}, scale=4).guards
+    assert "L['scale'] == 4" in str(next(each for each in guards if each.name == "L['scale']"))
+
+
+def grows(x: torch.Tensor, into: list[Any]) -> torch.Tensor:
+    into.append(x + 1)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: grows(x, SEEN), "changes what it has not made"),
+        (lambda x: x + 1 if x.sum() > 0 else x, "needs the data"),
+        (lambda x: x + object(), "builtin object"),
+    ],
+)
+def test_what_no_graph_can_do_is_an_error(function: Any, reason: str) -> None:
+    with pytest.raises(native.Unsupported, match=reason):
+        native.export(function, X)
+
+
+SEEN: list[Any] = []
+
+
+def test_nothing_of_it_is_left() -> None:
+    native.export(nested, X, {"a": [X, X]})
+    assert native.export_guards(nested) == []
+
+
+def test_optimize_that_is_disabled_captures_nothing() -> None:
+    def fails(gm: Any, inputs: Any) -> Any:
+        raise AssertionError
+
+    inner = native.optimize(fails, disable=True)(lambda x: x + 1)
+    outer = native.optimize(lambda gm, inputs: gm.forward)(lambda x: inner(x) * 2)
+    assert torch.equal(outer(X), (X + 1) * 2)
