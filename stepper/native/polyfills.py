@@ -9,6 +9,7 @@ where the builtin would raise one, `refuse` is called, which breaks the graph.
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 import operator
@@ -23,6 +24,10 @@ FUNCTIONS: dict[object, Polyfill] = {}
 """By builtin, what is interpreted in its place."""
 ITERATORS: dict[object, Polyfill] = {}
 """By builtin class of iterators, what is interpreted instead: it returns a generator."""
+OPERATIONS: dict[object, Polyfill] = {}
+"""By operator and class of what stands left."""
+METHODS: dict[object, Polyfill] = {}
+"""By method of a builtin class, what is interpreted in its place."""
 CALLABLES: dict[object, Polyfill] = {}
 """By builtin class whose objects are called, what is interpreted instead: it returns a function."""
 
@@ -86,6 +91,77 @@ def _min(*values, key=None):
         if rank < mark:
             best, mark = each, rank
     return best
+
+
+@_stands_for(FUNCTIONS, sorted)
+def _sorted(iterable, /, *, key=None, reverse=False):
+    values = list(iterable)
+    sign = -1 if reverse else 1  # what is equal stays in order
+    keys = values if key is None else [key(each) for each in values]
+    marks = sorted([(each, sign * index) for index, each in enumerate(keys)], reverse=reverse)
+    return [values[sign * index] for _, index in marks]
+
+
+@_stands_for(METHODS, list.sort)
+def _sort(self, /, *, key=None, reverse=False):
+    self[:] = sorted(self, key=key, reverse=reverse)
+
+
+@_stands_for(FUNCTIONS, dict.fromkeys)
+def _fromkeys(iterable, value=None, /):
+    made = {}
+    for key in iterable:
+        made[key] = value
+    return made
+
+
+@_stands_for(FUNCTIONS, vars(collections)["_count_elements"])
+def _count_elements(mapping, iterable, /):
+    for each in iterable:
+        mapping[each] = mapping.get(each, 0) + 1
+
+
+@_stands_for(OPERATIONS, (operator.ior, dict))
+def _update(a, b, /):
+    a.update(b)
+    return a
+
+
+@_stands_for(OPERATIONS, (operator.imul, list))
+def _repeat_in_place(a, b, /):
+    a[:] = a * b
+    return a
+
+
+@_stands_for(OPERATIONS, (operator.eq, type({}.keys())))
+def _same_keys(a, b, /):
+    return set(a) == set(b)
+
+
+@_stands_for(OPERATIONS, (operator.and_, type({}.keys())))
+def _common_keys(a, b, /):
+    return {key for key in b if key in a}
+
+
+@_stands_for(OPERATIONS, (operator.sub, type({}.keys())))
+def _other_keys(a, b, /):
+    return set(a) - set(b)
+
+
+@_stands_for(OPERATIONS, (operator.or_, type({}.keys())))
+def _all_keys(a, b, /):
+    return set(a) | set(b)
+
+
+@_stands_for(ITERATORS, filter)
+def _filter(function, iterable, /):
+    return _keeping(function, iter(iterable))
+
+
+def _keeping(function, iterator):
+    for each in iterator:
+        if each if function is None else function(each):
+            yield each
 
 
 def reversed_list(sequence):

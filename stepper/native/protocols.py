@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stepper.native.bytecode.opcodes import Instruction
     from stepper.native.guards.guard import Guard
     from stepper.native.guards.guard_builder import GuardBuilder
+    from stepper.native.polyfills import Polyfill
     from stepper.native.source import GuardSource, Source
     from stepper.native.tracing.graph_arg import GraphArg
     from stepper.native.tracing.side_effects import SideEffects
@@ -172,6 +173,11 @@ class Translator(Protocol):
         self, fn: VariableTracker, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
     ) -> None:
         """Call, and push the result."""
+
+    def interpret(
+        self, function: Polyfill, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """What a polyfill gives."""
 
     def inline_user_function(
         self,

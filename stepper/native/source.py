@@ -310,7 +310,9 @@ def bare(value: Any, of: type) -> object:
         return {key: dict.__getitem__(value, key) for key in order}
     if of is tuple:
         return tuple.__getitem__(value, slice(None))
-    return dict.copy(value) if of is dict else list.copy(value)
+    if of is collections.deque:
+        return [*collections.deque.__iter__(value)]
+    return list.copy(value) if of is list else dict.copy(value)
 
 
 set_skip(bare.__code__, "recursive")

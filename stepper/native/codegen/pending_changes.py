@@ -15,6 +15,7 @@ from stepper.native.variables.base import (
     VariableTracker,
 )
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.containers import put_contents
 from stepper.native.variables.context_var import ContextVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.functions import CellVariable
@@ -54,7 +55,7 @@ def changed_values(codegen: PyCodegen) -> list[VariableTracker]:
     values: list[VariableTracker] = []
     for key, owner in effects.changed.items():
         if not isinstance(owner, NamespaceVariable | CellVariable):
-            values.append(owner)
+            values.append(getattr(owner, "holder", owner))
         newest = effects.newest.get(key)
         if newest is not None:
             values += newest.parts()
@@ -82,7 +83,11 @@ def write_changes(codegen: PyCodegen) -> None:
 
 
 def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[Any]) -> None:
-    if isinstance(newest, ListVariable):
+    if getattr(owner, "holder", None) is not None:
+        made = ListVariable if isinstance(newest, ListVariable) else ConstDictVariable
+        made.reconstruct(newest, codegen)
+        name = "contents"
+    elif isinstance(newest, ListVariable):
         newest.reconstruct(codegen)
         name = "[:]"
     elif isinstance(newest, SetVariable | ObjectSetVariable):
@@ -126,6 +131,14 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
     elif isinstance(owner, SetVariable | ObjectSetVariable):
         newest: Any = codegen.newest(owner)
         newest.write_steps(codegen, newest.steps)
+        codegen.pop_top()
+    elif name == "contents":
+        kept = codegen.temporary()
+        codegen.store(kept)
+        codegen.load_callable(put_contents)
+        codegen(owner.holder)
+        codegen.emit("LOAD_FAST", kept)
+        codegen.call(2)
         codegen.pop_top()
     elif isinstance(owner, ListVariable):
         codegen(owner)

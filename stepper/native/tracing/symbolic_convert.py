@@ -29,6 +29,7 @@ from stepper.native.exc import (
     Unsupported,
     unimplemented,
 )
+from stepper.native.polyfills import Polyfill
 from stepper.native.protocols import InlinedTranslator, Position, Translator
 from stepper.native.source import LocalSource, Source, TypeSource
 from stepper.native.trace_rules import why_not_inline
@@ -48,7 +49,7 @@ from stepper.native.variables.exceptions import (
     TracebackVariable,
     raised,
 )
-from stepper.native.variables.functions import CellVariable
+from stepper.native.variables.functions import CellVariable, UserFunctionVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.lists import BaseListVariable, SliceVariable, TupleVariable
 
@@ -212,6 +213,17 @@ class InstructionTranslatorBase(Instructions):
             given = (*args, *kwargs.values())
             self.output.chosen_by(fn, *(arg for arg in given if isinstance(arg, ConstantVariable)))
         self.push(result.with_guards(fn.guards))
+
+    def interpret(
+        self, function: Polyfill, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """What a polyfill gives."""
+        assert isinstance(function, types.FunctionType)
+        if self.f_code is function.__code__:  # it was to be known, given what is given here
+            name = function.__name__.strip("_")
+            raise unimplemented(f"a call of builtin {name} with these values")
+        made = UserFunctionVariable(function).call_function(self, args, kwargs)
+        return made.with_guards(VariableTracker.propagate(args, list(kwargs.values()))["guards"])
 
     def inline_user_function(
         self,

@@ -15,6 +15,7 @@ from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, lookup, order_of, says_its_class
 from stepper.native.variables import dicts, iter, lists, polyfilled, sets
 from stepper.native.variables.base import Keywords, VariableTracker
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import (
     ExceptionVariable,
@@ -46,6 +47,7 @@ _PURE: frozenset[object] = frozenset(
         math.radians, math.degrees, math.hypot, math.atan, math.atan2, math.asin, math.acos,
         math.sinh, math.cosh, math.log10, math.log1p, math.expm1, math.isfinite, math.fmod,
         math.isqrt, math.erf, math.gamma, math.dist, math.modf, math.frexp, math.lcm, callable,
+        math.comb, math.factorial, math.perm, int.from_bytes, float.fromhex,
     }
 )  # fmt: skip
 """Functions that are called when all their arguments are constants."""
@@ -54,6 +56,9 @@ _PURE: frozenset[object] = frozenset(
 def all_constant(args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]) -> bool:
     """Whether all arguments are constants."""
     return all(arg.is_python_constant() for arg in (*args, *kwargs.values()))
+
+
+_OF_CLASSES = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
 class BuiltinVariable(VariableTracker):
@@ -84,8 +89,9 @@ class BuiltinVariable(VariableTracker):
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name == "__name__":
             return ConstantVariable(self.fn.__name__, guards=self.guards)
-        if self.fn is object and name == "__setattr__":
-            return ObjectSetattrVariable(guards=self.guards)
+        found = getattr(self.fn, name, None)
+        if isinstance(self.fn, type) and type(found) in _OF_CLASSES:
+            return BuiltinVariable(found, guards=self.guards)
         raise self.refuse(f"attribute {name}")
 
     def call_function(
@@ -113,36 +119,17 @@ class BuiltinVariable(VariableTracker):
             return fold(self.fn, args, kwargs)
         if (interpreted := polyfilled.call(tx, self.fn, self, args, kwargs)) is not None:
             return interpreted
+        if type(self.fn) is types.MethodDescriptorType and args:
+            kind = args[0].python_type()
+            if kind is self.fn.__objclass__:
+                return BoundBuiltinMethod(args[0], self.fn.__name__).call_function(
+                    tx, args[1:], kwargs
+                )
         acts = self.fn in (print, input, open)
         raise unimplemented(
             f"a call of {self.describe()}",
             "call it before or after the compiled function" if acts else "",
         )
-
-
-class ObjectSetattrVariable(VariableTracker):
-    """`object.__setattr__`."""
-
-    def python_type(self) -> type:
-        return types.WrapperDescriptorType
-
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
-        owner, *others = args
-        plain = getattr(owner, "generic_setattr_method", None) is object.__setattr__
-        if len(others) != 2 or kwargs or not isinstance(owner, UserDefinedObjectVariable):
-            raise self.refuse("a call")
-        if not plain:
-            raise owner.refuse("object.__setattr__")
-        owner.generic_setattr(tx, others[0].as_python_constant(), others[1])
-        return ConstantVariable(None)
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_const(object.__setattr__)
 
 
 # --- operators
@@ -225,6 +212,9 @@ def binary_op(
         known = [identity_of(each) for each in (a, b)]
         if None not in known:
             return ConstantVariable((known[0] is known[1]) is (operation is operator.eq), **options)
+    function = polyfills.OPERATIONS.get((operation, a.python_type()))
+    if function is not None:
+        return tx.interpret(function, [a, b], {})
     raise unimplemented(f"operator {operation.__name__} of {a.describe()} and {b.describe()}")
 
 
@@ -264,6 +254,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
     super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
+    object.__setattr__: (3, 3), operator.contains: (2, 2),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -555,6 +546,18 @@ def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
     raise owner.refuse("hasattr")
 
 
+@handles(object.__setattr__)
+def _object_setattr(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    owner, name, value = args
+    plain = getattr(owner, "generic_setattr_method", None) is object.__setattr__
+    if not plain or not isinstance(owner, UserDefinedObjectVariable):
+        raise owner.refuse("object.__setattr__")
+    owner.generic_setattr(tx, name.as_python_constant(), value)
+    return ConstantVariable(None)
+
+
 @handles(setattr)
 def _setattr(
     tx: Translator, args: list[VariableTracker], kwargs: Keywords
@@ -587,6 +590,13 @@ def _super(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Var
     if class_of(args[0]) not in order_of(kind):
         return None
     return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
+
+
+@handles(operator.contains)
+def _contains(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    return ConstantVariable(args[0].contains(tx, args[1]), **VariableTracker.propagate(args))
 
 
 @handles(callable)

@@ -6,11 +6,15 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
+from stepper.native import polyfills
 from stepper.native.variables.base import VariableTracker
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.variables.base import TrackerOptions
+
+
+_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
 class HasBuiltinMethods(VariableTracker):
@@ -54,6 +58,9 @@ class BoundBuiltinMethod(VariableTracker):
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
+        method = getattr(self.obj.python_type(), self.name, None)
+        if type(method) in _METHODS and (function := polyfills.METHODS.get(method)) is not None:
+            return tx.interpret(function, [self.obj, *args], kwargs)
         return tx.output.side_effects.latest(self.obj).call_method(tx, self.name, args, kwargs)
 
     def parts(self) -> Sequence[VariableTracker]:

@@ -1,10 +1,12 @@
-"""What objects of the program hold that are dictionaries, lists or tuples by inheritance.
+"""What objects hold that are dictionaries, lists, tuples or deques by inheritance, or are
+containers of `collections`.
 
-Such an object has a class of the program's, and inside what its builtin base keeps. That is a
-tracker of its own: of an object that was there before, what a copy of the inside holds, read past
-all methods of the class (`BareSource`), and never changed here; of one that the frame makes, a
-container that it fills. Methods and operators that the class leaves to its base are done on it, by
-`call_inherited`; all others are the program's functions, and are interpreted.
+Such an object has a class, and inside what its builtin base keeps. That is a tracker of its own: of
+an object that was there before, what a copy of the inside holds, read past all methods of the class
+(`BareSource`); of one that the frame makes, a container that it fills. What comes to be in it is
+written past all methods of the class, too (`put_contents`). Methods and operators that the class
+leaves to its base are done on it, by `call_inherited`; all others are Python functions, and are
+interpreted.
 
 The inside is no object of the program's: what would have to hand it out, such as an iterator over
 it that lives on across a graph break, has the graph broken where it was made.
@@ -12,42 +14,57 @@ it that lives on across a graph break, has the graph broken where it was made.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from stepper import _C
 from stepper.native.exc import RestartAnalysis
 from stepper.native.guards.class_dicts import find, has, lookup, order_of
 from stepper.native.source import BareSource, Source, bare
-from stepper.native.variables.base import Keywords, ValueMutationNew, VariableTracker
+from stepper.native.variables.base import (
+    Keywords,
+    ValueMutationExisting,
+    ValueMutationNew,
+    VariableTracker,
+)
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of, pairs_of
 from stepper.native.variables.exceptions import observed
-from stepper.native.variables.iter import iterate
+from stepper.native.variables.iter import ElementIteratorVariable, iterate, layout_of
 from stepper.native.variables.lists import BaseListVariable, ListVariable, TupleVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.variables.base import TrackerOptions
 
-_BASES: tuple[type, ...] = (OrderedDict, dict, list, tuple)
+_BASES: tuple[type, ...] = (OrderedDict, defaultdict, dict, list, tuple, deque)
 
 _READS: dict[type, frozenset[str]] = {
     dict: frozenset({"keys", "values", "items", "get", "__getitem__", "__contains__", "__len__",
                      "__iter__", "copy"}),
-    OrderedDict: frozenset({"keys", "values", "items", "get", "__getitem__", "__contains__",
-                            "__len__", "__iter__"}),
+    **dict.fromkeys(
+        (OrderedDict, defaultdict),
+        frozenset({"keys", "values", "items", "get", "__getitem__", "__contains__", "__len__",
+                   "__iter__"}),
+    ),
+    **dict.fromkeys(
+        (tuple, deque),
+        frozenset({"index", "count", "__getitem__", "__contains__", "__len__", "__iter__"}),
+    ),
     list: frozenset({"index", "count", "__getitem__", "__contains__", "__len__", "__iter__",
                      "copy"}),
-    tuple: frozenset({"index", "count", "__getitem__", "__contains__", "__len__", "__iter__"}),
 }  # fmt: skip
 _CHANGES: dict[type, frozenset[str]] = {
     dict: frozenset({"__init__", "__setitem__", "__delitem__", "pop", "setdefault", "update",
                      "clear"}),
     OrderedDict: frozenset({"__init__", "__setitem__", "__delitem__", "pop", "setdefault",
                             "update", "clear", "move_to_end", "popitem"}),
+    defaultdict: frozenset({"__init__", "__setitem__", "__delitem__", "pop", "setdefault",
+                            "update", "clear", "__missing__"}),
+    deque: frozenset({"__init__", "__setitem__", "__delitem__", "append", "appendleft", "extend",
+                      "extendleft", "pop", "popleft", "remove", "reverse", "rotate", "clear"}),
     list: frozenset({"__init__", "__setitem__", "__delitem__", "append", "extend", "insert", "pop",
                      "remove", "reverse", "clear"}),
     tuple: frozenset(),
@@ -70,6 +87,12 @@ class Holder(Protocol):
 
     def contents(self, tx: Translator) -> VariableTracker:
         """What it holds now."""
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        """See `VariableTracker.var_getattr`."""
+
+    def special(self, tx: Translator, name: str, args: list[VariableTracker]) -> VariableTracker:
+        """Call a method that Python looks for in the class only."""
 
     def refuse(self, what: str) -> Exception:
         """See `VariableTracker.refuse`."""
@@ -106,16 +129,18 @@ def call_inherited(
     kind = owner.python_type()
     base = container_of(kind)
     assert base is not None
-    if name in _CHANGES[base] and not owner.is_new:
-        raise owner.refuse(f"method {name}")
     contents = owner.contents(tx)
     match name, args:
         case "__init__", _:
             return _begin(tx, owner, contents, args, kwargs)
         case "__getitem__", [key]:
+            if base is deque and not (key.is_python_constant() and _is_in(contents, key)):
+                raise owner.refuse("a missing item")
             if has(kind, "__missing__") and not contents.contains(tx, key):
-                raise owner.refuse("a missing key")
+                return owner.special(tx, "__missing__", [key])
             return contents.getitem(tx, key)
+        case "__missing__", [key]:
+            return _made_by_factory(tx, owner, contents, key)
         case "__setitem__", [key, value]:
             contents.setitem(tx, key, value)
             return ConstantVariable(None)
@@ -125,11 +150,71 @@ def call_inherited(
         case "__len__", []:
             assert isinstance(contents, ConstDictVariable | BaseListVariable)
             return ConstantVariable(len(contents.items), guards=contents.guards)
+        case "__iter__", [] if base is deque:
+            return ElementIteratorVariable(contents, 0, layout_of(tx, contents))
         case "__iter__", []:
             return iterate(tx, contents)
         case "move_to_end" | "popitem", _:
             return _reorder(tx, contents, name, args, kwargs)
+    if base is deque:
+        return _of_deque(tx, owner, contents, name, args)
     return contents.call_method(tx, name, args, kwargs)
+
+
+def _is_in(contents: VariableTracker, key: VariableTracker) -> bool:
+    assert isinstance(contents, BaseListVariable)
+    index, size = key.as_python_constant(), len(contents.items)
+    return type(index) is int and -size <= index < size
+
+
+def _made_by_factory(
+    tx: Translator, owner: Holder, contents: VariableTracker, key: VariableTracker
+) -> VariableTracker:
+    """What a `defaultdict` has for a key that it had not."""
+    factory = owner.var_getattr(tx, "default_factory")
+    if isinstance(factory, ConstantVariable):
+        raise observed(KeyError, key_of(key))
+    value = factory.call_function(tx, [], {})
+    owner.special(tx, "__setitem__", [key, value])
+    return value
+
+
+def shows(kind: type, name: str) -> bool:
+    """Whether an attribute of a class tells how a container was made."""
+    return name == "maxlen" and lookup(kind, name) is deque.__dict__[name]
+
+
+def _of_deque(
+    tx: Translator,
+    owner: Holder,
+    contents: VariableTracker,
+    name: str,
+    args: list[VariableTracker],
+) -> VariableTracker:
+    """A method that only a deque has, or one that keeps to its length."""
+    assert isinstance(contents, ListVariable)
+    items, most = list(contents.items), owner.var_getattr(tx, "maxlen").as_python_constant()
+    if name.startswith("pop") and items:
+        return contents.call_method(tx, "pop", [ConstantVariable(0)] * (name == "popleft"), {})
+    match name, args:
+        case "append" | "appendleft", [item]:
+            given = [item]
+        case "extend" | "extendleft", [other]:
+            given = other.unpack(tx)
+        case "rotate", [] | [_]:
+            count = args[0].as_python_constant() if args else 1
+            at = -count % len(items) if items else 0
+            given, items = [], [*items[at:], *items[:at]]
+        case "pop" | "popleft", _:
+            raise owner.refuse(f"method {name}, which has nothing,")
+        case _:
+            return contents.call_method(tx, name, args, {})
+    left = name.endswith("left")
+    items = [*given[::-1], *items] if left else [*items, *given]
+    if most is not None and len(items) > most:
+        items = items[:most] if left else items[len(items) - most :]
+    contents.become(tx, items, name, *args)
+    return ConstantVariable(None)
 
 
 def _begin(
@@ -139,12 +224,27 @@ def _begin(
     args: list[VariableTracker],
     kwargs: Keywords,
 ) -> VariableTracker:
+    base = container_of(owner.python_type())
+    store, none = tx.output.side_effects.store_attr, ConstantVariable(None)
+    if not owner.is_new:
+        raise owner.refuse("a call of __init__")
+    if base is defaultdict:
+        factory, *args = args or [none]
+        store(owner, "default_factory", factory)  # type: ignore[arg-type]  # a tracker is a holder
     if isinstance(contents, ConstDictVariable):
         return contents.call_method(tx, "update", args, kwargs)
-    if len(args) > 1 or kwargs or not isinstance(contents, ListVariable):
+    given = dict(zip(("iterable", "maxlen"), args, strict=False)) | kwargs
+    if len(given) > (2 if base is deque else 1) or not isinstance(contents, ListVariable):
         raise owner.refuse("a call of __init__ with these arguments")
-    contents.become(tx, args[0].unpack(tx) if args else [], "extend", *args)
-    return ConstantVariable(None)
+    items = given["iterable"].unpack(tx) if "iterable" in given else []
+    if base is deque:
+        most = given.get("maxlen", none)
+        if not isinstance(most, ConstantVariable) or len(items) > 0 > (most.value or 0):
+            raise owner.refuse("a call of __init__ with these arguments")
+        store(owner, "maxlen", most)  # type: ignore[arg-type]  # a tracker is a holder
+        items = items if most.value is None else items[max(0, len(items) - most.value) :]
+    contents.become(tx, items, "extend", *args)
+    return none
 
 
 def _reorder(
@@ -183,14 +283,16 @@ class BareDictVariable(ConstDictVariable):
     """What is in an object that is a dictionary.
 
     place: the instruction to leave to Python, should it be needed as an object.
+    holder: the object, if it was there before.
     """
 
     def __init__(
-        self, items: Mapping[object, VariableTracker], place: int,
+        self, items: Mapping[object, VariableTracker], place: int, holder: Holder | None = None,
         **options: Unpack[TrackerOptions],
     ) -> None:  # fmt: skip
         super().__init__(dict(items), **options)
         self.place = place
+        self.holder = holder
 
     def reconstruct(self, codegen: Codegen) -> None:
         raise RestartAnalysis(self.place, "what is inside of an object lives on")
@@ -200,25 +302,28 @@ class BareListVariable(ListVariable):
     """What is in an object that is a list; see `BareDictVariable`."""
 
     def __init__(
-        self, items: Sequence[VariableTracker], place: int, **options: Unpack[TrackerOptions]
-    ) -> None:
+        self, items: Sequence[VariableTracker], place: int, holder: Holder | None = None,
+        **options: Unpack[TrackerOptions],
+    ) -> None:  # fmt: skip
         super().__init__(items, **options)
         self.place = place
+        self.holder = holder
 
     def reconstruct(self, codegen: Codegen) -> None:
         raise RestartAnalysis(self.place, "what is inside of an object lives on")
 
 
 def existing_contents(
-    tx: Translator, value: object, source: Source, base: type
+    tx: Translator, owner: Any, source: Source, base: type
 ) -> VariableTracker | None:
     """What an object holds that was there before; None: something that is not known here."""
-    found = tx.build(BareSource(source, base), bare(value, base))
+    found = tx.build(BareSource(source, base), bare(owner.value, base))
     place = tx.root.current_instruction.index
+    options: Any = {"guards": found.guards, "mutation_type": ValueMutationExisting()}
     if isinstance(found, ConstDictVariable):
-        return BareDictVariable(found.items, place, guards=found.guards)
+        return BareDictVariable(found.items, place, owner, **options)
     if isinstance(found, ListVariable):
-        return BareListVariable(found.items, place, guards=found.guards)
+        return BareListVariable(found.items, place, owner, **options)
     return found if isinstance(found, TupleVariable) else None
 
 
@@ -228,40 +333,59 @@ def new_contents(tx: Translator, base: type, args: list[VariableTracker]) -> Var
     if base is tuple:
         items = args[0].unpack(tx) if args else []
         return TupleVariable(items, **VariableTracker.propagate(args))
-    if base is list:
+    if base in (list, deque):
         return BareListVariable([], place, mutation_type=ValueMutationNew())
     return BareDictVariable({}, place, mutation_type=ValueMutationNew())
 
 
-def write_contents(codegen: Codegen, contents: VariableTracker, base: type, variable: str) -> None:
-    """Put into the object in the variable what it holds."""
+def write_contents(
+    codegen: Codegen,
+    contents: VariableTracker,
+    base: type,
+    variable: str,
+    most: VariableTracker | None,
+) -> None:
+    """Put into the object in the variable what it holds; `most`: of a deque, its `maxlen`."""
     if base is tuple:
         return  # it is made with them
-    codegen.load_callable(_fill)
+    codegen.load_callable(put_contents)
     codegen.emit("LOAD_FAST", variable)
     if isinstance(contents, ConstDictVariable):
         ConstDictVariable.reconstruct(contents, codegen)
     else:
         assert isinstance(contents, ListVariable)
         ListVariable.reconstruct(contents, codegen)
-    codegen.call(2)
+    if most is not None:
+        codegen(most)
+    codegen.call(2 + (most is not None))
     codegen.pop_top()
 
 
-def _fill(made: object, items: dict[object, object] | list[object]) -> None:
-    """Past all methods of the class."""
-    if isinstance(items, list):
-        assert isinstance(made, list)
-        list.extend(made, items)
-    elif isinstance(made, OrderedDict):
-        for key, value in items.items():
-            OrderedDict.__setitem__(made, key, value)
-    else:
-        assert isinstance(made, dict)
-        dict.update(made, items)
+def put_contents(
+    made: object, items: dict[object, object] | list[object], most: int | None = None
+) -> None:
+    """Have an object hold these, past all methods of its class.
+
+    most: of a deque that is new, its `maxlen`.
+    """
+    match made:
+        case list():
+            list.__setitem__(made, slice(None), items)
+        case deque():
+            if most is not None:
+                deque.__init__(made, maxlen=most)
+            deque.clear(made)
+            deque.extend(made, items)
+        case OrderedDict():
+            OrderedDict.clear(made)
+            for key, value in dict.items(items):  # type: ignore[arg-type]  # what it holds is one
+                OrderedDict.__setitem__(made, key, value)
+        case dict():
+            dict.clear(made)
+            dict.update(made, items)  # type: ignore[arg-type]  # the same
 
 
-_C.set_skip(_fill.__code__, "recursive")
+_C.set_skip(put_contents.__code__, "recursive")
 
 
 class InheritedMethodVariable(BoundBuiltinMethod):

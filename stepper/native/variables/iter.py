@@ -192,6 +192,8 @@ def layout_of(tx: Translator, base: VariableTracker) -> object:
     """What is another object once an element of a dictionary or set has come or gone."""
     if isinstance(base, DictViewVariable):
         return base.newest(tx).layout
+    if isinstance(base, BaseListVariable):  # in a deque
+        return base.items
     assert isinstance(base, ConstDictVariable | SetVariable)
     return base.layout
 

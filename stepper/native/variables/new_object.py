@@ -83,12 +83,14 @@ class NewObjectVariable(UserDefinedObjectVariable):
 
     def fill(self, codegen: Codegen, variable: str) -> None:
         """Store what the object has, which is in the variable."""
+        stored = codegen.tx.output.side_effects.stored(self)
         if self.held is not None:
             base = containers.container_of(type(self.value))
             assert base is not None
             held = codegen.tx.output.side_effects.latest(self.held)
-            containers.write_contents(codegen, held, base, variable)
-        for name, value in codegen.tx.output.side_effects.stored(self).items():
+            most = stored.pop("maxlen", None) if base is collections.deque else None
+            containers.write_contents(codegen, held, base, variable, most)
+        for name, value in stored.items():
             codegen.load_callable(object.__setattr__)
             codegen.emit("LOAD_FAST", variable)
             codegen.load_const(name)
@@ -112,7 +114,7 @@ def make_new(
     plain = plain and not issubclass(kind, torch.Tensor)
     plain = plain and lookup(type(kind), "__call__") is type.__dict__["__call__"]
     base = containers.container_of(kind)
-    maker = object if base is None else dict if base is collections.OrderedDict else base
+    maker = object if base is None else dict if issubclass(base, dict) else base
     made_by_object = lookup(kind, "__new__") is maker.__dict__["__new__"]
     if not plain or not made_by_object or cls.source is None or has(kind, "__del__"):
         raise cls.refuse("an instance")

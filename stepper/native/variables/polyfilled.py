@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from stepper.native import polyfills
 from stepper.native.exc import RestartAnalysis
 from stepper.native.variables.base import Keywords, VariableTracker
-from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.iter import IteratorVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.variables.base import TrackerOptions
-
-
-def interpret(
-    tx: Translator, function: polyfills.Polyfill, args: Sequence[VariableTracker], kwargs: Keywords
-) -> VariableTracker:
-    """What a polyfill gives."""
-    assert isinstance(function, types.FunctionType)
-    made = UserFunctionVariable(function).call_function(tx, list(args), kwargs)
-    return made.with_guards(VariableTracker.propagate(args, list(kwargs.values()))["guards"])
 
 
 def make_iterator(
@@ -34,7 +23,7 @@ def make_iterator(
     kwargs: Keywords | None = None,
 ) -> VariableTracker:
     """An iterator of a class, of which a polyfill gives the values."""
-    values = interpret(tx, function, args, kwargs or {})
+    values = tx.interpret(function, list(args), kwargs or {})
     place = tx.root.current_instruction.index
     return PolyfilledIteratorVariable(kind, values, place, guards=values.guards)
 
@@ -52,13 +41,13 @@ def call(
     except TypeError:  # its metaclass hashes nothing
         return None
     if function is not None:
-        return interpret(tx, function, args, kwargs)
+        return tx.interpret(function, args, kwargs)
     if not isinstance(builtin, type):
         return None
     if (function := polyfills.ITERATORS.get(builtin)) is not None:
         return make_iterator(tx, builtin, function, args, kwargs)
     if (function := polyfills.CALLABLES.get(builtin)) is not None:
-        inner = interpret(tx, function, args, kwargs)
+        inner = tx.interpret(function, args, kwargs)
         return PolyfilledCallableVariable(called, builtin, inner, args, kwargs, guards=inner.guards)
     return None
 

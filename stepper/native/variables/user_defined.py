@@ -32,7 +32,7 @@ from stepper.native.source import (
     Source,
     TypeSource,
 )
-from stepper.native.variables import containers, dict_contents
+from stepper.native.variables import containers
 from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _PLAIN_BASES = (
     object, dict, list, tuple, set, frozenset, str, int, float, collections.OrderedDict,
-    collections.defaultdict, BaseException, torch.nn.Module,
+    collections.defaultdict, collections.deque, BaseException, torch.nn.Module,
 )  # fmt: skip
 """Classes whose instances have their attributes in the ordinary way."""
 
@@ -242,9 +242,10 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             source = AttrSource(AttrSource(self.class_source(), name), "fget")
             function = tx.build(source, descriptor.fget)
             return function.call_function(tx, [self], {})
-        if type(descriptor) is types.MemberDescriptorType:  # a slot
+        shown = containers.shows(type(self.value), name)
+        if type(descriptor) is types.MemberDescriptorType or shown:  # a slot
             try:
-                value = descriptor.__get__(self.value)
+                value = descriptor.__get__(self.value)  # type: ignore[attr-defined]  # both have it
             except AttributeError:
                 raise self.refuse(f"attribute {name}") from None
             return tx.build(AttrSource(self._source(), name), value).with_guards(self.guards)
@@ -278,9 +279,6 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             plain = first is kind and not self.has_getattribute() and self.source is not None
             own = AttrSource(self._source(), name) if plain else None
             return UserMethodVariable(function, self, source=own, **options)
-        known = found is dict.__dict__.get(name, MISSING) and name in dict_contents.METHODS
-        if known and not self.is_new and dict_contents.is_read_like_dict(whole):
-            return BoundBuiltinMethod(self._contents(), name, guards=self.guards)
         if containers.inherits(whole, name, start):
             by_name = first is kind
             return containers.InheritedMethodVariable(self, name, by_name, guards=self.guards)
@@ -312,22 +310,17 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         assert base is not None
         known = tx.output.contents.get(id(self.value))
         if known is None:
-            known = containers.existing_contents(tx, self.value, self._source(), base)
+            known = containers.existing_contents(tx, self, self._source(), base)
             if known is None:
                 raise self.refuse("the contents")
             tx.output.remember_contents(self.value, known)
-        return known.with_guards(self.guards)
+        return tx.output.side_effects.latest(known).with_guards(self.guards)
 
     def mapping_items(self, tx: Translator) -> dict[object, VariableTracker] | None:
         kind = type(self.value)
         if not has(kind, "keys") and not has(kind, "__getattr__"):
             return None
         return containers.mapping_items(tx, self)
-
-    def _contents(self) -> VariableTracker:
-        return dict_contents.DictContentsVariable(
-            self.value, self._source(), **self.propagate(self)
-        )
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         if self.has_setattr():

@@ -122,7 +122,7 @@ class Registry(dict[str, Any]):
         return super().get(str(type(key)), default) or {}
 
 
-def test_an_entry_of_a_dictionarys_subclass_is_checked_by_itself() -> None:
+def test_an_entry_of_a_dictionarys_subclass_is_looked_up_by_its_own_method() -> None:
     registry = Registry({str(Registry): {"factor": 3}})
 
     def f(x: torch.Tensor, model: Any) -> Any:
@@ -132,7 +132,6 @@ def test_an_entry_of_a_dictionarys_subclass_is_checked_by_itself() -> None:
     assert captured(torch.ones(1), registry).item() == 3
     registry["something else"] = {}
     assert captured(torch.ones(1), registry).item() == 3
-    assert len(_C.code_cache(f.__code__).entries) == 1
     registry[str(Registry)] = {"factor": 5}
     assert captured(torch.ones(1), registry).item() == 5
     del registry[str(Registry)]

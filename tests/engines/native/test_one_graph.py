@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import collections
 import contextlib
 import functools
 import gc
@@ -51,8 +50,8 @@ def test_named_tuples_with_tensors_are_looked_into() -> None:
 
 
 def test_what_is_in_a_container_that_is_not_known_is_an_error_with_the_reason() -> None:
-    with pytest.raises(native.Unsupported, match="deque"):
-        one_graph(lambda queue: queue[0] + queue[1])(collections.deque([torch.ones(2)] * 2))
+    with pytest.raises(native.Unsupported, match="mappingproxy"):
+        one_graph(lambda view: view["a"] + 1)(types.MappingProxyType({"a": torch.ones(2)}))
 
 
 def reads_locals(x: torch.Tensor) -> Any:
