@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, cast
 
 import torch
 import torch.fx
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.node import Argument
 from torch.fx.proxy import GraphAppendingTracer
 
 from stepper.native import config
@@ -72,7 +73,7 @@ class _Export:
         self._attributes: dict[str, torch.Tensor] = {}
 
     def convert(
-        self, code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]
+        self, code: types.CodeType, function: types.FunctionType, f_locals: dict[str, object]
     ) -> GuardedCode | None:
         """The frame callback."""
         settings = Settings(False, config.cache_size_limit)
@@ -81,7 +82,7 @@ class _Export:
             self._frame, self._entry = (function, dict(f_locals)), entry
         return entry
 
-    def compile(self, gm: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., object]:
+    def compile(self, gm: torch.fx.GraphModule, inputs: list[object]) -> Callable[..., object]:
         """The backend."""
         self._graph = make_fx(gm, tracing_mode="fake")(*inputs) if self._aten else gm
         return self._call
@@ -91,14 +92,17 @@ class _Export:
         if self._into is None:
             return self._graph.forward(*args)
         known = dict(zip(self._graph.graph.find_nodes(op="placeholder"), args, strict=True))
-        nodes = {node: self._node(value, node.name) for node, value in known.items()}
+        nodes = {node: self._copied(value, node.name) for node, value in known.items()}
         for node in self._graph.graph.find_nodes(op="get_attr"):
-            nodes[node] = self._node(getattr(self._graph, node.target), node.target)
-        given: Any = self._into.graph_copy(self._graph.graph, nodes)
+            nodes[node] = self._copied(getattr(self._graph, node.target), node.target)
+        given = cast("Iterable[torch.fx.Node]", self._into.graph_copy(self._graph.graph, nodes))
         tracer = GraphAppendingTracer(self._into)
         return tuple(torch.fx.Proxy(node, tracer) for node in given)
 
-    def _node(self, value: object, name: str) -> Any:
+    def _copied(self, value: Argument | torch.Tensor, name: str) -> torch.fx.Node:
+        return cast("torch.fx.Node", self._node(value, name))  # a number stands for itself
+
+    def _node(self, value: Argument | torch.Tensor, name: str) -> Argument:
         """What stands for a value in the graph."""
         if isinstance(value, torch.fx.Proxy):
             return value.node
@@ -157,12 +161,10 @@ def _run(
     arguments = [f_locals[name] for name in code.co_varnames[:positional]]
     keywords = {name: f_locals[name] for name in code.co_varnames[positional:named]}
     if code.co_flags & inspect.CO_VARARGS:
-        rest: Any = f_locals[code.co_varnames[named]]
-        arguments += rest
+        arguments += cast("tuple[object, ...]", f_locals[code.co_varnames[named]])
         named += 1
     if code.co_flags & inspect.CO_VARKEYWORDS:
-        more: Any = f_locals[code.co_varnames[named]]
-        keywords |= more
+        keywords |= cast("dict[str, object]", f_locals[code.co_varnames[named]])
     return made(*arguments, **keywords)
 
 

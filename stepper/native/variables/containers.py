@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Protocol, Unpack
 
 from stepper import _C
 from stepper.native.exc import RestartAnalysis
@@ -314,16 +314,20 @@ class BareListVariable(ListVariable):
 
 
 def existing_contents(
-    tx: Translator, owner: Any, source: Source, base: type
+    tx: Translator, owner: Holder, value: object, source: Source, base: type
 ) -> VariableTracker | None:
     """What an object holds that was there before; None: something that is not known here."""
-    found = tx.build(BareSource(source, base), bare(owner.value, base))
+    found = tx.build(BareSource(source, base), bare(value, base))
     place = tx.root.current_instruction.index
-    options: Any = {"guards": found.guards, "mutation_type": ValueMutationExisting()}
+    mutation = ValueMutationExisting()
     if isinstance(found, ConstDictVariable):
-        return BareDictVariable(found.items, place, owner, **options)
+        return BareDictVariable(
+            found.items, place, owner, guards=found.guards, mutation_type=mutation
+        )
     if isinstance(found, ListVariable):
-        return BareListVariable(found.items, place, owner, **options)
+        return BareListVariable(
+            found.items, place, owner, guards=found.guards, mutation_type=mutation
+        )
     return found if isinstance(found, TupleVariable) else None
 
 

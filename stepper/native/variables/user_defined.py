@@ -310,7 +310,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         assert base is not None
         known = tx.output.contents.get(id(self.value))
         if known is None:
-            known = containers.existing_contents(tx, self, self._source(), base)
+            known = containers.existing_contents(tx, self, self.value, self._source(), base)
             if known is None:
                 raise self.refuse("the contents")
             tx.output.remember_contents(self.value, known)
