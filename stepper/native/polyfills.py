@@ -461,6 +461,19 @@ def _methodcaller(name, /, *args, **kwargs):
     return lambda value: getattr(value, name)(*args, **kwargs)
 
 
+class FunctionContext:
+    """In the place of the `ctx` of a `torch.autograd.Function`, whose forward is interpreted."""
+
+    def save_for_backward(self, *tensors):
+        self.saved = tensors
+
+    def set_materialize_grads(self, value):
+        self.materializes = value
+
+    def mark_non_differentiable(self, *tensors):
+        self.without = tensors
+
+
 _REFUSED = refuse.__code__
 
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from stepper.native.source import SourceCodegen
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import torch
     import torch.fx
 
@@ -40,6 +42,9 @@ class Output(Protocol):
     contents: what is inside of objects that are containers by inheritance, by id of the object.
     globals: trackers of global variables, by the identity of their namespace and their name.
     grad_enabled, grad_set_at: the gradient mode, and the frame's instruction that set it last.
+    tainted, handled: whether an operator has changed a fake tensor, and whether it would be noticed
+        if the frame is run again.
+    modes: what makes the other modes in which operators run.
     mutables: sources of containers and objects that the frame might change, by name.
     """
 
@@ -55,6 +60,9 @@ class Output(Protocol):
     mutables: dict[str, Source]
     grad_enabled: bool
     grad_set_at: int
+    tainted: bool
+    handled: bool
+    modes: tuple[Callable[[], AbstractContextManager[object]], ...]
 
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
         """Have an object that has an identity stand for by one tracker."""
@@ -82,6 +90,15 @@ class Output(Protocol):
     ) -> Guards:
         """Have something checked. Returns the guard as a set."""
         ...
+
+    def mark(self) -> int:
+        """A point to go back to."""
+
+    def rollback(self, mark: int) -> None:
+        """Undo everything since the mark."""
+
+    def install_again(self, guards: dict[tuple[str, object], Guard]) -> Guards:
+        """Have what was taken back checked all the same."""
 
     def placeholder(self, source: Source, value: torch.Tensor) -> torch.fx.Proxy:
         """An input of the graph."""

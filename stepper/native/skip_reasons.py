@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import itertools
 import os
 import sys
 import types
@@ -20,6 +21,7 @@ import torch
 
 from stepper import _C
 from stepper.native import config, versions
+from stepper.native.bytecode.opcodes import listing
 from stepper.native.capture_parts import replaced_in_python, replaced_in_torch
 from stepper.native.guards.class_dicts import class_dict, order_of
 from stepper.native.guards.originals import replaced_in_tensors
@@ -125,8 +127,22 @@ def _of_a_library(call: Call) -> str:
     return "it is torch's, Python's or stepper's own" if own and not call.is_captured_at_all else ""
 
 
+def reads_its_frame(code: types.CodeType) -> frozenset[str]:
+    """The names of what a code may call that reads its caller's frame. What pytest writes for an
+    `assert` calls `locals` on the way to the error only, where nothing is captured."""
+    readers = LOCALS_READERS.intersection(code.co_names)
+    if readers and "@py_builtins" in code.co_names:
+        instructions = listing(code).instructions
+        readers = frozenset(
+            inst.argval
+            for before, inst in itertools.pairwise(instructions)
+            if inst.argval in readers and before.argval != "@py_builtins"
+        )
+    return readers
+
+
 def _reads_its_frame(call: Call) -> str:
-    readers = LOCALS_READERS.intersection(call.code.co_names)
+    readers = reads_its_frame(call.code)
     return f"it may read its own frame ({', '.join(sorted(readers))})" if readers else ""
 
 

@@ -11,7 +11,7 @@ from stepper import _C
 from stepper.native.exc import HintedReason
 from stepper.native.library import STEPPER, TORCH, is_library
 from stepper.native.polyfills import is_polyfill
-from stepper.native.skip_reasons import LOCALS_READERS, wrappers
+from stepper.native.skip_reasons import reads_its_frame, wrappers
 from stepper.native.variables.torch import graph_break
 from stepper.support.per_object import PerCode
 
@@ -74,6 +74,6 @@ def why_not_inline(function: types.FunctionType) -> str:
         return f"{code.co_qualname} is stepper's own"
     if filename.startswith(TORCH) and not filename.startswith(_INLINED):
         return f"{function.__module__}.{code.co_qualname} of torch"
-    if LOCALS_READERS.intersection(code.co_names):
+    if reads_its_frame(code):
         return f"{code.co_qualname}, which may read its own frame"
     return ""

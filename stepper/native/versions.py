@@ -99,6 +99,7 @@ is_tracing = torch._C._is_tracing
 tracing_state = torch._C._get_tracing_state
 is_torch_function_enabled = torch._C._is_torch_function_enabled
 log_usage = torch._C._log_api_usage_once
+assert_true: Callable[..., object] = torch._assert_async
 autocast_is_on = torch._C._is_any_autocast_enabled
 
 DEVICE_MODULE = _device
@@ -124,6 +125,55 @@ def without_overrides() -> AbstractContextManager[None]:
     """While it lasts, `__torch_function__` of a tensor's class is not called."""
     found: AbstractContextManager[None] = torch._C.DisableTorchFunctionSubclass()
     return found
+
+
+# -- modes in graphs -------------------------------------------------------------------------------
+
+_entered = threading.local()
+
+
+def _enter(context: AbstractContextManager[object]) -> AbstractContextManager[object]:
+    context.__enter__()
+    _entered.__dict__.setdefault("contexts", []).append(context)
+    return context
+
+
+_autocast: Callable[..., AbstractContextManager[object]] = torch.autocast
+_record_function: Callable[..., AbstractContextManager[object]] = (
+    torch.autograd.profiler.record_function
+)
+
+
+def enter_autocast(*given: object) -> AbstractContextManager[object]:
+    """A node of graphs, as the next two: under autocast from here on."""
+    return _enter(_autocast(*given))
+
+
+def enter_record_function(*given: object) -> AbstractContextManager[object]:
+    """What runs from here on has a name in profiles."""
+    return _enter(_record_function(*given))
+
+
+def leave_mode(context: AbstractContextManager[object]) -> None:
+    """Leave what such a node has entered."""
+    _entered.contexts.remove(context)
+    context.__exit__(None, None, None)
+
+
+def end_modes(grad_enabled: bool) -> None:
+    """Have the modes be as they were before a graph has run, which may have ended anywhere."""
+    set_grad_enabled(grad_enabled)
+    while contexts := _entered.__dict__.get("contexts"):
+        contexts.pop().__exit__(None, None, None)
+
+
+OF_MODES = frozenset({set_grad_enabled, enter_autocast, enter_record_function, leave_mode})
+"""The nodes that are only about modes."""
+
+
+def autocast_arguments(made: torch.autocast) -> tuple[str | bool | torch.dtype | None, ...]:
+    """What makes another such context."""
+    return made.device, made.fast_dtype, made._enabled, made._cache_enabled
 
 
 # -- tensors and graphs ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which local variables are still needed at an instruction."""
+"""Which local variables are still needed at an instruction, and where its ways end."""
 
 from __future__ import annotations
 
@@ -63,3 +63,25 @@ def argument_count(code: CodeType) -> int:
         + bool(code.co_flags & inspect.CO_VARARGS)
         + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     )
+
+
+def only_raises(code: CodeType, index: int) -> bool:
+    """Whether all ways from an instruction on end soon, and with an exception."""
+    instructions = listing(code).instructions
+    pending, seen = [index], {index}
+    while pending:
+        at = pending.pop()
+        inst = instructions[at]
+        if inst.opname in ("RAISE_VARARGS", "RERAISE"):
+            continue
+        after = [] if inst.opname in ALWAYS_JUMPS else [at + 1]
+        after += [] if inst.target is None else [inst.target]
+        if inst.opname in END or min(after) <= at or len(seen) > _FEW:
+            return False
+        pending += [each for each in after if each not in seen]
+        seen.update(after)
+    return True
+
+
+_FEW = 200
+"""So many instructions make an error's text."""

@@ -41,7 +41,7 @@ from stepper.native.trace_rules import give_up
 from stepper.native.tracing.output_graph import OutputGraph
 from stepper.native.tracing.plan import Plan
 from stepper.native.tracing.symbolic_convert import InstructionTranslator
-from stepper.native.versions import set_grad_enabled, tracing_shapes
+from stepper.native.versions import OF_MODES, end_modes, set_grad_enabled, tracing_shapes
 from stepper.native.watching import WATCHING, TranslationWatcher
 from stepper.support.outside import comes_from_outside
 from stepper.uncompiled import keep_out
@@ -208,8 +208,8 @@ class Translation:
             raise TypeError(f"the backend returned a {type(compiled).__name__}, not a callable")
         if compiled is gm and not has_hooks(gm):  # by no hooks for all modules, for it is ours
             compiled = partial(_forward, gm)
-        if any(node.target is set_grad_enabled for node in output.graph.nodes):
-            undo = partial(set_grad_enabled, self.state.grad_enabled)
+        if any(node.target in OF_MODES for node in output.graph.nodes):
+            undo = partial(end_modes, self.state.grad_enabled)
             return named(partial(_C.call_and_undo, undo, compiled), name)
         return named(compiled, name)
 

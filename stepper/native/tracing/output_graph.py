@@ -11,6 +11,7 @@ place to fake tensors cannot; then the translation begins again (`tainted`).
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import warnings
 from collections.abc import Callable, Iterable
@@ -45,6 +46,7 @@ from stepper.native.variables.tensor import (
 )
 from stepper.native.versions import (
     FAKE_TENSOR_LOG,
+    OF_MODES,
     FakeTensor,
     end_of,
     set_grad_enabled,
@@ -53,6 +55,7 @@ from stepper.native.versions import (
 from stepper.support.outside import comes_from_outside
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from types import CodeType
 
     from stepper.native.bytecode.opcodes import Instruction
@@ -133,6 +136,8 @@ class OutputGraph:
         self.grad_enabled = state.grad_enabled
         self.grad_set_at = 0
         """The frame's instruction by which the gradient mode was set last."""
+        self.modes: tuple[Callable[[], AbstractContextManager[object]], ...] = ()
+        """What makes the modes in which operators run, beside the gradient mode."""
         self.consulted = Consulted()
         """What was found in classes."""
         self._inputs: torch.fx.Node | None = None
@@ -222,11 +227,20 @@ class OutputGraph:
         if guard is None:
             kind = source.guard_source() if source is not None else kind
             guard = Guard(text, kind, create_fn, source, value)
-            self._remember(self.guards, key, guard)
-            watcher = self.translation.watcher
-            self.trail.append(lambda: watcher.guard_withdrawn(guard))
-            watcher.guard_installed(guard)
+            self._install(key, guard)
         return frozenset((guard,))
+
+    def _install(self, key: tuple[str, object], guard: Guard) -> None:
+        self._remember(self.guards, key, guard)
+        watcher = self.translation.watcher
+        self.trail.append(lambda: watcher.guard_withdrawn(guard))
+        watcher.guard_installed(guard)
+
+    def install_again(self, guards: dict[tuple[str, object], Guard]) -> Guards:
+        """Have what was taken back checked all the same."""
+        for key, guard in guards.items():
+            self._install(key, guard)
+        return frozenset(guards.values())
 
     # --- the graph
 
@@ -352,7 +366,9 @@ class OutputGraph:
         grad = torch.is_grad_enabled()
         FAKE_TENSOR_LOG.disabled = True  # it reports what the program is going to be told itself
         try:
-            with warnings.catch_warnings(), self.fake_mode:
+            with warnings.catch_warnings(), self.fake_mode, contextlib.ExitStack() as stack:
+                for mode in self.modes:
+                    stack.enter_context(mode())
                 warnings.simplefilter("ignore")
                 set_grad_enabled(self.grad_enabled)
                 if op == "call_method":
@@ -413,9 +429,7 @@ class OutputGraph:
     def is_trivial(self) -> bool:
         """Whether the graph computes nothing, or is only about modes."""
         return all(
-            node.op in ("placeholder", "output")
-            or node.target is set_grad_enabled
-            or gives_number(node)
+            node.op in ("placeholder", "output") or node.target in OF_MODES or gives_number(node)
             for node in self.graph.nodes
         )
 

@@ -22,6 +22,7 @@ from stepper.native.guards.originals import require
 from stepper.native.source import AttrSource, GetItemSource, Source
 from stepper.native.variables import ctx_manager
 from stepper.native.variables import torch as torch_functions
+from stepper.native.variables.autograd_function import APPLY, ApplyVariable
 from stepper.native.variables.base import (
     AttributeMutationExisting,
     LazyVariableTracker,
@@ -193,6 +194,9 @@ class VariableBuilder:
             if ctx_manager.is_grad_mode(self.tx.output, value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return ctx_manager.GradModeClassVariable(value, source=source, guards=guards)
+            if ctx_manager.is_mode(self.tx.output, value):
+                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+                return ctx_manager.ModeClassVariable(value, source=source, guards=guards)
             if ctx_manager.is_null_context(self.tx.output, value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return ctx_manager.NullContextClassVariable(source=source, guards=guards)
@@ -225,6 +229,9 @@ class VariableBuilder:
         if value is inspect.signature:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return SignatureFunctionVariable(source=source, guards=guards)
+        if value is APPLY:
+            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
+            return ApplyVariable(value, source=source, guards=guards)
         if kind is types.FunctionType:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return UserFunctionVariable(value, source=source, guards=guards)

@@ -1,19 +1,31 @@
-"""Context managers that can be entered while tracing: gradient modes, and those that do nothing."""
+"""Context managers that can be entered while tracing: gradient modes, other modes that the graph
+enters and leaves by itself, and those that do nothing."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 
+from stepper.native.exc import unimplemented
 from stepper.native.guards.originals import is_original
 from stepper.native.variables.base import NO_GUARDS, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.versions import set_grad_enabled
+from stepper.native.versions import (
+    autocast_arguments,
+    enter_autocast,
+    enter_record_function,
+    leave_mode,
+    set_grad_enabled,
+)
 
 if TYPE_CHECKING:
+    from torch.fx.node import Argument
+
     from stepper.native.protocols import Output, Translator
     from stepper.native.variables.base import TrackerOptions
 
@@ -25,12 +37,29 @@ GRAD_MODES: dict[object, bool | None] = {
 """The classes, with the mode; None: it is the argument."""
 
 
+MODES: dict[type, tuple[Callable[..., object], Callable[..., tuple[Argument, ...]], bool]] = {
+    torch.autocast: (enter_autocast, autocast_arguments, True),
+    torch.autograd.profiler.record_function: (
+        enter_record_function,
+        lambda made: (made.name, made.args),
+        False,
+    ),
+}
+"""For each class, what enters a context of it, what it is made of, and whether operators give
+something else in it."""
+
 _OF_CONTEXTS = ("__new__", "__init__", "__enter__", "__exit__")
 
 
 def is_grad_mode(output: Output, value: type) -> bool:
     """Whether a class sets the gradient mode, and does it as torch has it."""
     known = any(value is each for each in GRAD_MODES)  # a metaclass may hash
+    return known and all(is_original(output, value, name) for name in _OF_CONTEXTS)
+
+
+def is_mode(output: Output, value: type) -> bool:
+    """Whether a class is of contexts that the graph enters and leaves, as torch has it."""
+    known = any(value is each for each in MODES)
     return known and all(is_original(output, value, name) for name in _OF_CONTEXTS)
 
 
@@ -118,7 +147,7 @@ class NullContextVariable(ContextManagerVariable):
         return contextlib.nullcontext
 
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
-        return NullContextExitVariable(guards=self.guards), self.enter_result
+        return ExitVariable(lambda tx: None, guards=self.guards), self.enter_result
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.enter_result]
@@ -127,19 +156,6 @@ class NullContextVariable(ContextManagerVariable):
         codegen.load_callable(contextlib.nullcontext)
         codegen(self.enter_result)
         codegen.call(1)
-
-
-class NullContextExitVariable(VariableTracker):
-    """The exit function of such a context."""
-
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
-        tx.leave_block(self)
-        return ConstantVariable(None)
 
 
 class GradModeVariable(ContextManagerVariable):
@@ -161,7 +177,8 @@ class GradModeVariable(ContextManagerVariable):
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
         before = tx.output.grad_enabled
         set_grad_mode(tx, self.mode)
-        return GradModeExitVariable(before, guards=self.guards), ConstantVariable(None)
+        leave = partial(set_grad_mode, mode=before)
+        return ExitVariable(leave, guards=self.guards), ConstantVariable(None)
 
     def reconstruct(self, codegen: Any) -> None:
         codegen.load_callable(self.python_type())
@@ -187,21 +204,24 @@ class SetGradVariable(GradModeVariable):
 
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
         set_grad_mode(tx, self.mode)
-        return GradModeExitVariable(self.before, guards=self.guards), ConstantVariable(None)
+        leave = partial(set_grad_mode, mode=self.before)
+        return ExitVariable(leave, guards=self.guards), ConstantVariable(None)
 
     def reconstruct(self, codegen: Any) -> None:
         raise self.refuse("reconstruction")  # another would be made in another mode
 
 
-class GradModeExitVariable(VariableTracker):
-    """The exit function of such a context.
+class ExitVariable(VariableTracker):
+    """The exit function of a context.
 
-    before: the mode to go back to.
+    leave: does what it does.
     """
 
-    def __init__(self, before: bool, **options: Unpack[TrackerOptions]) -> None:
+    def __init__(
+        self, leave: Callable[[Translator], None], **options: Unpack[TrackerOptions]
+    ) -> None:
         super().__init__(**options)
-        self.before = before
+        self.leave = leave
 
     def call_function(
         self,
@@ -209,9 +229,95 @@ class GradModeExitVariable(VariableTracker):
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
-        set_grad_mode(tx, self.before)
+        self.leave(tx)
         tx.leave_block(self)
         return ConstantVariable(None)
+
+
+class ModeClassVariable(VariableTracker):
+    """A class of contexts that the graph enters and leaves by itself.
+
+    value: the class.
+    """
+
+    def __init__(self, value: type, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def describe(self) -> str:
+        return self.value.__qualname__
+
+    def python_type(self) -> type:
+        return type
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        given = [arg.as_python_constant() for arg in args]
+        named = {key: value.as_python_constant() for key, value in kwargs.items()}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                made = self.value(*given, **named)
+        except Exception as error:
+            raise unimplemented(f"{type(error).__name__}: {error}") from None
+        options = self.propagate(self, args, list(kwargs.values()))
+        return ModeVariable(self.value, MODES[self.value][1](made), **options)
+
+
+class ModeVariable(ContextManagerVariable):
+    """Such a context.
+
+    kind: its class.
+    given: what it is made of.
+    """
+
+    def __init__(
+        self, kind: type, given: tuple[Argument, ...], **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.kind = kind
+        self.given = given
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
+        output = tx.output
+        function, _, of_operators = MODES[self.kind]
+        entered = output.graph.create_node("call_function", function, self.given)
+        output.note_node(entered, None, self.guards)
+        before, given = output.modes, self.given
+        if of_operators:
+            output.modes = (*before, lambda: self.kind(*given))
+        output.side_effects.changes += 1
+        output.trail.append(lambda: setattr(output, "modes", before))
+
+        def leave(tx: Translator) -> None:
+            node = output.graph.create_node("call_function", leave_mode, (entered,))
+            output.note_node(node, None, self.guards)
+            inside, output.modes = output.modes, before
+            output.side_effects.changes += 1
+            output.trail.append(lambda: setattr(output, "modes", inside))
+
+        return ExitVariable(leave, guards=self.guards), InsideVariable(self.kind)
+
+
+class InsideVariable(VariableTracker):
+    """What `as` gets of such a context, which nobody asks for anything.
+
+    kind: its class.
+    """
+
+    def __init__(self, kind: type) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def python_type(self) -> type:
+        return self.kind
 
 
 def set_grad_mode(tx: Translator, mode: bool) -> None:

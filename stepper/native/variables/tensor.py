@@ -110,6 +110,12 @@ class TensorVariable(VariableTracker):
         fake: torch.Tensor = self.proxy.node.meta["example_value"]
         return fake
 
+    @property
+    def is_one_on_cpu(self) -> bool:
+        """Whether it is one number in the memory of the processor."""
+        shape = self.fake.shape
+        return self.fake.device.type == "cpu" and all(type(n) is int and n == 1 for n in shape)
+
     def python_type(self) -> type:
         return self.class_type
 

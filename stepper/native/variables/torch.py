@@ -46,7 +46,7 @@ _PYTHON_FUNCTIONS: frozenset[object] = frozenset(
 _STATE: dict[object, object] = {
     torch.is_grad_enabled: lambda tx: tx.output.grad_enabled,
     torch.get_default_dtype: lambda tx: torch.get_default_dtype(),
-    torch.is_autocast_enabled: lambda tx: False,
+    torch.is_autocast_enabled: lambda tx: _outside_of_modes(tx),
     torch.compiler.is_compiling: lambda tx: True,
     torch.compiler.is_dynamo_compiling: lambda tx: True,
     torch.compiler.is_exporting: lambda tx: False,
@@ -61,6 +61,13 @@ _STATE: dict[object, object] = {
 
 `is_compiling` asks whether it is captured, and is told so, as by Dynamo. Libraries leave out what
 needs the data then: with eager's answer, no model of `transformers` with a mask is one graph."""
+
+
+def _outside_of_modes(tx: Translator) -> bool:
+    if tx.output.modes:
+        raise unimplemented("a question for autocast, where it has been entered")
+    return False
+
 
 _QUESTIONS = frozenset(
     {

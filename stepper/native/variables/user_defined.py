@@ -443,6 +443,8 @@ class InstanceDictVariable(VariableTracker):
         stored = tx.output.side_effects.load_attr(self.obj, name)
         if stored is not None and self.obj.in_own_dict(name):
             return True
+        if self.obj.is_new:
+            return False
         present = name in self.obj.instance_dict()
         source = self.obj.source
         if source is None:

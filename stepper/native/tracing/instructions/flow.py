@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import torch
+
 from stepper.native.bytecode import opcodes
+from stepper.native.bytecode.bytecode_analysis import only_raises
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
 from stepper.native.tracing.instructions.operators import OperatorInstructions
@@ -12,7 +17,12 @@ from stepper.native.variables.base import (
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.ctx_manager import ContextManagerVariable
 from stepper.native.variables.iter import IteratorVariable, iterate
+from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
+from stepper.native.versions import assert_true
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
 
 
 class FlowInstructions(OperatorInstructions):
@@ -36,13 +46,40 @@ class FlowInstructions(OperatorInstructions):
         self.output.chosen_by(value)
         return answer
 
-    def POP_JUMP_IF_TRUE(self, inst: Instruction) -> None:
-        if self._truth(self.pop()):
+    def _branch(self, inst: Instruction, jumps: bool) -> None:
+        value = self.pop()
+        way = self._without_error(inst, value, jumps)
+        if (self._truth(value) if way is None else way) is jumps:
             self._jump(inst)
 
+    def _without_error(self, inst: Instruction, value: VariableTracker, jumps: bool) -> bool | None:
+        """Where one way of a branch on data can only raise an exception, the truth that leads the
+        other way. That it is so the graph asserts: where it is not, the frame is run as it is, and
+        raises what it raises. None: it is no such branch, or there may be a handler."""
+        if not isinstance(value, TensorVariable) or not value.is_one_on_cpu:
+            return None
+        tx: Translator | None = self
+        while tx is not None:
+            if tx.current_instruction.handler is not None:
+                return None
+            tx = tx.parent
+        assert inst.target is not None
+        raises = only_raises(self.f_code, inst.target), only_raises(self.f_code, inst.index + 1)
+        if raises[0] is raises[1]:
+            return None
+        way = jumps is not raises[0]
+        if not way:
+            value = self.call_in_graph("call_function", torch.logical_not, [value], {})
+        self.call_in_graph("call_function", assert_true, [value], {})
+        self.output.handled = True
+        self.output.chosen_by(value)
+        return way
+
+    def POP_JUMP_IF_TRUE(self, inst: Instruction) -> None:
+        self._branch(inst, True)
+
     def POP_JUMP_IF_FALSE(self, inst: Instruction) -> None:
-        if not self._truth(self.pop()):
-            self._jump(inst)
+        self._branch(inst, False)
 
     def POP_JUMP_IF_NONE(self, inst: Instruction) -> None:
         if self._is_none(self.pop()):

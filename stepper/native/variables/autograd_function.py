@@ -1,0 +1,74 @@
+"""`apply` of the program's subclasses of `torch.autograd.Function`.
+
+The call is a node: what it does when the graph runs, its backward included, is torch's matter. But
+the node's `forward` is the program's code, and what that gives may depend on anything that it
+reads. So it is interpreted first, with a stand-in for `ctx`, only to learn on what it depends: all
+is taken back that came of it but the guards. What does more than compute is left to Python.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from stepper.native.exc import unimplemented
+from stepper.native.polyfills import FunctionContext
+from stepper.native.source import ConstantSource
+from stepper.native.variables.base import Keywords, VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.functions import UserFunctionVariable
+from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.new_object import make_new
+from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.user_defined import UserDefinedClassVariable
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
+
+APPLY = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]  # a class method
+_TWO_PARTS = torch.autograd.Function.setup_context
+
+
+class ApplyVariable(UserFunctionVariable):
+    """The function behind `apply`."""
+
+    def call_function(
+        self, tx: Translator, args: list[VariableTracker], kwargs: Keywords
+    ) -> VariableTracker:
+        if not args or kwargs or not isinstance(args[0], UserDefinedClassVariable):
+            raise self.refuse("a call with these arguments")
+        cls, given = args[0], [tx.realize(arg) for arg in args[1:]]
+        output = tx.output
+        mark, found = output.mark(), dict(output.guards)
+        before = dict(output.side_effects.changed), output.tainted
+        grad_enabled, output.grad_enabled = output.grad_enabled, False
+        try:
+            self._interpret(tx, cls, given)
+        finally:
+            output.grad_enabled = grad_enabled
+        if (dict(output.side_effects.changed), output.tainted) != before:
+            raise unimplemented(f"{cls.describe()}, whose forward does more than compute,")
+        needed = {key: guard for key, guard in output.guards.items() if key not in found}
+        output.rollback(mark)
+        guards = output.install_again(needed)
+        result = tx.call_in_graph("call_function", cls.value.apply, given, {})
+        return result.with_guards(self.guards | cls.guards | guards)
+
+    def _interpret(
+        self, tx: Translator, cls: UserDefinedClassVariable, given: list[VariableTracker]
+    ) -> None:
+        source = ConstantSource(FunctionContext)
+        context = make_new(tx, UserDefinedClassVariable(FunctionContext, source=source), [], {})
+        needs = [
+            ConstantVariable(isinstance(arg, TensorVariable) and arg.fake.requires_grad)
+            for arg in given
+        ]
+        tx.output.side_effects.store_attr(context, "needs_input_grad", TupleVariable(needs))
+        forward = cls.var_getattr(tx, "forward")
+        if cls.value.setup_context is _TWO_PARTS:
+            forward.call_function(tx, [context, *given], {})
+            return
+        result = forward.call_function(tx, given, {})
+        inputs = TupleVariable(given)
+        cls.var_getattr(tx, "setup_context").call_function(tx, [context, inputs, result], {})
