@@ -468,10 +468,10 @@ class FunctionContext:
         self.saved = tensors
 
     def set_materialize_grads(self, value):
-        self.materializes = value
+        """Backward alone sees that."""
 
     def mark_non_differentiable(self, *tensors):
-        self.without = tensors
+        """The node's own context is told."""
 
 
 _REFUSED = refuse.__code__
