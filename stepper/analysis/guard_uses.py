@@ -144,6 +144,17 @@ class _Entry(NamedTuple):
     implications: Implications
 
 
+class _Cost(NamedTuple):
+    """What recorded lookups say of a guard; see `GuardUse`."""
+
+    runs: int
+    failures: int
+    refused: tuple[Datum, ...]
+    timed: int
+    nanoseconds: int
+    of_nanoseconds: int
+
+
 class _Lookup(NamedTuple):
     """The checks of a recorded lookup."""
 
@@ -160,13 +171,16 @@ class Uses:
         self._entries: dict[int, _Entry] = {}
         self._lookups: dict[tuple[str, str], list[_Lookup]] = {}
 
-    def of(self, matched: Matched) -> GuardUse:
-        """All that is known of a guard."""
+    def cost(self, matched: Matched) -> tuple[int, int]:
+        """How often recorded lookups have failed at a guard, and the nanoseconds of its checks."""
+        cost = self._cost(matched)
+        return cost.failures, cost.nanoseconds
+
+    def _cost(self, matched: Matched) -> _Cost:
         guard, translation = matched
-        entry = self._entry(translation)
         runs = failures = timed = spent = of = 0
         refused: list[Datum] = []
-        for lookup in entry.lookups:
+        for lookup in self._entry(translation).lookups:
             mine = [each for each in lookup.candidates(guard) if _is_of(each.guard, guard)]
             if not mine:
                 continue
@@ -178,6 +192,12 @@ class Uses:
             timed += any(time is not None for time in times)
             spent += sum(time or 0 for time in times)
             of += lookup.nanoseconds
+        return _Cost(runs, failures, tuple(refused), timed, spent, of)
+
+    def of(self, matched: Matched) -> GuardUse:
+        """All that is known of a guard."""
+        guard, translation = matched
+        entry = self._entry(translation)
         return GuardUse(
             guard=guard,
             translation=translation,
@@ -185,13 +205,8 @@ class Uses:
             origin=origin_of(self._recording, guard),
             implied=entry.implications.of(guard),
             checks=checked(guard, entry.wants),
-            runs=runs,
-            failures=failures,
-            refused=tuple(refused),
-            timed=timed,
-            nanoseconds=spent,
-            of_nanoseconds=of,
             lookups=bool(entry.lookups),
+            **self._cost(matched)._asdict(),
         )
 
     def _entry(self, translation: Translation) -> _Entry:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import UsageError, add_recording
@@ -51,6 +52,7 @@ def report(options: argparse.Namespace) -> int:
     """Write the report."""
     from stepper.cli.asking import opened
     from stepper.report.gathering import gather
+    from stepper.report.room import fitted
 
     output, format = options.output, options.format or _format_of(options.output)
     if output is None and format == "html" and sys.stdout.isatty():
@@ -58,8 +60,8 @@ def report(options: argparse.Namespace) -> int:
     if output is not None and os.path.exists(output) and os.path.samefile(output, options.file):
         raise UsageError(f"{output} is the recording itself")
     with opened(options.file) as recording:
-        found = gather(recording, name=options.file, redact=options.redact)
-    text = _writer(format)(found)
+        gathered = partial(gather, recording, name=options.file, redact=options.redact)
+        text = fitted(lambda room: gathered(room=room), _writer(format))
     if output is None:
         give(text)
         return 0

@@ -13,7 +13,7 @@ import msgspec
 
 from stepper.report.telling import NOTHING, Told
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -196,7 +196,10 @@ class Cause(msgspec.Struct, frozen=True):
     """The symbolic stack at the instruction, the top first; not more than eight values."""
     moment: int
     """The moment of the first one."""
+    times: int
+    """How often."""
     occurrences: tuple[Occurrence, ...]
+    """The first hundred."""
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -211,7 +214,7 @@ class Failed(msgspec.Struct, frozen=True):
     """In words: `while tracing`, `in the backend` …"""
     exception: Told
     message: tuple[Told, ...]
-    """Dynamo's words, line by line; empty when redacted."""
+    """Dynamo's words, line by line, not more than two hundred; empty when redacted."""
     where: Where | None
     """The program's line that is to blame; None: it is not known which is."""
     source: Told
@@ -338,7 +341,10 @@ class Recompiled(msgspec.Struct, frozen=True):
     limit: Told
     """In words; empty: none was reached."""
     advice: tuple[Advice, ...]
+    times: int
+    """How often."""
     recompilations: tuple[Recompilation, ...]
+    """The first hundred."""
 
 
 class Guard(msgspec.Struct, frozen=True):
@@ -348,6 +354,8 @@ class Guard(msgspec.Struct, frozen=True):
     kind: Told
     source: Told
     """The expression guarded; empty for global state."""
+    module: Told
+    """The module that it belongs to; empty: none's, or the model itself."""
     checks: tuple[Told, ...]
     """What it checks, as far as the compiler gives it away; redacted: of
     tensors only."""
@@ -385,7 +393,23 @@ class Node(msgspec.Struct, frozen=True):
     """Where an input comes from."""
     graph: Told
     """Empty for the main graph, else the subgraph's name."""
+    module: Told
+    """The module whose frame made it, `decoder.block[7].layer[0]`; empty: the model itself, or it
+    is not known."""
     moment: int
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """What an entry has of a part of the model."""
+
+    path: Told
+    """Where it is, to its first number: `decoder.block[7]`; empty: what is no module's."""
+    guards: int
+    kinds: dict[Told, int]
+    """How many guards of each kind."""
+    nodes: int
+    targets: dict[Told, int]
+    """What its nodes call, and how often; the most frequent."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -400,9 +424,17 @@ class Entry(msgspec.Struct, frozen=True):
     lookups: bool
     """Whether lookups of it were recorded."""
     left_out: bool
-    """Whether what follows is left out, since the report would be too long."""
+    """Whether guards, nodes or code are left out, since the report would be too long."""
+    guard_count: int
+    """How many guards it has."""
+    node_count: int
+    """How many nodes its graph has."""
+    layers: tuple[Layer, ...]
+    """All guards and nodes, by the part of the model that they belong to."""
     guards: tuple[Guard, ...]
+    """Those that failed, those that take most time, then one of each that many layers have."""
     graph: tuple[Node, ...]
+    """Whole, or left out."""
     transformed: tuple[Told, ...]
     """The transformed bytecode as `dis` prints it, a line each."""
 
@@ -452,4 +484,6 @@ class Report(msgspec.Struct, frozen=True):
     guard_kinds: tuple[GuardKind, ...]
     """The kinds that are in the entries."""
     moments: tuple[Moment, ...]
-    """Every moment that the report speaks of, in order."""
+    """The moments that the report speaks of, in order."""
+    left_out: dict[str, int]
+    """How many records of a part have no room in the report."""

@@ -12,6 +12,13 @@ from stepper.report.markup import Html, element, joined
 
 _ROW = 16
 _GAP = 2
+_GOOD = frozenset({"compiled", "hit", "returned"})
+_BAD = frozenset({"failed", "raised", "graph-break", "guard-fail", "cache-limit", "invalidate"})
+
+
+def mood(kind: str) -> str:
+    """The colour of how a walk ended, or of what happened."""
+    return "good" if kind in _GOOD else "bad" if kind in _BAD else "warn"
 
 
 def drawn_timeline(timeline: Timeline, outcomes: dict[int, str], link: dict[int, str]) -> Html:
@@ -28,7 +35,8 @@ def drawn_timeline(timeline: Timeline, outcomes: dict[int, str], link: dict[int,
         rows.append(_marks(marks, top))
         top += _ROW // 2
     rows += [
-        _linked(bar, top, f"walk {outcomes.get(bar.walk, '')}", link) for bar in timeline.attempts
+        _linked(bar, top, f"told {mood(outcomes.get(bar.walk, ''))}", link)
+        for bar in timeline.attempts
     ]
     top += _ROW
     for depth, bars in enumerate(timeline.depths):
@@ -61,7 +69,7 @@ def _bar(bar: Bar, top: int, kind: str) -> Html:
             x=bar.first,
             y=top,
             width=bar.last - bar.first,
-            height=(_ROW if kind.startswith(("walk", "depth-0")) else _ROW // 2) - _GAP,
+            height=(_ROW if kind.startswith(("told", "depth-0")) else _ROW // 2) - _GAP,
             class_=kind,
         ),
     )
@@ -77,5 +85,5 @@ def _marks(marks: Marks, top: int) -> Html:
     return element(
         "g",
         element("title", f"{marks.kind}: {sum(marks.columns.values())}"),
-        element("path", d=path, class_=f"mark {marks.kind}"),
+        element("path", d=path, class_=f"told {mood(marks.kind)}"),
     )

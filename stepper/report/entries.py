@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import TypeVar
 
 import msgspec
 
@@ -10,56 +14,130 @@ from stepper.analysis.guard_kinds import KINDS
 from stepper.analysis.guard_uses import GuardUse, Matched, Uses, guards_of
 from stepper.client.text import bytecode_listing, node_meta
 from stepper.model import trace
+from stepper.model.module_path import layer_of, module_path
 from stepper.model.trace import Translation
+from stepper.recording.owners import Owners
 from stepper.report import contents
 from stepper.report.places import Places
+from stepper.report.room import Room
 from stepper.report.telling import Told
 
-_MOST = 40_000
-"""Guards, nodes and instructions that are told of, or a browser gets slow; entries that come later
-are only named."""
+T = TypeVar("T")
+
+_OF_A_GUARD = 600
+"""What a guard is long, about."""
+_WITHOUT_TARGET = frozenset({"placeholder", "get_attr", "output"})
+_TARGETS = 6
+_NUMBER = re.compile(r"\d+")
 
 
 class Entries:
-    """Reads entries."""
+    """Reads entries.
 
-    def __init__(self, places: Places) -> None:
+    Args:
+        places: tells of places.
+        room: how much can be told of guards, nodes and code.
+        count: how many entries will be read: what room there is, is for all of them.
+    """
+
+    def __init__(self, places: Places, room: Room, count: int) -> None:
         self._places = places
+        self._room = room
+        self._to_come = count
         self._uses = Uses(places.recording)
+        self._owners = Owners(places.recording)
         self._kinds: set[str] = set()
-        self._told = 0
 
     def read(self, item: Translation) -> contents.Entry:
         """The entry that a compilation made."""
         recording, tell = self._places.recording, self._places.tell
-        named = contents.Entry(
+        guards = guards_of(recording, item)
+        self._kinds.update(guard.kind for guard in guards)
+        attempts = recording.attempts(item.id)
+        nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
+        modules = [self._module(node) for node in nodes]
+        chosen = self._chosen(item, guards)
+        uses = [self._uses.of(Matched(guard, item)) for guard in chosen]
+        graph = self._whole("nodes", map(self._node, nodes, modules), len(nodes))
+        code = recording.transformed(item.id)
+        lines = bytecode_listing(self._places.code(code), None) if code is not None else []
+        transformed = self._whole("transformed", map(tell.own, lines), len(lines))
+        self._to_come -= 1
+        return contents.Entry(
             walk=item.id,
             compile_id=tell.own(item.compile_id),
             name=tell.name(item.name),
             where=self._places.where(item.filename, item.line),
             moment=self._places.moment(item.last_moment or item.first_moment),
-            lookups=False,
-            left_out=self._told > _MOST,
-            guards=(),
-            graph=(),
-            transformed=(),
-        )
-        if named.left_out:
-            return named
-        uses = [self._uses.of(Matched(guard, item)) for guard in guards_of(recording, item)]
-        self._kinds.update(use.guard.kind for use in uses)
-        attempts = recording.attempts(item.id)
-        nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
-        code = recording.transformed(item.id)
-        lines = bytecode_listing(self._places.code(code), None) if code is not None else []
-        self._told += len(uses) + len(nodes) + len(lines)
-        return msgspec.structs.replace(
-            named,
             lookups=any(use.lookups for use in uses),
+            left_out=(len(uses), len(graph), len(transformed))
+            < (len(guards), len(nodes), len(lines)),
+            guard_count=len(guards),
+            node_count=len(nodes),
+            layers=tuple(self._layers(guards, nodes, modules)),
             guards=tuple(map(self._guard, uses)),
-            graph=tuple(map(self._node, nodes)),
-            transformed=tuple(map(tell.own, lines)),
+            graph=graph,
+            transformed=transformed,
         )
+
+    def _share(self, part: str) -> int:
+        return self._room.left(part) // max(1, self._to_come)
+
+    def _chosen(self, item: Translation, guards: list[trace.Guard]) -> list[trace.Guard]:
+        """The guards to tell of, in order: what failed or costs most, then one of those that only
+        differ by their layer, and so on."""
+        most = self._share("guards") // _OF_A_GUARD
+        if len(guards) <= most:
+            return guards
+        alike: Counter[tuple[str, str]] = Counter()
+        ranks = []
+        for at, guard in enumerate(guards):
+            shape = (guard.kind, _NUMBER.sub("", guard.source))
+            failures, spent = self._uses.cost(Matched(guard, item))
+            ranks.append((-failures, -spent, alike[shape], at))
+            alike[shape] += 1
+        self._room.omit("guards", len(guards) - most)
+        return [guards[rank[-1]] for rank in sorted(sorted(ranks)[:most], key=itemgetter(-1))]
+
+    def _whole(self, part: str, records: Iterable[T], count: int) -> tuple[T, ...]:
+        """All records of something that says nothing in parts, or none."""
+        most, found, size = self._share(part), [], 0
+        for each in records:
+            found.append(each)
+            size += len(msgspec.json.encode(each))
+            if size > most:
+                self._room.omit(part, count)
+                return ()
+        self._room.take(part, size)
+        return tuple(found)
+
+    def _module(self, node: trace.Node) -> str:
+        """The path of the module whose frame made a node, or that an input belongs to."""
+        if node.source or not self._places.recording.has(node.moment):
+            return module_path(node.source)
+        owner = self._owners.around(self._places.recording.moment(node.moment).frame)
+        return "" if owner is None else owner.path
+
+    def _layers(
+        self, guards: list[trace.Guard], nodes: list[trace.Node], modules: list[str]
+    ) -> Iterator[contents.Layer]:
+        tell = self._places.tell
+        kinds: dict[str, Counter[str]] = {}
+        targets: dict[str, Counter[str]] = {}
+        for guard in guards:
+            kinds.setdefault(layer_of(module_path(guard.source)), Counter())[guard.kind] += 1
+        for node, module in zip(nodes, modules, strict=True):
+            target = node.op if node.op in _WITHOUT_TARGET else node.target
+            targets.setdefault(layer_of(module), Counter())[target] += 1
+        for layer in dict.fromkeys((*kinds, *targets)):
+            checked, called = kinds.get(layer, Counter()), targets.get(layer, Counter())
+            yield contents.Layer(
+                path=tell.name(layer),
+                guards=checked.total(),
+                kinds={tell.name(kind): count for kind, count in checked.most_common()},
+                nodes=called.total(),
+                targets={tell.name(to): count for to, count in called.most_common(_TARGETS)},
+            )
 
     def kinds(self) -> Iterator[contents.GuardKind]:
         """The kinds of guards that were read."""
@@ -82,6 +160,7 @@ class Entries:
             id=guard.id,
             kind=tell.name(guard.kind),
             source=tell.source(guard.source),
+            module=tell.name(module_path(guard.source)),
             checks=tuple(self._checks(use)),
             where=None if line is None else self._places.frame(line.place),
             line=tell.line("" if line is None else line.text),
@@ -103,7 +182,7 @@ class Entries:
             elif part not in use.guard.code:
                 yield tell.sizes(part)
 
-    def _node(self, node: trace.Node) -> contents.Node:
+    def _node(self, node: trace.Node, module: str) -> contents.Node:
         tell = self._places.tell
         value = node_meta(node)
         inputs = tuple(map(tell.name, node.inputs))
@@ -116,5 +195,6 @@ class Entries:
             value=tell.sizes(value) if node.meta is not None else tell.constant(value),
             source=tell.source(node.source),
             graph=tell.name(node.graph),
+            module=tell.name(module),
             moment=self._made(node),
         )

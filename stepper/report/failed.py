@@ -10,6 +10,8 @@ from stepper.report import contents
 from stepper.report.places import Places
 from stepper.report.telling import NOTHING, Told
 
+_MOST_LINES = 200
+
 
 def failed(places: Places) -> Iterator[contents.Failed]:
     """Each of them, in order."""
@@ -24,7 +26,7 @@ def failed(places: Places) -> Iterator[contents.Failed]:
             name=tell.name(each.name),
             stage=tell.own(stage_text(failure.stage)),
             exception=tell.name(failure.exception),
-            message=() if tell.redact else tuple(map(tell.line, lines)),
+            message=() if tell.redact else tuple(map(tell.line, lines[:_MOST_LINES])),
             where=None if each.place is None or not each.certain else places.frame(each.place),
             source=tell.line(sites[0].line.text) if sites else NOTHING,
             instruction=places.instruction(sites[0].instruction) if sites else NOTHING,

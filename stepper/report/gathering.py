@@ -19,53 +19,57 @@ from stepper.report.failed import failed
 from stepper.report.fixed_sizes import all_sizes, fixed_size
 from stepper.report.places import Places
 from stepper.report.recompiled import recompiled
+from stepper.report.room import Room
 from stepper.report.telling import NOTHING, Teller, Told
 from stepper.report.timeline import timeline
 
 _STACK = 8
 _MOST_LOOKUPS = 1_000
-_MOST_SIZES = 1_000
 """Lookups and executions that are told of; a long run has one for each call."""
+MOST_TIMES = 100
+"""Of what happened again and again."""
 
 
-def gather(recording: Recording, *, name: str = "", redact: bool = False) -> contents.Report:
+def gather(
+    recording: Recording, *, name: str = "", redact: bool = False, room: Room | None = None
+) -> contents.Report:
     """Everything that a report says.
 
     Args:
         recording: what is asked.
         name: what to call its file; empty: as it was opened.
         redact: leave out all text of the program.
+        room: how long the report may be.
 
     Raises:
         RecordingError: the recording is damaged where it was read.
     """
+    room = room or Room()
     teller = Teller(recording.facts.cwd, redact=redact)
     places = Places(recording, teller)
-    walks = tuple(_walk(places, item) for item in _told_of(recording))
-    found = tuple(_causes(places))
-    again = tuple(recompiled(places))
-    broken = tuple(failed(places))
+    walks = room.of("walks", (_walk(places, item) for item in _told_of(recording)))
+    found = list(_causes(places))
     found_sizes = all_sizes(places)
     fixed = [size for size in found_sizes if size.value]
-    passed_over = tuple(_skipped(places))
-    made = Entries(places)
-    cached = tuple(map(made.read, entries(recording)))
-    drawn = timeline(places)
+    made = entries(recording)
+    cached = Entries(places, room, len(made))
+    read = [cached.read(item) for item in made]
     return contents.Report(
         format=contents.FORMAT,
         about=_about(places, name or recording.path),
-        totals=_totals(recording, cached, found),
+        totals=_totals(recording, read, found),
         walks=walks,
-        timeline=drawn,
-        causes=found,
-        failed=broken,
-        fixed_sizes=tuple(fixed_size(places, size) for size in fixed[:_MOST_SIZES]),
+        timeline=timeline(places, room),
+        causes=room.of("causes", found),
+        failed=room.of("failed", failed(places)),
+        fixed_sizes=room.of("fixed_sizes", (fixed_size(places, size) for size in fixed)),
         free_sizes=len(found_sizes) - len(fixed),
-        skipped=passed_over,
-        recompiled=again,
-        entries=cached,
-        guard_kinds=tuple(made.kinds()),
-        moments=tuple(places.told()),
+        skipped=room.of("skipped", _skipped(places)),
+        recompiled=room.of("recompiled", recompiled(places)),
+        entries=tuple(read),
+        guard_kinds=room.of("guard_kinds", cached.kinds()),
+        moments=room.of("moments", places.told()),
+        left_out=room.left_out,
     )
 
 
@@ -98,7 +102,7 @@ def _about(places: Places, name: str) -> contents.About:
 
 
 def _totals(
-    recording: Recording, cached: tuple[contents.Entry, ...], found: tuple[contents.Cause, ...]
+    recording: Recording, cached: list[contents.Entry], found: list[contents.Cause]
 ) -> contents.Totals:
     frames = compilations(recording)
     again = recompilations(recording)
@@ -111,13 +115,13 @@ def _totals(
         skipped=outcomes.count(Outcome.SKIPPED),
         failed=outcomes.count(Outcome.FAILED),
         graphs=len(graphs(recording)),
-        graph_breaks=sum(len(each.occurrences) for each in found),
+        graph_breaks=sum(each.times for each in found),
         break_causes=len(found),
         recompilations=len(again) - refused,
         refused=refused,
         instructions=sum(item.instructions for item in frames),
-        guards=sum(len(each.guards) for each in cached),
-        nodes=sum(len(each.graph) for each in cached),
+        guards=sum(each.guard_count for each in cached),
+        nodes=sum(each.node_count for each in cached),
         seconds=sum(item.seconds or 0.0 for item in frames),
         lookups=phases.count(Phase.LOOKUP),
         executions=phases.count(Phase.EXECUTE),
@@ -173,6 +177,7 @@ def _causes(places: Places) -> list[contents.Cause]:
             ),
             stack=tuple(_stack(places, cause.moment)),
             moment=places.moment(cause.moment),
+            times=len(cause.occurrences),
             occurrences=tuple(
                 contents.Occurrence(
                     walk=each.translation.id,
@@ -181,7 +186,7 @@ def _causes(places: Places) -> list[contents.Cause]:
                     user_stack=tuple(map(places.frame, each.found.user_stack)),
                     resumed=tuple(item.id for item in each.resumed),
                 )
-                for each in cause.occurrences
+                for each in cause.occurrences[:MOST_TIMES]
             ),
         )
         for cause in causes(places.recording)

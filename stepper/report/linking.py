@@ -42,9 +42,9 @@ class Links:
         return command_of(self._recording, str(moment))
 
 
-def command_of(recording: str, moment: str) -> str:
-    """The command that shows a moment of a recording."""
-    return f"stepper open {shlex.quote(recording)} --at {moment}"
+def command_of(recording: str, moment: str = "") -> str:
+    """The command that shows a recording, or a moment of it."""
+    return f"stepper open {shlex.quote(recording)}" + (f" --at {moment}" if moment else "")
 
 
 def walk_name(walk: Walk) -> str:

@@ -18,6 +18,7 @@ LONGEST = 60_000
 """Characters; an issue on GitHub takes 65,536."""
 _MOST = 40
 _MOST_GUARDS = 15
+_MOST_LAYERS = 8
 _WIDEST = 160
 _TICKS = re.compile(r"`+")
 
@@ -60,6 +61,8 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _breaks(report)
     yield from _recompilations(report)
     yield from _guards(report)
+    if report.left_out:
+        yield from ("", f"All of it is in the recording: {span(command_of(about.recording))}.")
 
 
 def _frames(report: Report) -> Iterator[str]:
@@ -141,7 +144,7 @@ def _breaks(report: Report) -> Iterator[str]:
 
 
 def _cause(number: int, cause: Cause) -> Iterator[str]:
-    times = f"{len(cause.occurrences)}× " if len(cause.occurrences) > 1 else ""
+    times = f"{cause.times}× " if cause.times > 1 else ""
     yield ""
     yield f"{number}. {times}{span(cause.kind)} {_where(cause.where)} {_at(cause.moment)}"
     facts = (
@@ -168,7 +171,7 @@ def _recompilations(report: Report) -> Iterator[str]:
 
 def _recompiled(function: Recompiled, report: Report) -> Iterator[str]:
     names = {walk.id: walk_name(walk) for walk in report.walks}
-    count = plural(len(function.recompilations), "recompilation")
+    count = plural(function.times, "recompilation")
     yield ""
     yield f"### {span(function.name)} {_where(function.where)}: {count}, {function.seconds:.2f} s"
     yield ""
@@ -201,7 +204,12 @@ def _entry(entry: Entry) -> Iterator[str]:
     shown = (measured or entry.guards)[:_MOST_GUARDS]
     name = f"{entry.compile_id} {entry.name}"
     which = ", the dearest first" if measured else ""
-    yield from ("", f"{span(name)}: {plural(len(entry.guards), 'guard')}{which}", "")
+    yield from ("", f"{span(name)}: {plural(entry.guard_count, 'guard')}{which}", "")
+    if len(entry.layers) > 1:
+        largest = sorted(entry.layers, key=lambda layer: -layer.guards)[:_MOST_LAYERS]
+        told = (f"{span(layer.path or 'of no module')} {layer.guards:,}" for layer in largest)
+        rest = len(entry.layers) - len(largest)
+        yield from (f"By module: {', '.join(told)}{f', {rest} more' if rest else ''}", "")
     if shown:
         yield from _table(("guard", "on", "checks", "µs", "share", ""), map(_guard, shown))
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from stepper.client.text import plural
 from stepper.report.contents import Moment, Report, Walk
-from stepper.report.drawn_timeline import drawn_timeline
+from stepper.report.drawn_timeline import drawn_timeline, mood
 from stepper.report.linking import (
     Links,
     code,
@@ -42,8 +42,6 @@ _SECTIONS = (
     ("code", "Transformed code"),
     ("moments", "Moments"),
 )
-_GOOD = frozenset({"compiled", "hit", "returned"})
-_BAD = frozenset({"failed", "raised"})
 
 
 def page(report: Report) -> str:
@@ -128,7 +126,27 @@ def _overview(report: Report) -> Html:
     boxes = (
         element("div", element("dt", name), element("dd", text)) for name, text in facts if text
     )
-    return section("overview", "Overview", element("dl", *boxes, class_="facts"), _worst(report))
+    return section(
+        "overview",
+        "Overview",
+        element("dl", *boxes, class_="facts"),
+        _worst(report),
+        _left_out(report),
+    )
+
+
+def _left_out(report: Report) -> Html:
+    if not report.left_out:
+        return Html("")
+    parts = ", ".join(
+        f"{count:,} of {part.replace('_', ' ')}" for part, count in report.left_out.items()
+    )
+    return element(
+        "p",
+        f"Left out, since the report would be too long: {parts}. All of it is in the recording: ",
+        code(command_of(report.about.recording)),
+        class_="dim",
+    )
 
 
 def _worst(report: Report) -> Html:
@@ -173,16 +191,20 @@ def _frames(report: Report, links: Links) -> Html:
 
 
 def _legend(report: Report) -> Html:
-    marks = [str(each.kind) for each in report.timeline.marks]
-    ends = sorted({str(walk.outcome) for walk in report.walks} - set(marks))
-    kinds = [*(("mark", kind) for kind in marks), *(("walk", end) for end in ends)]
+    """What the colours mean, each once."""
+    of_color: dict[str, list[str]] = {}
+    ends = sorted({str(walk.outcome) for walk in report.walks})
+    for kind in dict.fromkeys((*(str(each.kind) for each in report.timeline.marks), *ends)):
+        of_color.setdefault(mood(kind), []).append(kind)
     note = element("li", "Left to right: the moments, in the order in which they happened.")
-    items = [element("li", _swatch(f"{what} {kind}"), " ", kind) for what, kind in kinds]
+    items = [
+        element("li", _swatch(color), " ", ", ".join(kinds)) for color, kinds in of_color.items()
+    ]
     return element("ul", note, *items, class_="legend dim") if report.about.newest else Html("")
 
 
-def _swatch(kind: str) -> Html:
-    square = element("rect", width=10, height=10, class_=kind)
+def _swatch(color: str) -> Html:
+    square = element("rect", width=10, height=10, class_=f"told {color}")
     return element(
         "svg", square, width=10, height=10, class_="timeline-swatch timeline", aria_hidden="true",
         style="display:inline-block;width:10px;margin:0",
@@ -201,7 +223,7 @@ def _walks(walks: Iterable[Walk], links: Links) -> Html:
                 f"w{walk.id}",
                 (
                     sentence(code(walk_name(walk)), _callers(walk)),
-                    element("span", walk.outcome, class_=_mood(walk.outcome)),
+                    element("span", walk.outcome, class_=mood(walk.outcome)),
                     str(walk.attempts),
                     f"{walk.instructions:,}",
                     f"{walk.guards:,}",
@@ -216,10 +238,6 @@ def _walks(walks: Iterable[Walk], links: Links) -> Html:
         ),
         numbers=frozenset(columns[2:8]),
     )
-
-
-def _mood(outcome: str) -> str:
-    return "good" if outcome in _GOOD else "bad" if outcome in _BAD else "warn"
 
 
 def _why(walk: Walk) -> Html:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from stepper.client.text import plural
-from stepper.report.contents import Entry, Guard, Report
+from stepper.model.module_path import layer_of
+from stepper.report.contents import Entry, Guard, Layer, Report
 from stepper.report.drawn_graph import drawn_graph
 from stepper.report.linking import Links, code, details, place, section, sentence, table
 from stepper.report.markup import Html, element, joined
+from stepper.report.telling import Told
 
 _OPEN = 40
 """Rows that are not folded away, when the entries are few."""
@@ -54,8 +56,6 @@ def _of_each(report: Report, links: Links, drawn: Callable[[Entry], _Drawn]) -> 
     parts = []
     for entry in report.entries:
         length, what, html = drawn(entry)
-        if entry.left_out:
-            what = "left out, since the report would be too long"
         label = sentence(links.walk(entry.walk), what)
         open = 0 < length <= _OPEN and len(report.entries) <= _FEW
         parts.append(details(label, html, open=open) if length else element("p", label))
@@ -64,12 +64,49 @@ def _of_each(report: Report, links: Links, drawn: Callable[[Entry], _Drawn]) -> 
 
 def _guards(entry: Entry, links: Links, kinds: set[str]) -> _Drawn:
     guards = entry.guards
+    measured = entry.lookups and any(guard.nanoseconds is not None for guard in guards)
     if entry.lookups:
         guards = tuple(sorted(guards, key=lambda guard: -(guard.nanoseconds or 0)))
+    told = len(entry.guards) < entry.guard_count
+    parts = [
+        element("p", _DEAREST, class_="dim") if measured else Html(""),
+        element("p", f"{_SOME} {len(guards):,} are told of.", class_="dim") if told else Html(""),
+    ]
+    if entry.guard_count <= _OPEN or len(entry.layers) < _FEW:
+        parts.append(_guard_table(entry, guards, links, kinds))
+    else:
+        of_layer: dict[str, list[Guard]] = {layer.path: [] for layer in entry.layers}
+        for guard in guards:
+            of_layer.setdefault(layer_of(guard.module), []).append(guard)
+        for layer in entry.layers:
+            if layer.guards:
+                rows = of_layer[layer.path]
+                label = sentence(
+                    _layer(layer), plural(layer.guards, "guard") + ":", _counts(layer.kinds)
+                )
+                drawn = _guard_table(entry, rows, links, kinds) if rows else Html("")
+                parts.append(details(label, drawn) if rows else element("p", label))
+    return entry.guard_count, plural(entry.guard_count, "guard"), joined(parts)
+
+
+_DEAREST = "The dearest first; times are of asking each guard once more, from Python."
+_SOME = "Those that failed or take most time, then one of each that many layers have:"
+
+
+def _layer(layer: Layer) -> Html:
+    return code(layer.path) if layer.path else Html("of no module")
+
+
+def _counts(counts: dict[Told, int]) -> str:
+    return ", ".join(f"{name} ×{count:,}" if count > 1 else name for name, count in counts.items())
+
+
+def _guard_table(entry: Entry, guards: Iterable[Guard], links: Links, kinds: set[str]) -> Html:
     columns = ["guard", "checks", "because of"]
     if entry.lookups:
         columns += ["runs", "failed", "µs", "share"]
     columns += ["implied by", "moment"]
+    told = {guard.id for guard in entry.guards}
     rows = (
         (
             f"g{guard.id}",
@@ -78,20 +115,13 @@ def _guards(entry: Entry, links: Links, kinds: set[str]) -> _Drawn:
                 joined(map(code, guard.checks), " "),
                 place(guard.where, guard.line),
                 *(_cost(guard) if entry.lookups else ()),
-                _implied(guard),
+                _implied(guard, told),
                 links.moment(guard.moment),
             ),
         )
         for guard in guards
     )
-    drawn = table(columns, rows, numbers=frozenset({"runs", "failed", "µs", "share"}))
-    note = "The dearest first; times are of asking each guard once more, from Python."
-    measured = entry.lookups and any(guard.nanoseconds is not None for guard in guards)
-    return (
-        len(guards),
-        plural(len(guards), "guard"),
-        joined((element("p", note, class_="dim") if measured else Html(""), drawn)),
-    )
+    return table(columns, rows, numbers=frozenset({"runs", "failed", "µs", "share"}))
 
 
 def _named(guard: Guard, kinds: set[str]) -> Html:
@@ -106,10 +136,12 @@ def _cost(guard: Guard) -> tuple[str, str, str, str]:
     return str(guard.runs or ""), str(guard.failures or ""), micros, share
 
 
-def _implied(guard: Guard) -> Html:
+def _implied(guard: Guard, told: set[int]) -> Html:
     if guard.implied_by is None:
         return Html("")
-    by = element("a", f"guard {guard.implied_by}", href=f"#g{guard.implied_by}")
+    by = Html(f"guard {guard.implied_by}")
+    if guard.implied_by in told:
+        by = element("a", by, href=f"#g{guard.implied_by}")
     return joined((by, ": ", guard.implied_why))
 
 
@@ -124,10 +156,24 @@ def _graph(entry: Entry, links: Links) -> _Drawn:
         role="region",
         aria_label=label,
     )
-    return len(nodes), plural(len(nodes), "node"), region
+    parts = [region if nodes else element("p", _TOO_LONG, class_="dim")]
+    if entry.node_count > _OPEN and len(entry.layers) >= _FEW:
+        rows = (
+            (None, (_layer(layer), f"{layer.nodes:,}", _counts(layer.targets)))
+            for layer in entry.layers
+            if layer.nodes
+        )
+        layers = table(("module", "nodes", "what they call"), rows, numbers=frozenset({"nodes"}))
+        parts = [layers, details("Drawn", *parts) if nodes else parts[0]]
+    return entry.node_count, plural(entry.node_count, "node"), joined(parts)
+
+
+_TOO_LONG = "Left out, since the report would be too long: stepper open shows it."
 
 
 def _transformed(entry: Entry) -> _Drawn:
     lines = entry.transformed
+    if not lines and entry.left_out:
+        return 0, _TOO_LONG, Html("")
     listing = element("pre", "\n".join(lines), tabindex="0")
     return len(lines), plural(sum(map(bool, lines)), "instruction"), listing

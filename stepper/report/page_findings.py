@@ -57,7 +57,7 @@ def breaks_section(report: Report, links: Links) -> Html:
 
 
 def _cause(number: int, cause: Cause, links: Links) -> Html:
-    times = f"{len(cause.occurrences)}× " if len(cause.occurrences) > 1 else ""
+    times = f"{cause.times}× " if cause.times > 1 else ""
     then = f", then {cause.then}" if cause.then else ""
     stack = element("ol", *(element("li", code(each)) for each in cause.stack))
     facts = [
@@ -78,7 +78,7 @@ def _cause(number: int, cause: Cause, links: Links) -> Html:
         *(element("p", each) for each in facts if each),
         details("Symbolic stack, the top first", stack) if cause.stack else "",
         details(
-            plural(len(cause.occurrences), "time") + " this happened",
+            plural(cause.times, "time") + " this happened",
             listed(_occurrence(each, links) for each in cause.occurrences),
             open=len(cause.occurrences) < 4,
         ),
@@ -135,8 +135,7 @@ _WITHOUT_LOOKUPS = (
 
 
 def _recompiled(number: int, function: Recompiled, links: Links) -> Html:
-    made = [each for each in function.recompilations if each.result == "compiled"]
-    count = plural(len(made), "recompilation")
+    count = plural(function.times, "recompilation")
     calls = [
         joined(
             (

@@ -16,6 +16,7 @@ from stepper.report import contents
 from stepper.report.places import Places
 from stepper.report.telling import NOTHING, Teller
 
+_MOST_TIMES = 100
 _SAFE = frozenset(
     {
         "size",
@@ -47,7 +48,10 @@ def recompiled(places: Places) -> Iterator[contents.Recompiled]:
             ),
             limit=tell.own(limit_text(history)) if history.limit is not None else tell.own(""),
             advice=tuple(_advice(places, history)),
-            recompilations=tuple(_recompilation(places, each) for each in history.recompilations),
+            times=sum(each.result == "compiled" for each in history.recompilations),
+            recompilations=tuple(
+                _recompilation(places, each) for each in history.recompilations[:_MOST_TIMES]
+            ),
         )
 
 

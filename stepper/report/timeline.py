@@ -8,6 +8,7 @@ from stepper.client.timeline_model import LOOKUP_MARKS, MARKS, Run, Timeline, Wi
 from stepper.model.trace import EventKind
 from stepper.report import contents
 from stepper.report.places import Places
+from stepper.report.room import Room
 
 COLUMNS = 480
 """A desktop's width has so many that a thumb or a mouse can still hit."""
@@ -16,7 +17,7 @@ _MARKS = (EventKind.RECOMPILE, EventKind.CACHE_LIMIT, *MARKS[:2], *LOOKUP_MARKS)
 """The rare ones: marks for every guard and node would be a solid bar."""
 
 
-def timeline(places: Places) -> contents.Timeline:
+def timeline(places: Places, room: Room) -> contents.Timeline:
     """All moments along a line."""
     recording = places.recording
     model = Timeline()
@@ -29,10 +30,13 @@ def timeline(places: Places) -> contents.Timeline:
         model.set_marks(kind, recording.event_moments((kind,)))
     return contents.Timeline(
         columns=COLUMNS,
-        attempts=tuple(_attempts(places, model.attempts(window))),
-        depths=tuple(
-            tuple(_frames(places, model.spans(depth, window)))
-            for depth in range(min(model.depth, _DEEPEST))
+        attempts=room.of("timeline", _attempts(places, model.attempts(window))),
+        depths=room.of(
+            "timeline",
+            (
+                tuple(_frames(places, model.spans(depth, window)))
+                for depth in range(min(model.depth, _DEEPEST))
+            ),
         ),
         marks=tuple(
             contents.Marks(

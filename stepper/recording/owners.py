@@ -1,0 +1,74 @@
+"""Whose method a symbolic frame runs: the module that its `self` is, as it was when it began."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from stepper.model.module_path import is_module, module_path
+
+if TYPE_CHECKING:
+    from stepper.model.trace import State
+    from stepper.model.value import Value
+    from stepper.recording.reader import Recording
+
+_SELF = "self"
+
+
+class Owner(NamedTuple):
+    """A module whose method is run."""
+
+    path: str
+    """Its place in the model, `decoder.block[7]`; empty: it is the model."""
+    type: str
+    """The name of its class."""
+
+
+class Owners:
+    """Finds them; each is looked for once, as nothing about it ever changes."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._known: dict[int, Owner | None] = {}
+
+    def of(self, frame: int) -> Owner | None:
+        """A frame's; None: it runs no method of a module, or that is not recorded."""
+        if frame in self._known:
+            return self._known[frame]
+        recording, found = self._recording, self._recording.frame(frame)
+        if not recording.has(found.first_moment):
+            return None
+        value = _self(recording.state(found.first_moment), frame)
+        if value is not None and value.lazy:
+            # The compiler does not know yet what it is; by the frame's end it does.
+            last = recording.newest if found.last_moment is None else found.last_moment
+            value = _self(recording.state(last), frame) or value
+            if value.lazy and found.last_moment is None:
+                return None
+        owner = self._known[frame] = None if value is None else _owner(value)
+        return owner
+
+    def around(self, frame: int | None) -> Owner | None:
+        """That of a frame, or of the nearest one around it that has one."""
+        while frame is not None:
+            if (owner := self.of(frame)) is not None:
+                return owner
+            parent = self._recording.frame(frame).parent
+            # No frame is entered before its caller.
+            frame = parent if parent is not None and parent < frame else None
+        return None
+
+
+def _owner(value: Value) -> Owner | None:
+    if is_module(value.source) or "NNModule" in value.cls:
+        return Owner(module_path(value.source), value.type)
+    return None
+
+
+def _self(state: State, frame: int) -> Value | None:
+    """What a frame's `self` is at a moment, within its cell too."""
+    if state.top.frame != frame:
+        return None
+    value = state.values.get(state.top.locals.get(_SELF, 0))
+    if value is not None and value.type == "cell" and value.items:
+        return state.values.get(value.items[0].value)
+    return value
