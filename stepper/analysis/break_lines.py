@@ -8,6 +8,7 @@ from stepper.analysis.breaks import Cause, Occurrence, Skipped, causes, skipped
 from stepper.analysis.line import Line
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.walks import nothing_translated
+from stepper.client.frame_names import compiled_title
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -107,7 +108,7 @@ def _cause(
         yield Line(f"   at {instruction_text(cause.instruction)}", cause.moment)
         yield from _stack(recording, cause)
     for each in cause.occurrences:
-        yield from _occurrence(each, cwd)
+        yield from _occurrence(recording, each)
 
 
 def _asked_by(cause: Cause) -> PythonFrame | None:
@@ -149,16 +150,16 @@ def _stack(recording: Recording, cause: Cause) -> Iterator[Line]:
         yield Line(f"     … {plural(len(stack) - _STACK, 'more value')}", cause.moment, "dim")
 
 
-def _occurrence(found: Occurrence, cwd: str) -> Iterator[Line]:
-    item = found.translation
+def _occurrence(recording: Recording, found: Occurrence) -> Iterator[Line]:
+    name, cwd = compiled_title(recording, found.translation), recording.facts.cwd
     what = "splits" if found.found.resumes else "fails" if found.failed else "gives up"
     moment = found.found.moment
-    yield Line(f"   {what} {item.compile_id or '-'} {short_name(item.name)}", moment)
+    yield Line(f"   {what} {name}", moment)
     for frame in found.found.user_stack:
         yield Line(f"     {short_name(python_frame_line(frame, cwd))}", moment, "dim")
     if found.resumed:
         first, *more = found.resumed
-        name = f"{first.compile_id or '-'} {short_name(first.name)}"
+        name = compiled_title(recording, first)
         others = f", compiled {plural(len(more), 'more time')}" if more else ""
         yield Line(f"     goes on in {name}{others}", first.first_moment, "dim")
 

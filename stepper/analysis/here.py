@@ -42,6 +42,7 @@ from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.sites import Site, site_at, way_to
 from stepper.analysis.sources import spelled
 from stepper.analysis.walks import Calls, compiled_again
+from stepper.client.frame_names import compiled_title
 from stepper.client.names import brief_function
 from stepper.client.text import (
     clip,
@@ -280,7 +281,7 @@ def _missed(recording: Recording, event: Event) -> Here:
 
 def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:
     found = recompilation(recording, item)
-    name = f"{item.compile_id or '-'} {brief_function(item.name)}"
+    name = compiled_title(recording, item)
     what = "no entry fits" if event.kind is EventKind.MISS else "compiled again"
     result = "" if found.result == "compiled" else f", {found.result}"
     tried = found.nearest or next((each for each in found.tried if each.failures), None)

@@ -17,7 +17,7 @@ from stepper.analysis.recompiles import recompilations
 from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.sources import spelled
 from stepper.analysis.walks import compilations
-from stepper.client.names import brief_function
+from stepper.client.frame_names import compiled_name, compiled_title
 from stepper.client.text import clip, one_line, plural, short_path, translation_summary
 from stepper.model.program import PythonFrame
 from stepper.model.trace import MomentId, Translation
@@ -84,7 +84,9 @@ def _recompiled(recording: Recording) -> Iterator[Line]:
         limit = ", then given up" if history.limit is not None else ""
         nearest = first.nearest
         why = "" if nearest is None else f"first: {differing_text(nearest.failures[0])}"
-        what = f"{brief_function(history.name)} {times}{limit}, {history.seconds:.2f} s"
+        what = (
+            f"{compiled_name(recording, first.translation)} {times}{limit}, {history.seconds:.2f} s"
+        )
         # The moment that the recompilation has the number of: the one before its first.
         moment = max(first.translation.first_moment - 1, recording.oldest)
         yield _row(what, _where(recording, place), why, moment)
@@ -98,12 +100,11 @@ def _fixed(recording: Recording) -> Iterator[Line]:
             cause = cause_of(size) or size.number or (size.fixed_by[0] if size.fixed_by else None)
             moment = None if cause is None else cause.moment
             stack = () if cause is None else cause.program_stack
-            of = f"{item.compile_id} {brief_function(item.name)}".lstrip()
-            what = f"{spelled(size.source)} is {size.value} in {of}"
+            what = f"{spelled(size.source)} is {size.value} in {compiled_title(recording, item)}"
             yield _row(what, _where(recording, stack[-1] if stack else None), "", moment)
 
 
 def _frame(recording: Recording, item: Translation) -> Line:
     where = _where(recording, PythonFrame(item.filename, item.line, item.name))
-    name = f"{item.compile_id or '-'} {brief_function(item.name)}"
+    name = compiled_title(recording, item)
     return _row(clip(name, 48), where, translation_summary(item), item.first_moment)

@@ -22,6 +22,7 @@ from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.trial_lines import Tried as TriedWay
 from stepper.analysis.walks import compilations
+from stepper.client.frame_names import compiled_name
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -134,9 +135,9 @@ def _function(
     cwd = recording.facts.cwd
     place = f"{short_path(history.filename, cwd)}:{history.line}"
     counted = sum(each.result == "compiled" for each in history.recompilations)
+    name = compiled_name(recording, history.recompilations[0].translation)
     yield Line(
-        f"{short_name(history.name)}  {place}  {plural(counted, 'recompilation')}, "
-        f"{history.seconds:.2f} s",
+        f"{name}  {place}  {plural(counted, 'recompilation')}, {history.seconds:.2f} s",
         role="title",
     )
     for series in history.series[:TOLD]:

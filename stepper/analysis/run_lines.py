@@ -13,6 +13,7 @@ from stepper.analysis.compare_recordings import (
 )
 from stepper.analysis.line import Line
 from stepper.analysis.moments import compare_moments
+from stepper.client.frame_names import compiled_title, frame_name
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -85,7 +86,7 @@ def frame_lines(
     a: Recording, b: Recording, found: FrameDiff, *, width: int = WIDTH
 ) -> Iterator[Line]:
     """Two frames: what differs as a whole, where they part, guards and graphs side by side."""
-    left, right = _name(found.a), _name(found.b)
+    left, right = compiled_title(a, found.a), compiled_title(b, found.b)
     yield Line(left if left == right else f"{left}  |  {right}", role="title")
     if not found:
         yield Line("  no difference")
@@ -109,7 +110,7 @@ def _at(recording: Recording, moment: int | None) -> str:
     instruction = code.instructions[found.ip]
     text = source_line(code, instruction.line)
     line = "" if instruction.line is None else f", line {instruction.line}"
-    where = f"{short_name(code.label)}{line}" + (f": {text}" if text else "")
+    where = f"{frame_name(recording, found.frame)}{line}" + (f": {text}" if text else "")
     return f"is at moment {moment}: {instruction_text(instruction)} in {where}"
 
 

@@ -17,12 +17,12 @@ from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
 from stepper.analysis.sites import way_to
 from stepper.analysis.sources import path_of, spelled
 from stepper.analysis.wanted import resolved, symbolic
+from stepper.client.frame_names import compiled_title
 from stepper.client.text import (
     instruction_text,
     line_text,
     plural,
     python_frame_line,
-    short_name,
     source_line,
 )
 from stepper.model.datum import text_of
@@ -101,9 +101,9 @@ def _overview(recording: Recording, items: list[Translation]) -> Iterator[Line]:
             names = ", ".join(
                 spelled_inside(recording, item, size.source) for size in found if not size.value
             )
-            yield Line(
-                f"{_name(item)}: {plural(free, 'size')} free: {names}", item.first_moment, "dim"
-            )
+            title = compiled_title(recording, item)
+            text = f"{title}: {plural(free, 'size')} free: {names}"
+            yield Line(text, item.first_moment, "dim")
         yield from _undecided(recording, item)
 
 
@@ -128,7 +128,7 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
     guard = next((each for each in found.through or found.by if each.kind != SHAPE_ENV), None)
     if guard is not None and found.requires:
         wants = ", ".join(map(text_of, found.requires))
-        name = _name(found.translation)
+        name = compiled_title(recording, found.translation)
         if any(map(symbolic, found.requires)) and found.free:
             text = f"{name}: {expression} is no symbol of its own: it is {wants}"
         else:
@@ -148,17 +148,17 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
 def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
     """A size: whether it is fixed or free, why it is a symbol, and what fixed it."""
     item, symbol = size.translation, size.symbol
-    name = spelled_inside(recording, item, size.source)
+    name, title = spelled_inside(recording, item, size.source), compiled_title(recording, item)
     if size.number is not None:
         step = size.number
-        yield Line(f"{_name(item)}: {name} {decision_text(step)}", step.moment, "title")
+        yield Line(f"{title}: {name} {decision_text(step)}", step.moment, "title")
         yield from _place("  first used", recording, step)
         if size.zero_one and recording.facts.capabilities.unbacked:
             remedy = "torch._dynamo.decorators.mark_unbacked(tensor, dim)"
             yield Line(f"  torch's remedy: {remedy}", role="dim")
         return
     assert symbol is not None
-    yield Line(f"{_name(item)}: {_headline(name, symbol)}", symbol.born.moment, "title")
+    yield Line(f"{title}: {_headline(name, symbol)}", symbol.born.moment, "title")
     yield from _born(recording, size, symbol)
     if size.fixed_by:
         for step in size.fixed_by:
@@ -319,13 +319,9 @@ def _undecided(recording: Recording, item: Translation) -> Iterator[Line]:
     born = {step.symbol: step for step in steps if step.kind is ShapeStepKind.UNBACKED}
     for step in steps:
         if step.kind is ShapeStepKind.UNDECIDED:
-            text = f"{_name(item)}: {step.expression} depends on data"
+            text = f"{compiled_title(recording, item)}: {step.expression} depends on data"
             yield Line(text, step.moment, "title")
             yield from _place("  asked for", recording, step)
             for name in step.symbols:
                 if name in born:
                     yield from _place(f"  {name} comes from", recording, born[name])
-
-
-def _name(item: Translation) -> str:
-    return f"{item.compile_id or '-'} {short_name(item.name)}"

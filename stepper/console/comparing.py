@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepper.client.frame_names import frame_name
 from stepper.client.text import (
     clip,
     guard_line,
@@ -98,7 +99,8 @@ def _at(recording: Recording, moment: int) -> str:
     code = recording.code(recording.frame(found.frame).code)
     instruction = code.instructions[found.ip]
     source = source_line(code, instruction.line)
-    return f"is at moment {moment}: {instruction_text(instruction)} in {short_name(code.label)}" + (
+    where = frame_name(recording, found.frame)
+    return f"is at moment {moment}: {instruction_text(instruction)} in {where}" + (
         f", line {instruction.line}: {source}" if source else ""
     )
 

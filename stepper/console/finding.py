@@ -6,11 +6,11 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from stepper.analysis.walks import has_graph
+from stepper.client.frame_names import compiled_name
 from stepper.client.text import (
     attempt_name,
     clip,
     event_line,
-    function_name,
     graph_break_lines,
     graph_code,
     instruction_text,
@@ -42,14 +42,15 @@ def frames(shell: Shell, argument: str) -> None:
     current = shell.recording.translation_at(shell.cursor.position)
     rows = []
     for item in shell.recording.translations():
-        if argument and argument.lower() not in translation_name(item).lower():
+        name = compiled_name(shell.recording, item)
+        if argument and argument.lower() not in f"{translation_name(item)} {name}".lower():
             continue
         mark = "->" if current is not None and item.id == current.id else ""
         rows.append(
             (
                 mark,
                 walk_name(item),
-                "· " * item.level + function_name(item),
+                "· " * item.level + name,
                 str(item.outcome),
                 str(item.first_moment),
                 *(str(n) for n in _sizes(item)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
+from stepper.client.frame_names import frame_name
 from stepper.client.text import (
     block_line,
     bytecode_listing,
@@ -73,7 +74,8 @@ def frame_lines(shell: Shell, frame: FrameState, mark: str) -> list[str]:
     role = outermost if record.depth == 0 else f"{inner} {record.depth}"
     place = location(code, instruction.line, recording.facts.cwd)
     lines = [
-        f"{mark} {place} in {short_name(code.label)}  ({role}, {instruction_text(instruction)})"
+        f"{mark} {place} in {frame_name(recording, record.id)}"
+        f"  ({role}, {instruction_text(instruction)})"
     ]
     source = source_line(code, instruction.line)
     return [*lines, f"       {source}"] if source else lines

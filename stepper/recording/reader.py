@@ -45,6 +45,7 @@ from stepper.recording.history import TrackerHistory
 from stepper.recording.lookups import Lookups
 from stepper.recording.moment_iterator import MomentIterator
 from stepper.recording.moments import Moments, Run
+from stepper.recording.owners import Owners
 from stepper.recording.packing import unpacked
 from stepper.recording.state import StateBuilder
 
@@ -75,6 +76,8 @@ class Recording:
     """Number of the first moment, 0 when there is none."""
     newest: int
     """Number of the newest moment as of the last refresh, 0 when there is none."""
+    owners: Owners
+    """Whose methods its frames run."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -87,6 +90,7 @@ class Recording:
         self._lookups = Lookups(database)
         self._walk = MomentIterator(self._moments, self._catalog)
         self._executed: OrderedDict[int, tuple[int, dict[int, int]]] = OrderedDict()
+        self.owners = Owners(self)
         self._version = database.data_version()
         self.path = database.path
         self.aside = database.aside

@@ -96,6 +96,8 @@ class Walk(msgspec.Struct, frozen=True):
     compile_id: Told
     name: Told
     """The function's name."""
+    title: Told
+    """What it is called on the page: the class of the module whose method it is, too."""
     where: Where
     outcome: Told
     """`compiled`, `skipped`, `failed`, `hit`, `miss`, `returned` …"""

@@ -16,7 +16,6 @@ from stepper.client.text import bytecode_listing, node_meta
 from stepper.model import trace
 from stepper.model.module_path import layer_of, module_path
 from stepper.model.trace import Translation
-from stepper.recording.owners import Owners
 from stepper.report import contents
 from stepper.report.places import Places
 from stepper.report.room import Room
@@ -45,7 +44,6 @@ class Entries:
         self._room = room
         self._to_come = count
         self._uses = Uses(places.recording)
-        self._owners = Owners(places.recording)
         self._kinds: set[str] = set()
 
     def read(self, item: Translation) -> contents.Entry:
@@ -115,7 +113,9 @@ class Entries:
         """The path of the module whose frame made a node, or that an input belongs to."""
         if node.source or not self._places.recording.has(node.moment):
             return module_path(node.source)
-        owner = self._owners.around(self._places.recording.moment(node.moment).frame)
+        owner = self._places.recording.owners.around(
+            self._places.recording.moment(node.moment).frame
+        )
         return "" if owner is None else owner.path
 
     def _layers(

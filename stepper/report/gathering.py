@@ -9,6 +9,7 @@ from stepper.analysis.guard_uses import entries
 from stepper.analysis.reasons import Reason, reasons_of
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.walks import compilations, graphs
+from stepper.client.frame_names import compiled_name
 from stepper.client.names import program_name
 from stepper.client.text import time_text, value_line
 from stepper.model.trace import Outcome, Phase, Translation, headline
@@ -137,6 +138,7 @@ def _walk(places: Places, item: Translation) -> contents.Walk:
         phase=tell.own(item.phase),
         compile_id=tell.own(item.compile_id),
         name=tell.name(item.name),
+        title=tell.name(compiled_name(places.recording, item)),
         where=places.where(item.filename, item.line),
         outcome=tell.own(item.outcome),
         reason=NOTHING if made else tell.words(headline(item.reason)),

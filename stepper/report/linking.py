@@ -51,7 +51,7 @@ def walk_name(walk: Walk) -> str:
     """`0/0 forward`, `lookup forward`."""
     phase = "" if walk.phase == "translate" else walk.phase
     label = walk.compile_id or ("" if phase else "-")
-    return " ".join(filter(None, (phase, label, walk.name, "by hand" if walk.by_hand else "")))
+    return " ".join(filter(None, (phase, label, walk.title)))
 
 
 def code(text: str) -> Html:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from stepper.client.frame_names import frame_name
 from stepper.client.text import instruction_text, source_line
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.trace import MomentId, Phase
@@ -85,7 +86,7 @@ class Places:
             yield contents.Moment(
                 moment=moment,
                 walk=walk.id,
-                where=self.where(code.filename, row.line, code.label),
+                where=self.where(code.filename, row.line, frame_name(recording, frame.id)),
                 instruction=self._row(row, code.id, walk.phase),
                 source=tell.line(source_line(code, row.line)),
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stepper.client.frame_names import compiled_name, frame_name
 from stepper.client.timeline_model import LOOKUP_MARKS, MARKS, Run, Timeline, Window
 from stepper.model.trace import EventKind
 from stepper.report import contents
@@ -54,7 +55,7 @@ def _attempts(places: Places, runs: Iterable[Run]) -> Iterable[contents.Bar]:
     for run in runs:
         attempt = recording.attempt(run.id)
         walk = recording.translation(attempt.translation)
-        name, moment = places.tell.name(walk.name), attempt.first_moment
+        name, moment = places.tell.name(compiled_name(recording, walk)), attempt.first_moment
         yield contents.Bar(run.first, run.last, walk.id, name, run.number, places.moment(moment))
 
 
@@ -63,5 +64,6 @@ def _frames(places: Places, runs: Iterable[Run]) -> Iterable[contents.Bar]:
     for run in runs:
         frame = recording.frame(run.id)
         walk = recording.attempt(frame.attempt).translation
-        name = places.tell.name(recording.code(frame.code).label)
+        label = recording.code(frame.code).label
+        name = places.tell.name(label if run.number > 1 else frame_name(recording, frame.id))
         yield contents.Bar(run.first, run.last, walk, name, run.number, frame.first_moment)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from textual.app import ComposeResult
 
+from stepper.client.frame_names import frame_name
 from stepper.client.names import brief_function
 from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
@@ -95,8 +96,9 @@ def _calls(snapshot: Snapshot) -> list[_Call]:
     calls: list[_Call] = []
     for index, frame_state in enumerate(state.frames):
         code = recording.code(recording.frame(frame_state.frame).code)
+        name = frame_name(recording, frame_state.frame)
         kind = _KINDS[snapshot.phase][index > 0]
-        calls.append(_Call(index, kind, code.label, code.filename, line_at(code, frame_state.ip)))
+        calls.append(_Call(index, kind, name, code.filename, line_at(code, frame_state.ip)))
     calls.reverse()
     if snapshot.translation:
         calls += [

@@ -1,0 +1,88 @@
+"""Frames of libraries are named by their place in the model and the class, where that is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stepper.client.frame_names import compiled_name, compiled_title, frame_name
+from stepper.model.module_path import is_module, layer_of, module_path
+from stepper.model.program import Code, Instruction
+from stepper.model.value import Value
+from stepper.recording.reader import Recording
+from tests.tape import Tape
+
+MODEL = "L['self']"
+BLOCK = f"{MODEL}._modules['decoder']._modules['block']._modules['7']"
+
+
+@pytest.mark.parametrize(
+    ("source", "path", "layer"),
+    [
+        (BLOCK, "decoder.block[7]", "decoder.block[7]"),
+        (f"{BLOCK}._modules['fc']._parameters['w']", "decoder.block[7].fc", "decoder.block[7]"),
+        (f"{MODEL}.__dict__['_modules']['head'].bias", "head", "head"),
+        ("G['net']._modules['0']", "net[0]", "net[0]"),
+        (f"{MODEL}.inner._modules['fc']", "self.inner.fc", "self.inner.fc"),
+        (MODEL, "", ""),
+        ("L['x']", "", ""),
+    ],
+)
+def test_the_module_that_an_expression_leads_to(source: str, path: str, layer: str) -> None:
+    assert module_path(source) == path
+    assert layer_of(path) == layer
+
+
+def test_what_a_module_has_is_no_module() -> None:
+    assert is_module(BLOCK)
+    assert not is_module(f"{BLOCK}.config")
+    assert not is_module(MODEL)
+
+
+def code(tape: Tape, qualname: str) -> int:
+    rows = tuple(Instruction(at, "RESUME", 0, "", 2 * at, 1) for at in range(2))
+    return tape.code(Code(0, qualname.rpartition(".")[2], qualname, "/lib/model.py", 1, rows))
+
+
+@pytest.mark.parametrize(
+    ("qualname", "source", "named"),
+    [
+        ("Block.forward", BLOCK, "decoder.block[7] Block.forward"),
+        ("tupled.<locals>.wrapper", BLOCK, "decoder.block[7] Block, wrapper of tupled"),
+        ("main.<locals>.Block.forward", BLOCK, "decoder.block[7] Block.forward"),
+        ("Config.get", f"{BLOCK}.config", "Config.get"),
+        ("tupled.<locals>.wrapper", "", "tupled.<locals>.wrapper"),
+    ],
+)
+def test_an_inlined_frame(qualname: str, source: str, named: str, tmp_path: Path) -> None:
+    tape = Tape(str(tmp_path / "run.stepper"))
+    tape.begin(compiled_name, "0/0")
+    tape.start_attempt()
+    tape.step(0)
+    value = tape.describe(Value("UserDefinedObjectVariable", "Block", source=source))
+    frame = tape.enter(code(tape, qualname))
+    tape.step(0, locals={"self": value})
+    tape.close()
+    recording = Recording.open(str(tmp_path / "run.stepper"))
+    assert frame_name(recording, frame.id) == named
+    recording.close()
+
+
+def test_what_is_compiled_is_named_by_the_model_once_that_is_known(tmp_path: Path) -> None:
+    tape = Tape(str(tmp_path / "run.stepper"))
+    rows = tuple(Instruction(at, "RESUME", 0, "", 2 * at, 1) for at in range(3))
+    wrapper = Code(0, "wrapper", "tupled.<locals>.wrapper", "/lib/model.py", 1, rows)
+    tape.begin(wrapper, "0/0")
+    tape.start_attempt()
+    model = tape.describe(Value("LazyVariableTracker", source=MODEL, lazy=True))
+    tape.step(0, locals={"self": model})
+    known = Value("UnspecializedNNModuleVariable", "Net", source=MODEL)
+    tape.step(1, locals={"self": tape.describe(known, model)})
+    tape.end_attempt()
+    tape.end()
+    tape.close()
+    recording = Recording.open(str(tmp_path / "run.stepper"))
+    (item,) = recording.translations()
+    assert compiled_title(recording, item) == "0/0 Net, wrapper of tupled"
+    recording.close()
