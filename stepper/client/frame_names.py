@@ -45,4 +45,6 @@ def _named(label: str, owner: Owner | None) -> str:
     function = brief_function(label)
     if local and "." not in function:
         function = f"{owner.type}, {function} of {around}"
+    elif not owner.path:
+        return short_name(label)  # says the class itself
     return f"{owner.path} {function}".lstrip()
