@@ -75,6 +75,8 @@ class Session:
         self.hello: Hello | None = None
         """The program's first message; None until it came."""
         self.stopped: Stopped | None = None
+        self.hits: dict[int, int] = {}
+        """How often each breakpoint was met, as of the newest stop."""
         """Where the program stands still; None while it runs and when it is over."""
         self.breakpoints: list[Breakpoint] = number_breakpoints(breakpoints)
         self.exit_status: ExitStatus | None = None
@@ -325,6 +327,7 @@ class Session:
                 self._refusal = reason
             case Stopped():
                 self.stopped = message
+                self.hits = message.hits
             case Running():
                 self.stopped = None
             case BreakpointChanged(id=number, removed=True):

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from stepper.client.paths import state_directory
 from stepper.console.commands import TABLE, words
-from stepper.console.screen import PROMPT
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
 from stepper.recording.errors import RecordingError
@@ -29,10 +28,10 @@ _SETS_BREAKPOINTS = frozenset({"break", "tbreak"})
 _MOST = 500
 
 
-def line_reader(shell: Shell) -> Callable[[], str]:
-    """What reads a line from the terminal; it raises as `input` does."""
+def line_reader(shell: Shell) -> Callable[[str], str]:
+    """What reads a line from the terminal behind a prompt; it raises as `input` does."""
     if os.environ.get("TERM", "dumb") == "dumb":
-        return lambda: input(PROMPT)
+        return input
     try:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import DynamicCompleter, WordCompleter
@@ -40,7 +39,7 @@ def line_reader(shell: Shell) -> Callable[[], str]:
         from prompt_toolkit.history import FileHistory, InMemoryHistory
         from prompt_toolkit.output.vt100 import Vt100_Output
     except ImportError:
-        return lambda: input(PROMPT)
+        return input
 
     def size() -> Size:
         columns, rows = shutil.get_terminal_size()
@@ -60,8 +59,8 @@ def line_reader(shell: Shell) -> Callable[[], str]:
         complete_while_typing=False,
     )
 
-    def read() -> str:
-        line: str = session.prompt(PROMPT)
+    def read(prompt: str) -> str:
+        line: str = session.prompt(prompt)
         return line
 
     return read

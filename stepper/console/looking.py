@@ -230,7 +230,7 @@ def _guards_of(shell: Shell, ranges: Ranges) -> str:
     return "; ".join(found[:_GUARDS]) + more
 
 
-@command("print", "p", usage="EXPRESSION", group="Look")
+@command("print", "p", "!", usage="EXPRESSION", group="Look")
 def print_(shell: Shell, argument: str) -> None:
     """Evaluate EXPRESSION in the program, at its live stop, in the selected frame.
 

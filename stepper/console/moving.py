@@ -79,6 +79,15 @@ def continue_(shell: Shell, argument: str) -> None:
     shell.show(shell.cursor.move(Motion.CONTINUE, direction, count=take_count(rest)))
 
 
+@command("jump", "j", usage="LINE", group="Move")
+def jump(shell: Shell, argument: str) -> None:
+    """pdb's, which sets the line that is next. Nothing can be left out here: see goto, fork."""
+    raise CommandError(
+        "the compiler cannot be made to leave instructions out: goto N shows any recorded moment; "
+        "with --engine native, fork goes on otherwise from one"
+    )
+
+
 @command("goto", "g", usage="N | P% | first | newest | +N | -N", group="Move")
 def goto(shell: Shell, argument: str) -> None:
     """To moment N, to a percentage of the recording, to its first or newest moment."""

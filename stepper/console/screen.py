@@ -59,9 +59,9 @@ class Screen:
             say("", self._out)
             self._column_zero = True
 
-    def prompt(self, command: str) -> None:
+    def prompt(self, command: str, prompt: str = PROMPT) -> None:
         """Show the prompt with the command behind it that nobody typed."""
-        self.say(f"{PROMPT}{command}")
+        self.say(f"{prompt}{command}")
 
     def answered(self) -> None:
         """The user has ended a line on the terminal."""

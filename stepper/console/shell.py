@@ -10,9 +10,11 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
+import re
 import select
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from stepper.client.cursor import Cursor, Move
 from stepper.client.events import Ended, OutputArrived, SessionEvent
@@ -21,17 +23,20 @@ from stepper.client.text import plural
 from stepper.console import (
     asking,
     caching,
+    evaluating,
     finding,
     intervening,
     looking,
     moving,
+    scripting,
     sessions,
     stopping,
 )
 from stepper.console.commands import Command, CommandError, parse_line
 from stepper.console.line_input import line_reader
 from stepper.console.picture import stop_lines
-from stepper.console.screen import Screen
+from stepper.console.screen import PROMPT, Screen
+from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import BreakpointChanged, Notice, Response, Stopped
 from stepper.model.printing import say
 from stepper.model.trace import EventKind, FrameState, State
@@ -44,13 +49,16 @@ COMMAND_MODULES = (
     stopping,
     looking,
     finding,
+    evaluating,
     asking,
     caching,
     intervening,
+    scripting,
     sessions,
 )
 
 _QUIT_SECONDS = 5.0
+_ASSIGNS = re.compile(r"\w+\s*=(?!=)")
 
 
 class Quit(Exception):
@@ -74,8 +82,18 @@ class Shell:
         self._read_line = line_reader(self) if self._typing else input
         self._number = 0
         """How many commands were read that nobody typed."""
+        self._file: Iterator[str] | None = None
+        """What is left of a file whose commands are carried out."""
         self._failed: list[str] = []
         """Those of them that could not be carried out, each with its number."""
+        self.aliases: dict[str, str] = {}
+        """Commands by the names that the user gave them."""
+        self.displays: dict[str, str] = {}
+        """What to show at each stop, with what was shown last."""
+        self.at_breakpoint: dict[int, list[str]] = {}
+        """What to do when a breakpoint stops, by its number."""
+        self._to_do: collections.deque[str] = collections.deque()
+        """Commands of the breakpoint at which the program stands."""
         # While the program runs, what is typed is for it. Where stdin is no terminal, the program
         # has it from its start, or the commands come from it.
         self._stdin = _stdin_descriptor()
@@ -94,6 +112,7 @@ class Shell:
         unsubscribe = self.session.subscribe(self._heard)
         try:
             self._begin()
+            self._read_own_file()
             with contextlib.suppress(Quit, BrokenPipeError):
                 while True:
                     self._one(self._read())
@@ -129,12 +148,24 @@ class Shell:
         if self.session.attached and self._ended is not None:
             # The program has gone on with the terminal, or given it back to the shell.
             raise Quit
+        if self._to_do:
+            self.screen.prompt(self._to_do[0])
+            return self._to_do.popleft()
+        read = self.line(PROMPT)
+        if read is None:
+            raise Quit
+        return read
+
+    def line(self, prompt: str) -> str | None:
+        """A line from whoever gives the commands; None: there is none any more."""
+        if self._file is not None:
+            return next(self._file, None)
         if self._typing:
             self.screen.fresh_line()
             try:
-                line = self._read_line()
+                line = self._read_line(prompt)
             except EOFError:
-                raise Quit from None
+                return None
             except KeyboardInterrupt:
                 self.screen.say("^C: q quits, c runs the program on")
                 return "#"
@@ -145,30 +176,83 @@ class Shell:
         else:
             read = (sys.stdin.readline() if sys.stdin is not None else "") or None
         if read is None:
-            raise Quit
+            return None
         self._number += 1
         line = read.rstrip("\n")
-        self.screen.prompt(line)
+        self.screen.prompt(line, prompt)
         return line
 
-    def _one(self, line: str) -> None:
-        if line.lstrip().startswith("#"):
-            return
+    def carry_out(self, path: Path) -> None:
+        """The commands of a file, up to the first that cannot be carried out.
+
+        Raises:
+            CommandError: it cannot be read, or a command could not be carried out.
+        """
+        if self._file is not None:
+            raise CommandError(f"{path} is not carried out: a file of commands takes in no other")
+        lines = scripting.lines_of(path)
+        self._file = iter(lines)
         try:
-            if line.strip():
-                found, argument = parse_line(line)
-            elif self._last is not None:
-                found, argument = self._last
-            else:
-                return
-            self._last = (found, argument) if found.repeats else None
-            found.handler(self, argument)
+            for line in self._file:
+                try:
+                    self._carried_out(line)
+                except (CommandError, RecordingError) as error:
+                    number = len(lines) - len(list(self._file))
+                    raise CommandError(f"{path}:{number}: {line.strip()!r}: {error}") from None
+        finally:
+            self._file = None
+
+    def _read_own_file(self) -> None:
+        """The user's own commands, when a person types; a foreign folder's are only mentioned."""
+        if not self._typing:
+            return
+        path = scripting.own_rc()
+        try:
+            if path is not None:
+                if why := scripting.not_trusted(path):
+                    raise CommandError(f"{path} is not carried out: {why}")
+                self.carry_out(path)
+        except (CommandError, OSError) as error:
+            self.screen.error(str(error))
+        here = Path(scripting.RC)
+        if here.is_file() and (path is None or not here.samefile(path)):
+            self.screen.say(f"{here} of this folder is not read: source {here} does that", "dim")
+
+    def _one(self, line: str) -> None:
+        try:
+            self._carried_out(line)
         except (CommandError, RecordingError) as error:
             self.screen.error(str(error))
             if not self._typing:
                 self._failed.append(f"line {self._number}: {line.strip()!r}")
         except KeyboardInterrupt:
             self.screen.say("interrupted")
+
+    def _carried_out(self, line: str) -> None:
+        if line.lstrip().startswith("#"):
+            return
+        if not line.strip():
+            if self._last is not None and self._file is None:
+                found, argument = self._last
+                found.handler(self, argument)
+            return
+        for each in scripting.expanded(line, self.aliases):
+            found, argument = self._parsed(each)
+            self._last = (found, argument) if found.repeats else None
+            found.handler(self, argument)
+
+    def _parsed(self, line: str) -> tuple[Command, str]:
+        """A line as a command. At a live stop one that is none, and is Python, is run there."""
+        at_stop = self.cursor.at_stop
+        try:
+            # `m = 3` is not the command that begins with m.
+            return parse_line(f"print {line}" if at_stop and _ASSIGNS.match(line) else line)
+        except CommandError:
+            if at_stop and not line.isidentifier():
+                with contextlib.suppress(SyntaxError, ValueError):
+                    compile(line, "<console>", "exec")
+                    return parse_line(f"print {line}")
+            raise
 
     def _leave(self) -> int:
         """End the session, and say where the recording is."""
@@ -236,7 +320,15 @@ class Shell:
             self.screen.say(move.text, "bold")
         elif move.text:
             self.screen.say(move.text)
-        self.screen.lines(stop_lines(self.cursor, before))
+        self._stop_shown(before, move.breakpoint)
+
+    def _stop_shown(self, before: int, hit: Breakpoint | None) -> None:
+        """Show a place, and have done what is to be done there."""
+        to_do = self.at_breakpoint.get(hit.id, []) if hit is not None else []
+        self._to_do = collections.deque(each for each in to_do if each != "silent")
+        if to_do[:1] != ["silent"]:
+            self.screen.lines(stop_lines(self.cursor, before))
+        evaluating.show_displays(self)
 
     def answer(self, response: Response) -> None:
         """Print what the program's side answered to a request.
@@ -325,13 +417,14 @@ class Shell:
         hit = next((b for b in self.session.breakpoints if b.id == stopped.breakpoint), None)
         if hit is not None:
             reason = f"breakpoint {hit.id}: {hit}"
-        if reason != "step":
+        silent = hit is not None and self.at_breakpoint.get(hit.id, [])[:1] == ["silent"]
+        if reason != "step" and not silent:
             self.screen.say(f"stopped: {reason}", "bold")
         if stopped.text and (hit is None or stopped.text != str(hit)):
             self.screen.lines(f"  {line}" for line in stopped.text.strip().splitlines())
         if stopped.moment > self.cursor.newest:
             self.screen.say(arrived.text, "bold")
-        self.screen.lines(stop_lines(self.cursor, before if stopped.reason == "step" else 0))
+        self._stop_shown(before if stopped.reason == "step" else 0, hit)
 
     def _over(self, ended: Ended) -> None:
         self._ended = ended

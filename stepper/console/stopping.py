@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from stepper.client.placing import placed_text
+from stepper.client.text import plural
 from stepper.console.commands import CommandError, command, positive_number
 from stepper.model.breakpoint import (
     Breakpoint,
@@ -98,7 +99,10 @@ def _list(shell: Shell) -> None:
     if not shell.session.breakpoints:
         shell.screen.say("no breakpoints")
     for breakpoint in shell.session.breakpoints:
-        shell.screen.say(_line(breakpoint))
+        hits = shell.session.hits.get(breakpoint.id, 0)
+        met = f"  (met {plural(hits, 'time')})" if hits else ""
+        to_do = "; ".join(shell.at_breakpoint.get(breakpoint.id, ()))
+        shell.screen.say(f"{_line(breakpoint)}{met}" + (f"  then: {to_do}" if to_do else ""))
 
 
 def _line(breakpoint: Breakpoint) -> str:

@@ -71,6 +71,11 @@ class BreakpointTable:
         self.replace((*self._all, breakpoint))
 
     @property
+    def hits(self) -> dict[int, int]:
+        """How often each was met, by its number."""
+        return {bp.id: count for bp, count in self._hits.items()}
+
+    @property
     def on_instructions(self) -> bool:
         """Whether any stops at an instruction."""
         return bool(self._instruction)

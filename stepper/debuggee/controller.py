@@ -279,7 +279,9 @@ class Controller:
         try:
             self._forget_goal()
             moment = self._recorder.stopping(moment, f"{reason}: {text}" if text else reason)
-            self._stand(Stopped(moment, reason, text, breakpoint, thread_name()))
+            self._stand(
+                Stopped(moment, reason, text, breakpoint, thread_name(), self._breakpoints.hits)
+            )
         finally:
             sys.setrecursionlimit(limit)
 

@@ -298,6 +298,8 @@ class Stopped(_Message, frozen=True, tag="stopped"):
     """In words, e.g. the graph break's reason."""
     breakpoint: int | None = None
     thread: str = ""
+    hits: dict[int, int] = {}
+    """How often each breakpoint was met so far, those let pass too."""
 
 
 class Running(_Message, frozen=True, tag="running"):
