@@ -27,8 +27,8 @@ from stepper.report.timeline import timeline
 _STACK = 8
 _MOST_LOOKUPS = 1_000
 """Lookups and executions that are told of; a long run has one for each call."""
-MOST_TIMES = 100
-"""Of what happened again and again."""
+_MOST_TIMES = 100
+"""How often something that happened again and again is told."""
 
 
 def gather(
@@ -188,7 +188,7 @@ def _causes(places: Places) -> list[contents.Cause]:
                     user_stack=tuple(map(places.frame, each.found.user_stack)),
                     resumed=tuple(item.id for item in each.resumed),
                 )
-                for each in cause.occurrences[:MOST_TIMES]
+                for each in cause.occurrences[:_MOST_TIMES]
             ),
         )
         for cause in causes(places.recording)

@@ -34,7 +34,7 @@ _SHARES = {
     "guard_kinds": 0.02,
     "moments": 0.15,
 }
-"""Of each part. Together they are more than the whole: no recording has much of everything."""
+"""Each part's. Together they are more than the whole: no recording has much of everything."""
 
 T = TypeVar("T")
 
