@@ -197,7 +197,7 @@ class Uses:
     def of(self, matched: Matched) -> GuardUse:
         """All that is known of a guard."""
         guard, translation = matched
-        entry = self._entry(translation)
+        entry, cost = self._entry(translation), self._cost(matched)
         return GuardUse(
             guard=guard,
             translation=translation,
@@ -206,7 +206,12 @@ class Uses:
             implied=entry.implications.of(guard),
             checks=checked(guard, entry.wants),
             lookups=bool(entry.lookups),
-            **self._cost(matched)._asdict(),
+            runs=cost.runs,
+            failures=cost.failures,
+            refused=cost.refused,
+            timed=cost.timed,
+            nanoseconds=cost.nanoseconds,
+            of_nanoseconds=cost.of_nanoseconds,
         )
 
     def _entry(self, translation: Translation) -> _Entry:
