@@ -8,12 +8,16 @@ other's away.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
+import stat
 
 from stepper.recording import files
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.reader import Recording
 from stepper.recording.schema import APPLICATION_ID
+
+_SQLITE = b"SQLite format 3\0"
 
 
 def is_recording(path: str) -> bool:
@@ -23,8 +27,12 @@ def is_recording(path: str) -> bool:
         OSError: it cannot be read; a FileNotFoundError when there is none.
     """
     found = files.look(path)
+    return found.open_here or _mark(found.head) == APPLICATION_ID
+
+
+def _mark(head: bytes) -> int:
     # SQLite keeps the application's mark in bytes 68 to 71.
-    return found.open_here or int.from_bytes(found.head[68:72]) == APPLICATION_ID
+    return int.from_bytes(head[68:72])
 
 
 def writer_of(path: str) -> int | None:
@@ -40,6 +48,30 @@ def writer_of(path: str) -> int | None:
     recording.close()
     # A number can be another process's by now; but a writer has the file open.
     return None if ended is not None or holder is None or not process_exists(pid) else pid
+
+
+def is_removable(path: str) -> bool:
+    """Whether a file may be deleted to make room: surely a recording, this user's, not a link, and
+    nobody has it open."""
+    try:
+        status = os.lstat(path)
+        found = files.look(path)
+    except (OSError, ValueError):
+        return False
+    ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
+    marked = found.head.startswith(_SQLITE) and _mark(found.head) == APPLICATION_ID
+    free = not found.open_here and found.holder is None
+    return ours and marked and free and not _is_read(status)
+
+
+def _is_read(status: os.stat_result) -> bool:
+    """Whether a process that can be looked into has a file open: a reader of a finished recording
+    holds no lock. Where there is no `/proc`, that is not known."""
+    for each in glob.iglob("/proc/[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.stat(each), status):
+                return True
+    return False
 
 
 def make_room(path: str) -> None:

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 import msgspec
 
+from stepper.recording import occupied
 from stepper.recording.errors import RecordingError
 from stepper.recording.process_entry import SUFFIX, born_at, write_exit
 
@@ -286,5 +287,21 @@ def delete(path: str) -> None:
     Raises:
         OSError: it cannot be deleted.
     """
-    if all(_OURS.fullmatch(name) for name in os.listdir(path)):
+    if is_removable(path):
         shutil.rmtree(path)
+
+
+def is_removable(path: str) -> bool:
+    """Whether a folder holds what is ours and nothing else, and nobody has any of it open.
+
+    Raises:
+        OSError: it cannot be looked into.
+    """
+    names = os.listdir(path)
+    recordings = (os.path.join(path, name) for name in names if name.endswith(SUFFIX))
+    return (
+        not os.path.islink(path)
+        and all(_OURS.fullmatch(name) for name in names)
+        and all(map(occupied.is_removable, recordings))
+        and not is_in_use(path)
+    )

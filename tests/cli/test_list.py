@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 import stepper.cli
+from stepper.client import paths
 from stepper.client.kept import recordings_in, size_text
+from stepper.client.paths import prunable
+from stepper.recording.reader import Recording
 from stepper.tui.choosing import ChoosingApp
 from stepper.tui.dialogs import QuitScreen
 from tests.recordings import sample_recording
@@ -92,3 +96,46 @@ async def test_enter_on_the_question_how_to_leave_kills_nothing(folder: Path) ->
         await until(pilot, lambda: not isinstance(app.screen, QuitScreen))
         assert app.leaving is None
         assert app.is_running
+
+
+def test_what_is_old_is_named_and_deleted_when_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.utime(folder / "older.stepper", (1e9, 1e9))
+    assert stepper.cli.main(["list", "--older", "90"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told == [str(folder / "older.stepper"), "--delete deletes them"]
+    assert stepper.cli.main(["list", "--older", "90", "--delete"]) == 0
+    assert {path.name for path in folder.iterdir()} == {"new.stepper", "damaged.stepper"}
+    assert stepper.cli.main(["list", "--delete"]) == 2
+
+
+def test_what_is_no_recording_or_open_or_a_link_is_never_deleted(folder: Path) -> None:
+    for name in ("new", "older", "damaged"):
+        os.utime(folder / f"{name}.stepper", (1e9, 1e9))
+    (folder / "link.stepper").symlink_to(folder / "new.stepper")
+    foreign = folder / "mine.session"
+    foreign.mkdir()
+    (foreign / "notes.stepper").write_text("a novel")
+    (folder / f"run-{os.getpid()}.stepper").write_bytes((folder / "new.stepper").read_bytes())
+    with sqlite3.connect(folder / "accounts.stepper") as other:
+        other.execute("CREATE TABLE t (a)")
+    other.close()
+    before = {path.name for path in folder.iterdir()}
+    recording = Recording.open(str(folder / "older.stepper"))
+    assert [path.name for path in prunable(folder, keep=0)] == ["new.stepper"]
+    recording.close()
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_a_new_recording_makes_room_and_says_so_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(paths, "KEEP", 2)
+    paths.default_recording("train.py")
+    assert "the newest 2 are kept" in capsys.readouterr().err
+    assert {path.name for path in folder.iterdir()} == {"new.stepper", "damaged.stepper"}
+    sample_recording(str(folder / "another.stepper"))
+    paths.default_recording("train.py")
+    assert capsys.readouterr().err == ""
+    assert not (folder / "another.stepper").exists()
