@@ -30,7 +30,7 @@ def sample(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "begins"),
-    [("r.html", "<!DOCTYPE html>"), ("r.md", "# stepper report"), ("r.json", '{"format":1')],
+    [("r.html", "<!DOCTYPE html>"), ("r.md", "# stepper report"), ("r.json", '{"format":2')],
 )
 def test_the_name_decides_the_format(
     name: str, begins: str, sample: Path, run_stepper: Run
