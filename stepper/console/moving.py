@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stepper.analysis.sites import program_line, site_at
+from stepper.client.text import line_text, node_line, plural
 from stepper.console.commands import (
     CommandError,
     command,
@@ -137,6 +139,53 @@ def origin(shell: Shell, argument: str) -> None:
     else:
         raise CommandError("of what? origin node NAME, origin guard ID, origin VALUE-PATH")
     shell.show(move)
+
+
+@command("chain", usage="[N | node NAME | VALUE-PATH]", group="Move")
+def chain(shell: Shell, argument: str) -> None:
+    """Where a node or a value comes from, step by step, back to an input; `chain N` goes to step N.
+
+    Each step is a node, with the line of the program that made it; where it reads several, the
+    chain goes on with the first, and `chain node NAME` follows another. Without arguments, the
+    chain that was shown last.
+    """
+    if argument.isdecimal():
+        if not 0 < int(argument) <= len(shell.chain):
+            raise CommandError(f"the chain has {plural(len(shell.chain), 'step')}")
+        shell.show(shell.cursor.goto(shell.chain[int(argument) - 1][1]))
+        return
+    if argument:
+        shell.chain = _chain(shell, argument)
+    if not shell.chain:
+        raise CommandError("of what? chain node NAME, chain VALUE-PATH; then chain N")
+    shell.screen.lines(
+        f"{number:>3}  {text}  @{moment}" for number, (text, moment) in enumerate(shell.chain, 1)
+    )
+
+
+def _chain(shell: Shell, argument: str) -> list[tuple[str, int]]:
+    recording, state = shell.recording, shell.state
+    what, _, name = argument.partition(" ")
+    if what != "node" or not name:
+        _, value = resolve(state, shell.frame, argument)
+        if not value.node:
+            raise CommandError(f"no node computes {argument}: origin {argument} goes to its moment")
+        name = value.node
+    nodes = {node.name: node for node in recording.nodes(state.moment.id)}
+    if name not in nodes:
+        raise CommandError(f"no node {name!r} in the graph; graph shows them")
+    found: list[tuple[str, int]] = []
+    while name in nodes:
+        node = nodes.pop(name)  # each once
+        others = f"; reads {', '.join(node.inputs[1:])}, too" if node.inputs[1:] else ""
+        line = program_line(recording, node.moment)
+        if line is None and (site := site_at(recording, node.moment)) is not None:
+            line = site.line
+        by = "" if line is None else f"  {line_text(line, recording.facts.cwd)}"
+        moment = max(node.moment, recording.attempt(state.attempt).first_moment)
+        found.append((f"{node_line(node)}{others}{by}", moment))
+        name = node.inputs[0] if node.inputs else ""
+    return found
 
 
 @command("back", group="Move")

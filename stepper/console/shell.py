@@ -88,6 +88,8 @@ class Shell:
         """Those of them that could not be carried out, each with its number."""
         self.aliases: dict[str, str] = {}
         """Commands by the names that the user gave them."""
+        self.chain: list[tuple[str, int]] = []
+        """The chain of origins that was shown last: what each step is, and its moment."""
         self.displays: dict[str, str] = {}
         """What to show at each stop, with what was shown last."""
         self.at_breakpoint: dict[int, list[str]] = {}

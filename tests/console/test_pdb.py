@@ -138,3 +138,13 @@ def test_only_the_users_own_file_is_carried_out_unasked(
     session.close()
     (home / ".stepperrc").chmod(0o666)
     assert not_trusted(home / ".stepperrc") == "everybody may write it"
+
+
+def test_a_chain_of_origins_is_walked(talk: Talk) -> None:
+    answers = talk("to graph-break", "chain node mul", "chain 1", "chain 9", "chain stack[-1]")
+    made, read = answers[1].splitlines()
+    assert made.startswith("  1  mul = operator.mul(x)")
+    assert "in scaled: z = x * scale" in made
+    assert read.startswith("  2  x = input")
+    assert answers[2].startswith("moment 19/")
+    assert answers[3] == "*** the chain has 2 steps\n"
