@@ -27,6 +27,7 @@ TRACING = "bytecode_tracing"
 GUARDS = "build_guards"
 BACKEND = frozenset({"backend_compile", "entire_backward_compile"})
 """The call of the backend, and a backward that is compiled when gradients are asked for."""
+_COMPILATION = frozenset({"entire_frame_compile", "entire_backward_compile"})
 _ATTEMPT = "compile_attempt_"
 
 
@@ -109,15 +110,35 @@ class CompileTimes:
         timings = recording.timings()
         self.recorded = timings is not None
         """Whether the recording is new enough."""
-        roots = _forest(timings or [])
-        self.roots = [
-            root for root in roots if not function or root.translation in self.translations
+        roots = [
+            root
+            for root in _forest(timings or [])
+            if not function or self.owner(root) in self.translations
         ]
+        self.beside = _beside(roots)
+        """The outermost phases of threads that worked for a compilation of another thread, which
+        waited for them or went on meanwhile."""
+        aside = {root.timing.id for root in self.beside}
+        self.roots = [root for root in roots if root.timing.id not in aside]
 
     @property
     def total(self) -> int:
-        """Nanoseconds, in all threads."""
+        """Nanoseconds, without what was done beside."""
         return sum(root.total for root in self.roots)
+
+    def owner(self, root: Timed) -> int | None:
+        """The translation that an outermost phase belongs to, that of a backward's forward, too."""
+        if root.translation is not None or not root.timing.compile_id:
+            return root.translation
+        return next(
+            (
+                item.id
+                for item in reversed(self.translations.values())
+                if item.compile_id == root.timing.compile_id
+                and item.first_moment <= root.timing.moment
+            ),
+            None,
+        )
 
     def spent(self, names: Iterable[str]) -> int:
         """Nanoseconds in phases of these names."""
@@ -140,7 +161,7 @@ class CompileTimes:
         """What compiling each function took, the longest first; each compilation in order."""
         groups: dict[tuple[str, int, str], list[tuple[Translation, Timed]]] = defaultdict(list)
         for root in self.roots:
-            if (number := root.translation) in self.translations:
+            if (number := self.owner(root)) in self.translations:
                 item = self.translations[number]
                 groups[item.filename, item.line, item.name].append((item, root))
         ordered = sorted(groups.items(), key=lambda group: -sum(root.total for _, root in group[1]))
@@ -149,24 +170,35 @@ class CompileTimes:
     def by_phase(self) -> list[tuple[int, str, int, int, int]]:
         """The phases of all functions in one tree: depth, name, how often, nanoseconds in all and
         its own; the longest first among those with the same parent."""
-        return list(_merged(self.roots, 0))
+        return list(merged(self.roots))
 
     # By line
 
     @cached_property
     def lines(self) -> list[LineTime]:
         """The program's lines by what tracing them took with all that was inlined from there, the
-        longest first."""
+        longest first. A library's are those from which none of the program's led there."""
         lines: dict[tuple[int, int], LineTime] = {}
-        for frame, spent in self._of_frames().items():
+        for frame, spent in self._of_frames.items():
             callers = self._callers(frame)
             for (line, moment), nanoseconds in spent.items():
                 key = self._recording.frame(frame).code, line
-                self._line(lines, key, moment).own += nanoseconds
-                for each, first in {**callers, key: moment}.items():
+                way = {**callers, key: moment}
+                of_program = {each: first for each, first in way.items() if self._is_own(each[0])}
+                for each, first in (of_program or way).items():
                     self._line(lines, each, first).total += nanoseconds
-        own = [line for line in lines.values() if not is_installed(line.place.filename)]
-        return sorted(own, key=lambda line: -line.total)
+                if key in of_program or not of_program:
+                    lines[key].own += nanoseconds
+        return sorted(lines.values(), key=lambda line: -line.total)
+
+    @property
+    def of_lines(self) -> int:
+        """Nanoseconds of tracing that are some line's; the rest is what the compiler does before
+        the first instruction of an attempt."""
+        return sum(ns for spent in self._of_frames.values() for ns in spent.values())
+
+    def _is_own(self, code: int) -> bool:
+        return not is_installed(self._recording.code(code).filename)
 
     def _line(
         self, lines: dict[tuple[int, int], LineTime], key: tuple[int, int], moment: MomentId
@@ -177,6 +209,7 @@ class CompileTimes:
             found = lines[key] = LineTime(PythonFrame(code.filename, key[1], code.label), moment)
         return found
 
+    @cached_property
     def _of_frames(self) -> dict[int, dict[tuple[int, MomentId], int]]:
         """Nanoseconds of each symbolic frame's own instructions, by line; with a moment of it."""
         spent: Counter[tuple[int, int]] = Counter()
@@ -256,7 +289,22 @@ def _forest(timings: list[Timing]) -> list[Timed]:
     return roots
 
 
-def _merged(phases: list[Timed], depth: int) -> Iterator[tuple[int, str, int, int, int]]:
+def _beside(roots: list[Timed]) -> list[Timed]:
+    """Those that began while another thread compiled, and are no compilation themselves."""
+    compiling = [root for root in roots if any(root.outermost(_COMPILATION))]
+    found = []
+    for root in roots:
+        if not any(root.outermost(_COMPILATION)):
+            for other in compiling:
+                since = root.timing.began - other.timing.began
+                if other.timing.thread != root.timing.thread and 0 <= since < other.total:
+                    found.append(root)
+                    break
+    return found
+
+
+def merged(phases: list[Timed], depth: int = 0) -> Iterator[tuple[int, str, int, int, int]]:
+    """Phases in one tree; see `CompileTimes.by_phase`."""
     groups: dict[str, list[Timed]] = defaultdict(list)
     for phase in phases:
         # `compile_attempt_0`, `compile_attempt_1`, … are one.
@@ -267,7 +315,7 @@ def _merged(phases: list[Timed], depth: int) -> Iterator[tuple[int, str, int, in
     ):
         total, own = sum(phase.total for phase in group), sum(phase.own for phase in group)
         yield depth, name, len(group), total, own
-        yield from _merged([child for phase in group for child in phase.children], depth + 1)
+        yield from merged([child for phase in group for child in phase.children], depth + 1)
 
 
 class _Intervals:

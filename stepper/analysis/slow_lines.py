@@ -12,6 +12,7 @@ from stepper.analysis.compile_times import (
     CompileTimes,
     LineTime,
     Timed,
+    merged,
     unfinished,
 )
 from stepper.analysis.line import Line
@@ -120,9 +121,10 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
         first = pairs[0][0]
         total = sum(root.total for _, root in pairs)
         again = ""
-        if len(pairs) > 1:
-            later = sum(root.total for _, root in pairs[1:])
-            again = f"  compiled {len(pairs)} times, after the first {time_words(later)}"
+        forwards = [root for _, root in pairs if root.name not in BACKEND]
+        if len(forwards) > 1:
+            later = sum(root.total for root in forwards[1:])
+            again = f"  compiled {len(forwards)} times, after the first {time_words(later)}"
         text = f"  {_row(total, times.total)}  {short_name(name)}{again}"
         yield Line(text, first.first_moment)
         for item, root in _cut(pairs, every):
@@ -131,6 +133,9 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
 
 
 def _compilation(item: Translation, root: Timed) -> str:
+    if root.name in BACKEND:
+        return f"{walk_name(item)}  {time_words(root.total)}  {_WORDS[root.name]}"
+
     def spent(names: frozenset[str]) -> int:
         return sum(each.total for each in root.outermost(names))
 
@@ -173,6 +178,8 @@ def _by_line(recording: Recording, times: CompileTimes, every: bool) -> Iterator
         text = _line_text(recording, line)
         yield Line(f"  {_row(line.total, tracing or None)}  {text}{own}", line.moment)
     yield from _left(lines, every, "line")
+    if (rest := tracing - times.of_lines) > _LEAST * tracing:
+        yield Line(f"  {_row(rest, tracing)}  before the first instruction of an attempt")
 
 
 def _line_text(recording: Recording, line: LineTime) -> str:
@@ -183,11 +190,18 @@ def _line_text(recording: Recording, line: LineTime) -> str:
 
 
 def _by_phase(times: CompileTimes, every: bool) -> Iterator[Line]:
-    rows = times.by_phase()
+    yield from _phases("by phase, as the compiler times itself", times.by_phase(), times, every)
+    title = "in other threads meanwhile, not in the sum"
+    yield from _phases(title, list(merged(times.beside)), times, every)
+
+
+def _phases(
+    title: str, rows: list[tuple[int, str, int, int, int]], times: CompileTimes, every: bool
+) -> Iterator[Line]:
     if not rows:
         return
     yield Line("")
-    yield Line("by phase, as the compiler times itself", role="title")
+    yield Line(title, role="title")
     for depth, name, count, total, own in rows:
         if not every and total < _LEAST * times.total:
             continue

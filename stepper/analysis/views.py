@@ -188,7 +188,8 @@ CREATE TABLE timings (
     began INTEGER,                -- nanoseconds on a clock that stands still at stops
     nanoseconds INTEGER,
     moment INTEGER,               -- the newest when it began
-    thread TEXT                   -- empty: the main thread
+    thread TEXT,                  -- empty: the main thread
+    left_out INTEGER              -- nanoseconds at stops and of stepper's own, not in nanoseconds
 );
 
 -- Each compilation of a function that has cache entries already, tried or refused.
@@ -455,7 +456,7 @@ def _timings(recording: Recording) -> Iterator[Row]:
     for each in recording.timings() or ():
         yield (
             each.id, each.translation, each.name, each.parent, each.began, each.nanoseconds,
-            each.moment, each.thread,
+            each.moment, each.thread, each.left_out,
         )  # fmt: skip
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from stepper._C import Steps
 from stepper.model.timing import Timing
 from stepper.model.trace import MomentId
 
@@ -14,6 +15,7 @@ class _Open(NamedTuple):
     id: int
     name: str
     began: int
+    away: int
     moment: MomentId
 
 
@@ -24,28 +26,29 @@ class PhaseTimes:
         self,
         write: Callable[[Timing], None],
         next_id: Callable[[], int],
-        clock: Callable[[], int],
+        steps: Steps[Any],
     ) -> None:
         """
         Args:
             write: takes a phase that has ended.
             next_id: gives each its number.
-            clock: the one on which moments have their instants, see `Steps.clock`.
+            steps: has the clock on which moments have their instants.
         """
         self._write = write
         self._next_id = next_id
-        self._clock = clock
+        self._steps = steps
         self._open: dict[int, list[_Open]] = {}
 
     def began(self, name: str, moment: MomentId) -> None:
         """A phase begins in this thread."""
         stack = self._open.setdefault(threading.get_ident(), [])
-        stack.append(_Open(self._next_id(), name, self._clock(), moment))
+        steps = self._steps
+        stack.append(_Open(self._next_id(), name, steps.clock(), steps.away, moment))
 
-    def ended(self, name: str, translation: int | None) -> None:
+    def ended(self, name: str, translation: int | None, compile_id: str) -> None:
         """The innermost phase of that name ends in this thread; one that began before the session
         is not known. What is left open within it was left by an exception."""
-        now = self._clock()
+        now, away = self._steps.clock(), self._steps.away
         stack = self._open.get(threading.get_ident(), [])
         if not any(phase.name == name for phase in stack):
             return
@@ -62,5 +65,7 @@ class PhaseTimes:
                 parent=stack[-1].id if stack else None,
                 translation=translation,
                 thread="" if thread is threading.main_thread() else thread.name,
+                left_out=away - phase.away,
+                compile_id=compile_id,
             )
         )

@@ -109,9 +109,7 @@ class Recorder:
             flush=writer.flush,
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
-        self._phase_times = PhaseTimes(
-            writer.timing, lambda: self._next("timing"), self.steps.clock
-        )
+        self._phase_times = PhaseTimes(writer.timing, lambda: self._next("timing"), self.steps)
         self.flush_pending: Callable[[], None] = self.steps.flush
         self.about_to_mutate: Callable[[object], None] = (
             self.steps.touched if self.everything else _ignore
@@ -313,8 +311,8 @@ class Recorder:
     def phase_began(self, name: str) -> None:
         self._phase_times.began(name, self.moment)
 
-    def phase_ended(self, name: str, translation: int | None) -> None:
-        self._phase_times.ended(name, translation)
+    def phase_ended(self, name: str, translation: int | None, compile_id: str = "") -> None:
+        self._phase_times.ended(name, translation, compile_id)
 
     def enter(
         self,

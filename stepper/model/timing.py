@@ -28,3 +28,8 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     """The innermost translation that was under way when it ended."""
     thread: str = ""
     """Empty: the main thread."""
+    left_out: int = 0
+    """Nanoseconds of the wall's clock that are not in `nanoseconds`: at stops, and noting."""
+    compile_id: str = ""
+    """The compiler's name of the compilation that this belongs to, where no translation was under
+    way: a backward is compiled long after its forward."""

@@ -31,6 +31,24 @@ LINES = Path(programs.__file__).read_text().splitlines()
 PLANTED = next(n for n, line in enumerate(LINES, 1) if "planted: traced twice" in line)
 CALLING = next(n for n, line in enumerate(LINES, 1) if "calls what is planted" in line)
 
+RENAMED = {
+    "_compile.compile_inner": "entire_frame_compile",
+    "OutputGraph.call_user_compiler": "backend_compile",
+    "backward._backward_impl": "entire_backward_compile",
+}
+"""torch counts those of a name of its own under that."""
+COLUMNS = {
+    "dynamo_cumulative_compile_time_us": "entire_frame_compile",
+    "aot_autograd_cumulative_compile_time_us": "backend_compile",
+    "backward_cumulative_compile_time_us": "entire_backward_compile",
+}
+"""Of torch's `CompilationMetrics`: the phase that each is a sum of."""
+WITHIN = 0.03
+"""Part by which an interval may differ."""
+INTERRUPTED = 2
+"""Intervals that may differ by more: the clocks are read one after the other, and the machine can
+stop the program between."""
+
 
 class Ran:
     """The program's recording, and what torch counted of its own phases."""
@@ -52,7 +70,11 @@ class Ran:
             check=True,
             capture_output=True,
         )
-        self.counted: dict[str, int] = json.loads(counted.read_text())
+        told = json.loads(counted.read_text())
+        self.times_of_torch: dict[str, list[float]] = {
+            RENAMED.get(name, name): seconds for name, seconds in told["times"].items()
+        }
+        self.metrics: list[dict[str, float | None]] = told["metrics"]
         self.recording = Recording.open(str(self.file))
         self.times = CompileTimes(self.recording)
 
@@ -64,17 +86,71 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 def test_each_phase_that_torch_times_is_recorded(ran: Ran) -> None:
     timings = ran.recording.timings() or []
-    # torch counts those of a name of its own under that.
-    renamed = {
-        "_compile.compile_inner": "entire_frame_compile",
-        "OutputGraph.call_user_compiler": "backend_compile",
-        "backward._backward_impl": "entire_backward_compile",
-    }
-    counted = {renamed.get(name, name): n for name, n in ran.counted.items()}
+    counted = {name: len(times) for name, times in ran.times_of_torch.items()}
     recorded = Counter(each.name for each in timings)
     assert {"bytecode_tracing", "backend_compile", "build_guards"} <= recorded.keys()
     # torch counts what it times by other means, too, and does not count the outermost.
-    assert recorded == {name: counted.get(name, 0) for name in recorded} | {"dynamo": 3}
+    assert recorded == {name: counted.get(name, 0) for name in recorded} | {"dynamo": 4}
+
+
+def test_each_interval_is_as_long_as_torch_says(ran: Ran) -> None:
+    """In the same run: the same intervals, each by its own clock."""
+    of_name: dict[str, list[int]] = {}
+    for each in sorted(ran.recording.timings() or [], key=lambda each: each.began):
+        of_name.setdefault(each.name, []).append(each.nanoseconds + each.left_out)
+    differ = []
+    compared = set()
+    for name, ours in of_name.items():
+        # torch counts them when they end; none of these is within another of its name.
+        for a, b in zip(ours, ran.times_of_torch.get(name, ()), strict=False):
+            if b * 1e9 >= SLEEP / 2:
+                compared.add(name)
+                differ += [(name, a, b)] if abs(a / 1e9 - b) > WITHIN * b else []
+    assert compared >= {"entire_frame_compile", "bytecode_tracing", "backend_compile"}
+    assert len(differ) <= INTERRUPTED, differ
+
+
+def test_the_sums_are_those_of_torchs_metrics(ran: Ran) -> None:
+    for column, name in COLUMNS.items():
+        theirs = sum(metrics.get(column) or 0 for metrics in ran.metrics) * 1000
+        timings = ran.recording.timings() or []
+        ours = sum(each.nanoseconds + each.left_out for each in timings if each.name == name)
+        assert theirs > 0
+        assert abs(ours - theirs) <= WITHIN * theirs + INTERRUPTED * SLEEP / 10, name
+
+
+def test_what_compiling_took_is_attributed(ran: Ran) -> None:
+    """All of the wall's time that torch measured, and in it all of tracing, to lines."""
+    wall = sum(
+        (metrics.get("end_time_us") or 0) - (metrics.get("start_time_us") or 0)
+        for metrics in ran.metrics
+    )
+    left_out = sum(root.timing.left_out for root in ran.times.roots)
+    assert ran.times.total + left_out >= 0.98 * wall * 1000
+    tracing = ran.times.spent({TRACING})
+    assert 0.98 * tracing <= ran.times.of_lines <= tracing
+
+
+def test_what_workers_do_meanwhile_is_not_in_the_sum(ran: Ran) -> None:
+    assert [each.name for each in ran.times.beside] == ["compile_file"] * 2
+    assert ran.times.spent({"compile_file"}) == 0
+    lines = [line.text for line in slow_lines(ran.recording)]
+    at = lines.index("in other threads meanwhile, not in the sum")
+    assert "compile_file (the C++ compiler)  2 times" in lines[at + 1]
+
+
+def test_a_backward_belongs_to_its_forward(ran: Ran) -> None:
+    pairs = next(pairs for name, pairs in ran.times.by_function() if name == "trained")
+    assert [root.name for _, root in pairs] == ["dynamo", "entire_backward_compile"]
+    told = [line.text for line in slow_lines(ran.recording, "trained")]
+    assert any("the backward, compiled when gradients were asked for" in line for line in told[4:6])
+    assert not any("compiled 2 times" in line for line in told)
+
+
+def test_a_librarys_lines_are_told_where_no_line_of_the_program_led_there(ran: Ran) -> None:
+    lines = [line for line in ran.times.lines if line.place.filename == programs.LIBRARY]
+    assert {line.place.line for line in lines} >= {2, 3}
+    assert all(line.own for line in lines)
 
 
 def test_a_phase_lies_within_the_one_in_whose_midst_it_is(ran: Ran) -> None:
@@ -122,7 +198,7 @@ def test_an_attempt_thrown_away_has_its_time_and_its_reason(ran: Ran) -> None:
 
 def test_the_answer_begins_with_the_sum(ran: Ran) -> None:
     lines = [line.text for line in slow_lines(ran.recording)]
-    assert "compiling 3 functions" in lines[0]
+    assert "compiling 4 functions" in lines[0]
     assert "in the backend" in lines[0]
     assert "by attempts thrown away" in lines[0]
     assert any(f"programs.py:{CALLING} in broken" in line for line in lines)
@@ -190,7 +266,7 @@ def test_times_are_there_for_queries(ran: Ran) -> None:
     )
     header, *rows = done.stdout.splitlines()
     assert header == "name,frame,nanoseconds"
-    assert len(rows) == 3
+    assert len(rows) == 4
     slow = "select count(*) from instructions where instant is not null"
     counted = subprocess.run(
         [*STEPPER, "query", "--format", "csv", ran.file, slow],

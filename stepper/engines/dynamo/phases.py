@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stepper.debuggee.engine import Recorder
+from stepper.engines.dynamo import versions
 from stepper.uncompiled import keep_out
 
 
@@ -26,7 +27,9 @@ class Phases:
 
     def on_phase_ended(self, event_name: str) -> None:
         """See `versions`."""
-        self._recorder.phase_ended(event_name, self._translation())
+        translation = self._translation()
+        compile_id = versions.compiled_now() if translation is None else ""
+        self._recorder.phase_ended(event_name, translation, compile_id)
 
 
 keep_out()
