@@ -67,18 +67,50 @@ def trained(x: Tensor) -> Tensor:
     return (x.sin() * 2).sum()
 
 
+def once(x: Tensor) -> Tensor:
+    """Takes half as long as the other."""
+    return slow(x)
+
+
+def twice(x: Tensor) -> Tensor:
+    """Takes longest."""
+    return slow(x) + slow(x + 1)
+
+
+def profiled(x: Tensor) -> Tensor:
+    """Is traced with torch's profiler, which does not bear a graph break."""
+    return once(x) + twice(x)
+
+
 LIBRARY = "/lib/python3/site-packages/library.py"
 library: dict[str, Any] = {"torch": torch}
 exec(compile("def work(x):\n    y = x + 1\n    return y * 2\n", LIBRARY, "exec"), library)
+
+
+def profile(functions: list[tuple[str, int]]) -> None:
+    """Have torch's own profiler of tracing tell what each function took, in `functions`."""
+    from torch._dynamo.dynamo_profiler import DynamoProfilerState
+
+    def keep(state, *_):
+        functions.extend((each.func_name, each.cumtime_ns) for each in state.timings)
+
+    DynamoProfilerState.dump_stats = keep  # type: ignore[method-assign]  # it would print
+    torch._dynamo.config.dynamo_profiler = True
 
 
 if __name__ == "__main__":
     broken(torch.ones(3))
     trained(torch.ones(3, requires_grad=True)).backward()
     torch.compile(library["work"], backend="eager")(torch.ones(3))
+    functions: list[tuple[str, int]] = []
+    if hasattr(torch._dynamo.config, "dynamo_profiler"):  # not in older versions
+        profile(functions)
+        torch.compile(profiled, backend="eager")(torch.ones(3))
     metrics = [
         {name: value for name, value in vars(each).items() if name.endswith("_us")}
         for each in get_compilation_metrics()
     ]
     times = {name: times for name, times in compilation_time_metrics.items() if times}
-    Path(sys.argv[1]).write_text(json.dumps({"times": times, "metrics": metrics}))
+    Path(sys.argv[1]).write_text(
+        json.dumps({"times": times, "metrics": metrics, "functions": functions})
+    )

@@ -5,16 +5,12 @@ What is planted sleeps, so the least that it takes is known; nothing else is ass
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from itertools import pairwise, takewhile
 from pathlib import Path
-
-import pytest
 
 from stepper.analysis.compile_times import BACKEND, TRACING, CompileTimes
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
@@ -22,21 +18,15 @@ from stepper.recording.reader import Recording
 from tests.conftest import ROOT, clean_environment
 from tests.recordings import sample_recording
 from tests.timings import programs
+from tests.timings.conftest import STEPPER, Ran
 
 STOP = 8
 """Seconds."""
-STEPPER = (sys.executable, "-m", "stepper")
 SLEEP = int(programs.SLEEP * 1e9)
 LINES = Path(programs.__file__).read_text().splitlines()
 PLANTED = next(n for n, line in enumerate(LINES, 1) if "planted: traced twice" in line)
 CALLING = next(n for n, line in enumerate(LINES, 1) if "calls what is planted" in line)
 
-RENAMED = {
-    "_compile.compile_inner": "entire_frame_compile",
-    "OutputGraph.call_user_compiler": "backend_compile",
-    "backward._backward_impl": "entire_backward_compile",
-}
-"""torch counts those of a name of its own under that."""
 COLUMNS = {
     "dynamo_cumulative_compile_time_us": "entire_frame_compile",
     "aot_autograd_cumulative_compile_time_us": "backend_compile",
@@ -50,47 +40,15 @@ INTERRUPTED = 2
 stop the program between."""
 
 
-class Ran:
-    """The program's recording, and what torch counted of its own phases."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "run.stepper"
-        counted = folder / "counted.json"
-        subprocess.run(
-            [
-                *STEPPER,
-                "record",
-                "-o",
-                self.file,
-                programs.__file__,
-                counted,
-            ],
-            env=clean_environment(),
-            cwd=ROOT,
-            check=True,
-            capture_output=True,
-        )
-        told = json.loads(counted.read_text())
-        self.times_of_torch: dict[str, list[float]] = {
-            RENAMED.get(name, name): seconds for name, seconds in told["times"].items()
-        }
-        self.metrics: list[dict[str, float | None]] = told["metrics"]
-        self.recording = Recording.open(str(self.file))
-        self.times = CompileTimes(self.recording)
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return Ran(tmp_path_factory.mktemp("timings"))
-
-
 def test_each_phase_that_torch_times_is_recorded(ran: Ran) -> None:
     timings = ran.recording.timings() or []
     counted = {name: len(times) for name, times in ran.times_of_torch.items()}
     recorded = Counter(each.name for each in timings)
     assert {"bytecode_tracing", "backend_compile", "build_guards"} <= recorded.keys()
     # torch counts what it times by other means, too, and does not count the outermost.
-    assert recorded == {name: counted.get(name, 0) for name in recorded} | {"dynamo": 4}
+    assert recorded == {name: counted.get(name, 0) for name in recorded} | {
+        "dynamo": len(ran.times.by_function())
+    }
 
 
 def test_each_interval_is_as_long_as_torch_says(ran: Ran) -> None:
@@ -175,7 +133,8 @@ def test_what_the_backend_takes_is_the_backends(ran: Ran) -> None:
 
 
 def test_a_slow_line_is_the_slowest_and_so_is_the_call_that_led_there(ran: Ran) -> None:
-    calling, planted = ran.times.lines[:2]
+    lines = CompileTimes(ran.recording, "broken").lines
+    calling, planted = lines[:2]
     assert (calling.place.line, planted.place.line) == (CALLING, PLANTED)
     assert calling.total >= planted.total >= 2 * SLEEP
     assert calling.own < calling.total
@@ -198,7 +157,7 @@ def test_an_attempt_thrown_away_has_its_time_and_its_reason(ran: Ran) -> None:
 
 def test_the_answer_begins_with_the_sum(ran: Ran) -> None:
     lines = [line.text for line in slow_lines(ran.recording)]
-    assert "compiling 4 functions" in lines[0]
+    assert f"compiling {len(ran.times.by_function())} functions" in lines[0]
     assert "in the backend" in lines[0]
     assert "by attempts thrown away" in lines[0]
     assert any(f"programs.py:{CALLING} in broken" in line for line in lines)
@@ -266,7 +225,7 @@ def test_times_are_there_for_queries(ran: Ran) -> None:
     )
     header, *rows = done.stdout.splitlines()
     assert header == "name,frame,nanoseconds"
-    assert len(rows) == 4
+    assert len(rows) == len(ran.times.by_function())
     slow = "select count(*) from instructions where instant is not null"
     counted = subprocess.run(
         [*STEPPER, "query", "--format", "csv", ran.file, slow],

@@ -1,0 +1,191 @@
+"""Spans, and the formats of traces, held to what the viewers' authors have published."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import pytest
+
+from stepper.analysis.compile_times import TRACING
+from stepper.analysis.spans import SpanKind, spans, walk
+from tests.conftest import ROOT, clean_environment
+from tests.timings.conftest import STEPPER, Ran
+
+
+def test_spans_lie_within_each_other_and_side_by_side(ran: Ran) -> None:
+    for roots in spans(ran.recording).values():
+        around: list[tuple[int, int]] = []
+        before = 0
+        for depth, span in walk(roots):
+            del around[depth:]
+            begin, end = around[-1] if around else (0, span.ended)
+            assert begin <= span.began <= span.ended <= end
+            assert span.own >= 0
+            assert span.began >= before
+            before = span.began
+            around.append((span.began, span.ended))
+
+
+def test_spans_have_all_of_tracing_and_of_the_phases(ran: Ran) -> None:
+    main = spans(ran.recording)[""]
+    assert sum(root.total for root in main) == ran.times.total
+    lines = sum(
+        span.own + sum(child.total for child in span.children if child.kind is SpanKind.PHASE)
+        for _, span in walk(main)
+        if span.kind is SpanKind.LINE
+    )
+    assert 0.98 * ran.times.spent({TRACING}) <= lines
+
+
+def test_functions_take_as_long_as_torchs_profiler_says(ran: Ran) -> None:
+    """By their order: the profiler's frames begin before the first instruction."""
+    if not ran.functions:
+        pytest.skip("this torch has no profiler of tracing")
+    theirs: Counter[str] = Counter()
+    for name, nanoseconds in ran.functions:
+        theirs[name] += nanoseconds
+    ours: Counter[str] = Counter()
+    for _, span in walk(spans(ran.recording)[""]):
+        if span.kind is SpanKind.FRAME:
+            ours[span.name] += span.total
+    longest = ["profiled", "twice", "once"]
+    for found in theirs, ours:
+        assert [name for name, _ in found.most_common() if name in longest] == longest
+
+
+def exported(recording: Path, kind: str, folder: Path) -> bytes:
+    """A file that the command has written."""
+    file = folder / "out"
+    command = [*STEPPER, "export", "--format", kind, "-o", str(file), str(recording)]
+    subprocess.run(command, env=clean_environment(), cwd=ROOT, check=True, capture_output=True)
+    return file.read_bytes()
+
+
+class TraceEvent(msgspec.Struct, forbid_unknown_fields=True):
+    """Of the Trace Event Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU"""
+
+    ph: Literal["B", "E", "i", "M"]
+    name: str
+    pid: int
+    tid: int
+    ts: float | None = None
+    cat: str = ""
+    s: Literal["t", "p", "g"] | None = None
+    args: dict[str, str | int] = {}
+
+
+class Trace(msgspec.Struct, forbid_unknown_fields=True):
+    traceEvents: list[TraceEvent]
+    displayTimeUnit: Literal["ms", "ns"]
+
+
+def test_perfettos_events_begin_and_end_in_order_on_each_track(ran: Ran, tmp_path: Path) -> None:
+    trace = msgspec.json.decode(exported(ran.file, "perfetto", tmp_path), type=Trace)
+    named = {each.tid: each.args["name"] for each in trace.traceEvents if each.ph == "M"}
+    assert {"main thread: phases", "main thread: frames", "main thread: lines", "events"} <= set(
+        named.values()
+    )
+    around: dict[int, list[str]] = {}
+    at: dict[int, float] = {}
+    for each in trace.traceEvents:
+        if each.ph == "M":
+            continue
+        assert each.ts is not None
+        if each.ph == "i":
+            assert named[each.tid] == "events"
+            continue
+        assert each.ts >= at.get(each.tid, 0)
+        at[each.tid] = each.ts
+        stack = around.setdefault(each.tid, [])
+        if each.ph == "B":
+            stack.append(each.name)
+        else:
+            assert stack.pop() == each.name
+    assert not any(around.values())
+    marks = [each.name for each in trace.traceEvents if each.ph == "i"]
+    assert any(mark.startswith("graph-break: ") for mark in marks)
+
+
+def test_a_session_folder_is_one_trace_with_several_processes(ran: Ran, tmp_path: Path) -> None:
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    for pid in 11, 12:
+        (folder / f"{pid}.stepper").symlink_to(ran.file)
+        entry = {"pid": pid, "rank": pid - 11, "recording": f"{pid}.stepper"}
+        (folder / f"{pid}.json").write_bytes(msgspec.json.encode(entry))
+    trace = msgspec.json.decode(exported(folder, "perfetto", tmp_path), type=Trace)
+    named = {
+        each.pid: each.args["name"] for each in trace.traceEvents if each.name == "process_name"
+    }
+    assert named == {11: "rank 0 process 11", 12: "rank 1 process 12"}
+    assert {each.pid for each in trace.traceEvents if each.ph == "B"} == {11, 12}
+
+
+class Place(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    file: str = ""
+    line: int = 0
+    col: int = 0
+
+
+class Shared(msgspec.Struct, forbid_unknown_fields=True):
+    frames: list[Place]
+
+
+class Edge(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["O", "C"]
+    frame: int
+    at: int
+
+
+class Evented(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["evented"]
+    name: str
+    unit: Literal["bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds"]
+    startValue: int
+    endValue: int
+    events: list[Edge]
+
+
+class Speedscope(msgspec.Struct, forbid_unknown_fields=True):
+    """Of https://www.speedscope.app/file-format-schema.json, as far as evented profiles go."""
+
+    schema: Literal["https://www.speedscope.app/file-format-schema.json"] = msgspec.field(
+        name="$schema"
+    )
+    shared: Shared
+    profiles: list[Evented]
+    exporter: str = ""
+
+
+def test_speedscopes_frames_open_and_close_in_order(ran: Ran, tmp_path: Path) -> None:
+    whole = msgspec.json.decode(exported(ran.file, "speedscope", tmp_path), type=Speedscope)
+    assert len(whole.profiles) == 3  # the main thread, and two that helped the backend
+    for profile in whole.profiles:
+        stack: list[int] = []
+        at = profile.startValue
+        for edge in profile.events:
+            assert at <= edge.at <= profile.endValue
+            at = edge.at
+            if edge.type == "O":
+                stack.append(edge.frame)
+            else:
+                assert stack.pop() == edge.frame
+        assert not stack
+    names = [place.name for place in whole.shared.frames]
+    assert any(name.startswith("helper (tests/timings/programs.py:") for name in names)
+
+
+def test_folded_stacks_add_up(ran: Ran, tmp_path: Path) -> None:
+    rows = exported(ran.file, "folded", tmp_path).decode().splitlines()
+    spent = [int(row.rpartition(" ")[2]) for row in rows]
+    assert sum(spent) == ran.times.total + sum(root.total for root in ran.times.beside)
+    stacks = [row.rpartition(" ")[0].split(";") for row in rows]
+    assert any(
+        stack[0] == "dynamo" and any(name.startswith("helper (") for name in stack)
+        for stack in stacks
+    )
