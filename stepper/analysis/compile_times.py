@@ -95,17 +95,22 @@ class LineTime:
 class CompileTimes:
     """Everything that a recording knows of it. Asked lazily: a front end may want the sum only."""
 
-    def __init__(self, recording: Recording, function: str = "") -> None:
+    def __init__(self, recording: Recording, function: str = "", *, after: int = 0) -> None:
         """
         Args:
             recording: what is asked.
             function: only of functions with this in their name; empty: all.
+            after: only what began after this walk, that of a backward too; 0: all.
         """
+        since = (recording.translation(after).last_moment or 0) if after else 0
         self._recording = recording
         self.translations: dict[int, Translation] = {
             each.id: each
             for each in recording.translations()
-            if each.phase is Phase.TRANSLATE and not each.by_hand and function in each.name
+            if each.phase is Phase.TRANSLATE
+            and not each.by_hand
+            and function in each.name
+            and each.id > after
         }
         timings = recording.timings()
         self.recorded = timings is not None
@@ -113,7 +118,9 @@ class CompileTimes:
         roots = [
             root
             for root in _forest(timings or [])
-            if not function or self.owner(root) in self.translations
+            if (not function or self.owner(root) in self.translations)
+            and root.timing.moment >= since
+            and (root.translation or after + 1) > after
         ]
         self.beside = _beside(roots)
         """The outermost phases of threads that worked for a compilation of another thread, which

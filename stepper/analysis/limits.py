@@ -11,12 +11,16 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis.break_lines import break_lines
+from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.slow_lines import slow_lines
 from stepper.analysis.walks import compiled_again, graphs
 from stepper.client.text import plural, short_name, short_path
 from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
+
+_SECONDS = "s"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,15 +32,25 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Graph breaks; one instruction can break more than once."""
     recompilations: int | None = None
     """Compilations of functions that had cache entries, those given up at a limit too."""
+    seconds: float | None = None
+    """What compiling takes, on the clock that stands still at stops; see `CompileTimes`."""
 
 
 class Excess(msgspec.Struct, frozen=True):
     """More of something than there may be."""
 
     what: str
-    """`graph`, `graph break` or `recompilation`."""
-    found: int
-    allowed: int
+    """`graph`, `graph break`, `recompilation`, or `s` for seconds."""
+    found: float
+    allowed: float
+
+    @property
+    def text(self) -> str:
+        """`2 graphs, at most 1 allowed`."""
+        most = f"at most {self.allowed:g} allowed" if self.allowed else "none allowed"
+        if self.what == _SECONDS:
+            return f"{self.found:.3g} s of compiling, {most}"
+        return f"{plural(int(self.found), self.what)}, {most}"
 
 
 def excesses(recording: Recording, limits: Limits, *, after: int = 0) -> list[Excess]:
@@ -45,6 +59,7 @@ def excesses(recording: Recording, limits: Limits, *, after: int = 0) -> list[Ex
         ("graph", len(graphs(recording, after=after)), limits.graphs),
         ("graph break", _breaks(recording, after), limits.breaks),
         ("recompilation", len(_again(recording, after)), limits.recompilations),
+        (_SECONDS, 0.0 if limits.seconds is None else _seconds(recording, after), limits.seconds),
     )
     return [
         Excess(what, found, allowed)
@@ -62,8 +77,7 @@ def excess_lines(recording: Recording, found: list[Excess], *, after: int = 0) -
         after: tell of walks after this one only.
     """
     for each in found:
-        most = f"at most {each.allowed} allowed" if each.allowed else "none allowed"
-        yield Line(f"{plural(each.found, each.what)}, {most}", role="title")
+        yield Line(each.text, role="title")
     exceeded = {each.what for each in found}
     if "graph" in exceeded:
         yield Line("")
@@ -74,6 +88,17 @@ def excess_lines(recording: Recording, found: list[Excess], *, after: int = 0) -
     if "recompilation" in exceeded or ("graph" in exceeded and _again(recording, after)):
         yield Line("")
         yield from recompile_lines(recording, after=after)
+    if _SECONDS in exceeded:
+        yield Line("")
+        yield from slow_lines(recording, after=after)
+
+
+def _seconds(recording: Recording, after: int) -> float:
+    times = CompileTimes(recording, after=after)
+    if times.roots:
+        return times.total / 1e9
+    # A compiler that does not time its phases is held to the time of its translations.
+    return sum(item.seconds or 0.0 for item in times.translations.values())
 
 
 def _breaks(recording: Recording, after: int) -> int:

@@ -59,15 +59,18 @@ NOT_RECORDED = (
 )
 
 
-def slow_lines(recording: Recording, function: str = "", *, every: bool = False) -> Iterator[Line]:
+def slow_lines(
+    recording: Recording, function: str = "", *, every: bool = False, after: int = 0
+) -> Iterator[Line]:
     """The whole answer: the sum in a sentence, then by function, attempt, line and phase.
 
     Args:
         recording: what is asked.
         function: only of functions with this in their name; empty: all.
         every: all rows, not only the longest.
+        after: only what began after this walk.
     """
-    times = CompileTimes(recording, function)
+    times = CompileTimes(recording, function, after=after)
     if not times.recorded:
         yield Line(NOT_RECORDED)
         return

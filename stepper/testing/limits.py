@@ -13,8 +13,8 @@ _MOST_LINES = 200
 
 
 class LimitsExceeded(AssertionError):
-    """More graphs, graph breaks or recompilations than a test allows; the message is the
-    post-mortem."""
+    """More graphs, graph breaks, recompilations or seconds of compiling than a test allows; the
+    message is the post-mortem."""
 
 
 class Limited:
@@ -64,9 +64,16 @@ def limits_for(test: RecordedTest) -> Callable[..., Limited]:
     """What makes blocks of a test; see the fixture `stepper_limits`."""
 
     def limits(
-        *, graphs: int | None = None, breaks: int | None = None, recompilations: int | None = None
+        *,
+        graphs: int | None = None,
+        breaks: int | None = None,
+        recompilations: int | None = None,
+        seconds: float | None = None,
     ) -> Limited:
-        return Limited(test, Limits(graphs=graphs, breaks=breaks, recompilations=recompilations))
+        return Limited(
+            test,
+            Limits(graphs=graphs, breaks=breaks, recompilations=recompilations, seconds=seconds),
+        )
 
     return limits
 

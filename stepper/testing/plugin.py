@@ -1,4 +1,5 @@
-"""The plugin for pytest: `--stepper-record`, `--stepper-pm`, `--stepper-engine`, `stepper_limits`.
+"""The plugin for pytest: `--stepper-record`, `--stepper-pm`, `--stepper-engine`, `stepper_limits`,
+`stepper_max_compile_seconds`.
 
 The recording of a test begins when it is set up and ends when all of it is over, so that what its
 fixtures compile is in it, and a failure in its teardown keeps it. Limits are about the test's own
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from stepper.testing.recorded import RecordedTest
 
 _MARK = "stepper_limits"
+_SECONDS = "stepper_max_compile_seconds"
 _LONGEST_NAME = 120
 _TEST = pytest.StashKey["RecordedTest"]()
 
@@ -61,8 +63,12 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--stepper-pm needs the terminal, which workers have not: use -n 0")
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(graphs=N, breaks=N, recompilations=N): the test fails, with a post-mortem, when "
-        "it compiles more graphs, has more graph breaks, or compiles functions again more often",
+        f"{_MARK}(graphs=N, breaks=N, recompilations=N, seconds=N): the test fails, with a "
+        "post-mortem, when it compiles more graphs, has more graph breaks, compiles functions "
+        "again more often, or takes longer to compile",
+    )
+    config.addinivalue_line(
+        "markers", f"{_SECONDS}(N): the test fails, and says why, when compiling takes longer"
     )
     if config.option.stepper_record is not None:
         folder = config.invocation_params.dir / config.option.stepper_record
@@ -104,20 +110,20 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Begin the recording, before the fixtures."""
     limited = item.get_closest_marker(_MARK) is not None or _MARK in _fixtures(item)
+    timed = item.get_closest_marker(_SECONDS) is not None
     options = item.config.option
-    if limited or options.stepper_record is not None or options.stepper_pm:
+    if limited or timed or options.stepper_record is not None or options.stepper_pm:
         _recorded(item, lookups=limited)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Hold the test to its mark."""
-    mark = item.get_closest_marker(_MARK)
-    if mark is None:
+    if not any(map(item.get_closest_marker, (_MARK, _SECONDS))):
         return (yield)
     from stepper.testing.limits import Limited
 
-    limited = Limited(item.stash[_TEST], _limits(mark))
+    limited = Limited(item.stash[_TEST], _limits(item))
     limited.begin()
     result = yield
     if text := limited.exceeded():
@@ -183,10 +189,21 @@ def _fixtures(item: pytest.Item) -> list[str]:
     return getattr(item, "fixturenames", [])
 
 
-def _limits(mark: pytest.Mark) -> Limits:
+def _limits(item: pytest.Item) -> Limits:
+    """What the marks of a test allow together."""
     from stepper.analysis.limits import Limits
 
-    names = Limits.__struct_fields__
+    given: dict[str, float] = {}
+    if (mark := item.get_closest_marker(_SECONDS)) is not None:
+        if len(mark.args) != 1 or mark.kwargs:
+            pytest.fail(f"the mark {_SECONDS} takes a number of seconds", pytrace=False)
+        given["seconds"] = mark.args[0]
+    if (mark := item.get_closest_marker(_MARK)) is not None:
+        given |= _named(mark, Limits.__struct_fields__)
+    return Limits(**given)  # type: ignore[arg-type]  # which are numbers of what is said there
+
+
+def _named(mark: pytest.Mark, names: tuple[str, ...]) -> Mapping[str, float]:
     if mark.args or not mark.kwargs or not set(mark.kwargs) <= set(names):
         given = ", ".join([*map(repr, mark.args), *mark.kwargs]) or "nothing"
         pytest.fail(
@@ -194,7 +211,7 @@ def _limits(mark: pytest.Mark) -> Limits:
             f"it was given {given}",
             pytrace=False,
         )
-    return Limits(**mark.kwargs)
+    return mark.kwargs
 
 
 def _file_name(test: str) -> str:

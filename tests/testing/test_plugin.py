@@ -80,6 +80,19 @@ def warm():
 def test_what_a_fixture_compiles_is_not_its_own(warm):
     warm(torch.ones(2))
 
+@pytest.mark.stepper_max_compile_seconds(0)
+def test_takes_time(warm):
+    compiled(broken)(torch.ones(2))
+
+@pytest.mark.stepper_max_compile_seconds(0)
+@pytest.mark.stepper_limits(graphs=0)
+def test_takes_no_time(warm):
+    warm(torch.ones(2))
+
+@pytest.mark.stepper_max_compile_seconds(3600)
+def test_takes_less_than_an_hour():
+    compiled(broken)(torch.ones(2))
+
 @pytest.mark.stepper_limits(graph=0)
 def test_wrong_name():
     pass
@@ -132,7 +145,7 @@ def test_a_block_is_held_to_its_limits(pytester: pytest.Pytester) -> None:
 @pytest.mark.slow
 def test_a_test_is_held_to_its_mark(pytester: pytest.Pytester) -> None:
     result = run(pytester, MARKS)
-    result.assert_outcomes(passed=3, failed=3)
+    result.assert_outcomes(passed=5, failed=4)
     result.stdout.fnmatch_lines(
         [
             "1 graph break, none allowed",
@@ -141,7 +154,10 @@ def test_a_test_is_held_to_its_mark(pytester: pytest.Pytester) -> None:
             "2 graphs, at most 1 allowed",
             "  0/0 broken  *",
             "*torch_dynamo_resume_in_broken*",
-            "*stepper_limits takes at least one of graphs, breaks, recompilations, by name; *",
+            "* s of compiling, none allowed",
+            "* compiling 2 functions: *",
+            "*in broken: x = x + 1*",
+            "*stepper_limits takes at least one of *, recompilations, seconds, by name; *",
         ]
     )
     result.stdout.no_fnmatch_line("*testing/plugin.py*")
