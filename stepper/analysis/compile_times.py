@@ -314,15 +314,18 @@ def merged(phases: list[Timed], depth: int = 0) -> Iterator[tuple[int, str, int,
     """Phases in one tree; see `CompileTimes.by_phase`."""
     groups: dict[str, list[Timed]] = defaultdict(list)
     for phase in phases:
-        # `compile_attempt_0`, `compile_attempt_1`, … are one.
-        attempt = phase.name.startswith(_ATTEMPT)
-        groups[_ATTEMPT.rstrip("_") if attempt else phase.name].append(phase)
+        groups[unnumbered(phase.name)].append(phase)
     for name, group in sorted(
         groups.items(), key=lambda item: -sum(phase.total for phase in item[1])
     ):
         total, own = sum(phase.total for phase in group), sum(phase.own for phase in group)
         yield depth, name, len(group), total, own
         yield from merged([child for phase in group for child in phase.children], depth + 1)
+
+
+def unnumbered(name: str) -> str:
+    """A phase's name; `compile_attempt_0`, `compile_attempt_1`, … are one."""
+    return _ATTEMPT.rstrip("_") if name.startswith(_ATTEMPT) else name
 
 
 class _Intervals:

@@ -97,6 +97,11 @@ def time_words(nanoseconds: int) -> str:
     return f"{milliseconds:.0f} ms" if milliseconds >= 10 else f"{milliseconds:.1f} ms"
 
 
+def phase_text(name: str) -> str:
+    """`async_compile.wait (waiting for compile workers)`."""
+    return f"{name} ({_WORDS[name]})" if name in _WORDS else name
+
+
 def _sentence(times: CompileTimes) -> str:
     total = times.total
     backend, tracing = times.spent(BACKEND), times.spent({TRACING})
@@ -208,10 +213,9 @@ def _phases(
     for depth, name, count, total, own in rows:
         if not every and total < _LEAST * times.total:
             continue
-        words = f" ({_WORDS[name]})" if name in _WORDS else ""
         often = f"  {count} times" if count > 1 else ""
         rest = f"  own {time_words(own)}" if own != total else ""
-        yield Line(f"  {_row(total, times.total)}  {'  ' * depth}{name}{words}{often}{rest}")
+        yield Line(f"  {_row(total, times.total)}  {'  ' * depth}{phase_text(name)}{often}{rest}")
 
 
 def _row(nanoseconds: int, whole: int | None) -> str:

@@ -39,6 +39,11 @@ def add_to(subparsers: Any) -> None:
         metavar=("X", "Y"),
         help="compare only X of A with Y of B: two compile ids, ID:ATTEMPT each, or two moments",
     )
+    parser.add_argument(
+        "--time",
+        action="store_true",
+        help="what became slower instead: by phase, by line, and what caches saved",
+    )
     two = parser.add_argument_group("in a session folder (record --children)")
     two.add_argument("--ranks", nargs=2, type=int, metavar=("X", "Y"), help="two ranks")
     two.add_argument(
@@ -50,6 +55,7 @@ def add_to(subparsers: Any) -> None:
 def diff(options: argparse.Namespace) -> int:
     """Print what differs. Returns 1 when two recordings do, as `diff` does."""
     from stepper.analysis.compare_recordings import compare_runs
+    from stepper.analysis.compare_times import time_diff_lines
     from stepper.analysis.run_lines import run_lines
     from stepper.analysis.unseen import unseen
     from stepper.cli.asking import opened, say
@@ -62,6 +68,8 @@ def diff(options: argparse.Namespace) -> int:
         a, b = _two_of(a, options)
     if of is None and b is not None:
         a, b, of = _with_moments(a, b)
+    if options.time and (of is not None or b is None):
+        raise UsageError("--time compares two whole recordings: give A and B")
     if b is None and of is None:
         raise UsageError("which second recording? Give A and B, or A and --of X Y")
     width = shutil.get_terminal_size((120, 24)).columns - 2
@@ -69,6 +77,9 @@ def diff(options: argparse.Namespace) -> int:
     with opened(a) as one, opened(b or a) as other:
         if of is not None:
             say(_chosen(one, other, of, width))
+            return 0
+        if options.time:
+            say(time_diff_lines(one, other))
             return 0
         found = compare_runs(one, other)
         say(run_lines(one, other, found, width=width))

@@ -46,6 +46,7 @@ from stepper.model.cache import (
 from stepper.model.capabilities import Capabilities
 from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
+from stepper.model.timing import CacheAnswer
 from stepper.model.trace import Block, EventKind, MomentId, Outcome, Phase
 from stepper.model.value import ValueId
 from stepper.support.outside import comes_from_outside, limit_of
@@ -229,6 +230,9 @@ class Recorder(Protocol):
     def phase_ended(self, name: str, translation: int | None, compile_id: str = "") -> None:
         """The phase that began last has ended; `translation` is the innermost that is under way,
         `compile_id` says where there is none what it belongs to."""
+
+    def cache_answered(self, name: str, answer: CacheAnswer, translation: int | None) -> None:
+        """The compiler's cache on disk has been asked; `name` is the compiler's for the answer."""
 
     def enter(
         self,

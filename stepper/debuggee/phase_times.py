@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stepper._C import Steps
-from stepper.model.timing import Timing
+from stepper.model.timing import CacheAnswer, Timing
 from stepper.model.trace import MomentId
 
 
@@ -54,7 +54,6 @@ class PhaseTimes:
             return
         while (phase := stack.pop()).name != name:
             pass
-        thread = threading.current_thread()
         self._write(
             Timing(
                 phase.id,
@@ -64,8 +63,33 @@ class PhaseTimes:
                 phase.moment,
                 parent=stack[-1].id if stack else None,
                 translation=translation,
-                thread="" if thread is threading.main_thread() else thread.name,
+                thread=_thread(),
                 left_out=away - phase.away,
                 compile_id=compile_id,
             )
         )
+
+    def cache_answered(
+        self, name: str, answer: CacheAnswer, moment: MomentId, translation: int | None
+    ) -> None:
+        """A cache was asked in the midst of this thread's phases."""
+        stack = self._open.get(threading.get_ident(), [])
+        self._write(
+            Timing(
+                self._next_id(),
+                name,
+                self._steps.clock(),
+                0,
+                moment,
+                parent=stack[-1].id if stack else None,
+                translation=translation,
+                thread=_thread(),
+                cache=answer,
+            )
+        )
+
+
+def _thread() -> str:
+    """The name of this thread; empty: the main one."""
+    thread = threading.current_thread()
+    return "" if thread is threading.main_thread() else thread.name

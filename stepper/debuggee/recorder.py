@@ -51,6 +51,7 @@ from stepper.model.lookup import CheckedGuard, RejectedEntry, TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
+from stepper.model.timing import CacheAnswer
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
 
 if TYPE_CHECKING:
@@ -313,6 +314,9 @@ class Recorder:
 
     def phase_ended(self, name: str, translation: int | None, compile_id: str = "") -> None:
         self._phase_times.ended(name, translation, compile_id)
+
+    def cache_answered(self, name: str, answer: CacheAnswer, translation: int | None) -> None:
+        self._phase_times.cache_answered(name, answer, self.moment, translation)
 
     def enter(
         self,

@@ -7,6 +7,22 @@ import msgspec
 from stepper.model.trace import MomentId
 
 
+class CacheAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a compiler's cache on disk answered when it was asked for a graph."""
+
+    cache: str
+    """The compiler's name of the cache: `fx_graph_cache` of Inductor, `autograd_cache`."""
+    state: str
+    """`hit`, `miss`, `bypass` or `disabled`."""
+    key: str = ""
+    """Of the graph; empty: it has none, as where the cache was bypassed."""
+    reason: str = ""
+    """Why the cache was bypassed, in the compiler's words."""
+    parts: dict[str, str] = {}
+    """What the key is made of, each with its hash; what differs between two keys says why there
+    was no hit."""
+
+
 class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     """A phase of the compiler, from its beginning to its end."""
 
@@ -30,6 +46,8 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     """Empty: the main thread."""
     left_out: int = 0
     """Nanoseconds of the wall's clock that are not in `nanoseconds`: at stops, and noting."""
+    cache: CacheAnswer | None = None
+    """Where this is no phase but an answer, which takes no time."""
     compile_id: str = ""
     """The compiler's name of the compilation that this belongs to, where no translation was under
     way: a backward is compiled long after its forward."""

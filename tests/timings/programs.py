@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._dynamo.utils import (
+    CompileEventLogger,
     compilation_time_metrics,
     dynamo_timed,
     get_compilation_metrics,
@@ -45,6 +46,7 @@ def backend(module, _inputs):
     worker.start()
     time.sleep(2 * SLEEP)
     worker.join()
+    CompileEventLogger.instant("fx_graph_cache_bypass", {"cache_bypass_reason": "planted"})
     return module.forward
 
 

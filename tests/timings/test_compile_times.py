@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stepper.analysis.compile_times import BACKEND, TRACING, CompileTimes
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
+from stepper.model.timing import CacheAnswer
 from stepper.recording.reader import Recording
 from tests.conftest import ROOT, clean_environment
 from tests.recordings import sample_recording
@@ -43,7 +44,7 @@ stop the program between."""
 def test_each_phase_that_torch_times_is_recorded(ran: Ran) -> None:
     timings = ran.recording.timings() or []
     counted = {name: len(times) for name, times in ran.times_of_torch.items()}
-    recorded = Counter(each.name for each in timings)
+    recorded = Counter(each.name for each in timings if each.cache is None)
     assert {"bytecode_tracing", "backend_compile", "build_guards"} <= recorded.keys()
     # torch counts what it times by other means, too, and does not count the outermost.
     assert recorded == {name: counted.get(name, 0) for name in recorded} | {
@@ -95,6 +96,16 @@ def test_what_workers_do_meanwhile_is_not_in_the_sum(ran: Ran) -> None:
     lines = [line.text for line in slow_lines(ran.recording)]
     at = lines.index("in other threads meanwhile, not in the sum")
     assert "compile_file (the C++ compiler)  2 times" in lines[at + 1]
+
+
+def test_what_a_cache_answers_is_recorded_in_the_phase_that_asked(ran: Ran) -> None:
+    timings = {each.id: each for each in ran.recording.timings() or []}
+    told = [each for each in timings.values() if each.cache is not None]
+    assert len(told) == 2
+    for each in told:
+        assert each.cache == CacheAnswer("fx_graph_cache", "bypass", reason="planted")
+        assert each.parent is not None
+        assert timings[each.parent].name == "backend_compile"
 
 
 def test_a_backward_belongs_to_its_forward(ran: Ran) -> None:

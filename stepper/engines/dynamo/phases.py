@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable
+from typing import Any
 
+from stepper._C import shortened
 from stepper.debuggee.engine import Recorder
 from stepper.engines.dynamo import versions
+from stepper.model.timing import CacheAnswer
 from stepper.uncompiled import keep_out
+
+_ANSWER = re.compile(r"(?P<cache>\w+_cache)_(?P<state>hit|miss|bypass|disabled)")
+_MOST_PARTS = 1_000
+_LONGEST = 200
+"""Characters of a name or a reason."""
 
 
 class Phases:
@@ -30,6 +40,23 @@ class Phases:
         translation = self._translation()
         compile_id = versions.compiled_now() if translation is None else ""
         self._recorder.phase_ended(event_name, translation, compile_id)
+
+    def on_instant_noted(self, event_name: str, metadata: Any) -> None:
+        """See `versions`. What torch notes without a duration are answers of its caches, mostly."""
+        found = _ANSWER.fullmatch(event_name)
+        if found is not None:
+            answer = _answer(found["cache"], found["state"], metadata or {})
+            self._recorder.cache_answered(event_name, answer, self._translation())
+
+
+def _answer(cache: str, state: str, told: dict[str, Any]) -> CacheAnswer:
+    parts = {}
+    # Each is `[hash] name: value`; values can be as long as the graph.
+    for line in itertools.islice(told.get("components") or (), _MOST_PARTS):
+        hashed, _, rest = str(line).partition("] ")
+        parts[shortened(rest.partition(": ")[0], _LONGEST)] = hashed.lstrip("[")[:_LONGEST]
+    reason = shortened(str(told.get("cache_bypass_reason") or ""), _LONGEST)
+    return CacheAnswer(cache, state, str(told.get("key") or ""), reason, parts)
 
 
 keep_out()

@@ -104,6 +104,9 @@ _POINTS: dict[str, ProbePoint] = {
     "phase_ended": ProbePoint(
         "torch._dynamo.utils", "ChromiumEventLogger.log_event_end", ("event_name",)
     ),
+    "instant_noted": ProbePoint(
+        "torch._dynamo.utils", "ChromiumEventLogger.log_instant_event", ("event_name", "metadata")
+    ),
     "left": ProbePoint(
         "torch._dynamo.metrics_context", "MetricsContext.__exit__", ("exc_type", "exc_value")
     ),

@@ -1,0 +1,169 @@
+"""Which phases and lines became slower from one recording to another, and what a cache saved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from stepper.analysis.compile_times import CompileTimes, Timed, unnumbered
+from stepper.analysis.line import Line
+from stepper.analysis.slow_lines import NOT_RECORDED, phase_text, time_words
+from stepper.client.text import plural, short_name, short_path
+from stepper.model.timing import CacheAnswer
+from stepper.recording.reader import Recording
+
+_MOST = 12
+"""Rows of a list."""
+_LEAST = 0.005
+"""Part of the longer of both below which a difference is not told."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What one thing took in both recordings, in nanoseconds."""
+
+    name: str
+    a: int | None
+    b: int | None
+    """None: it did not happen there."""
+
+    @property
+    def more(self) -> int:
+        """What b took beyond a."""
+        return (self.b or 0) - (self.a or 0)
+
+
+def time_diff_lines(a: Recording, b: Recording) -> Iterator[Line]:
+    """The whole answer: both sums, then by phase, by line, and what the caches said."""
+    one, other = CompileTimes(a), CompileTimes(b)
+    for times, recording in ((one, a), (other, b)):
+        if not times.recorded:
+            yield Line(f"{recording.path}: {NOT_RECORDED}")
+            return
+    yield Line(_sentence(one.total, other.total), role="title")
+    least = _LEAST * max(one.total, other.total)
+    phases = _changes(_of_phases(one), _of_phases(other))
+    yield from _rows("by phase, with all in its midst", phases, least)
+    lines = _changes(_of_lines(one, a), _of_lines(other, b))
+    yield from _rows("by line while tracing, with what was inlined from there", lines, least)
+    yield from _caches(answers(one), answers(other))
+
+
+def _sentence(a: int, b: int) -> str:
+    both = f"a {time_words(a)} of compiling, b {time_words(b)}"
+    if a == b:
+        return both
+    how = "longer" if b > a else "shorter"
+    part = f" ({b / a:.2f} of a)" if a else ""
+    return f"{both}: b takes {time_words(abs(b - a))} {how}{part}"
+
+
+def _of_phases(times: CompileTimes) -> Counter[str]:
+    names = {unnumbered(each.name) for root in times.roots for each in root.walk()}
+    spent: Counter[str] = Counter()
+    for name in names:
+        spent[name] = sum(
+            each.total for root in times.roots for each in _outermost(root, name)
+        )  # fmt: skip
+    return spent
+
+
+def _outermost(root: Timed, name: str) -> Iterator[Timed]:
+    if unnumbered(root.name) == name:
+        if root.timing.cache is None:
+            yield root
+        return
+    for child in root.children:
+        yield from _outermost(child, name)
+
+
+def _of_lines(times: CompileTimes, recording: Recording) -> Counter[str]:
+    spent: Counter[str] = Counter()
+    for line in times.lines:
+        place = line.place
+        where = f"{short_path(place.filename, recording.facts.cwd)}:{place.line}"
+        spent[f"{where} in {short_name(place.function)}"] += line.total
+    return spent
+
+
+def _changes(a: Counter[str], b: Counter[str]) -> list[Change]:
+    """Each name of both, what differs most first."""
+    found = [Change(name, a.get(name), b.get(name)) for name in {**a, **b}]
+    return sorted(found, key=lambda change: -abs(change.more))
+
+
+def _rows(title: str, changes: list[Change], least: float) -> Iterator[Line]:
+    told = [change for change in changes if abs(change.more) >= max(1, least)]
+    if not told:
+        return
+    yield Line("")
+    yield Line(f"{title}: a, b, and what b took beyond a", role="title")
+    for change in told[:_MOST]:
+        both = f"{_spent(change.a):>9} {_spent(change.b):>9}"
+        sign = "+" if change.more > 0 else "-"
+        yield Line(f"  {both}  {sign}{time_words(abs(change.more))}  {phase_text(change.name)}")
+    if len(told) > _MOST:
+        yield Line(f"  … {plural(len(told) - _MOST, 'more difference')}", role="dim")
+
+
+def _spent(nanoseconds: int | None) -> str:
+    return "-" if nanoseconds is None else time_words(nanoseconds)
+
+
+# What the caches answered
+
+
+def answers(times: CompileTimes) -> list[tuple[str, CacheAnswer]]:
+    """What caches on disk answered, in order, each with the compilation that asked."""
+    return [
+        (_asking(times, root), each.timing.cache)
+        for root in times.roots
+        for each in root.walk()
+        if each.timing.cache is not None
+    ]
+
+
+def _asking(times: CompileTimes, root: Timed) -> str:
+    item = times.translations.get(times.owner(root) or 0)
+    name = "" if item is None else f"{item.compile_id} {short_name(item.name)}"
+    return f"{name}{' backward' * (root.name == 'entire_backward_compile')}"
+
+
+def _caches(a: list[tuple[str, CacheAnswer]], b: list[tuple[str, CacheAnswer]]) -> Iterator[Line]:
+    if not a and not b:
+        return
+    yield Line("")
+    yield Line("what caches on disk answered", role="title")
+    for side, found in (("a", a), ("b", b)):
+        counted = Counter((answer.cache, answer.state) for _, answer in found)
+        told = ", ".join(f"{cache} {state} {n}" for (cache, state), n in sorted(counted.items()))
+        yield Line(f"  {side}: {told or 'none was asked'}")
+    keys: dict[str, list[CacheAnswer]] = {}
+    for name, answer in a:
+        keys.setdefault(f"{answer.cache} {name}", []).append(answer)
+    for name, answer in b:
+        others = keys.get(f"{answer.cache} {name}", [])
+        before = others.pop(0) if others else None
+        if answer.state != "hit":
+            yield Line(f"  b: {name}: {answer.cache} {answer.state}: {_why(answer, before)}")
+
+
+def _why(answer: CacheAnswer, before: CacheAnswer | None) -> str:
+    """Why there was no hit, as far as both recordings say it."""
+    if answer.reason:
+        return answer.reason
+    if answer.state == "disabled":
+        return "the cache is not enabled"
+    if before is None or not before.key or not answer.key:
+        return "a has not asked for it"
+    if before.key == answer.key:
+        return "the same key as in a: what was stored is not there any more, or was not found"
+    differ = _differing(before.parts, answer.parts)
+    return f"another key than in a: {differ}" if differ else "another key than in a"
+
+
+def _differing(a: dict[str, str], b: dict[str, str]) -> str:
+    names = [name for name in {**a, **b} if a.get(name) != b.get(name)]
+    told = ", ".join(names[:_MOST])
+    return f"{told} and {len(names) - _MOST} more" if len(names) > _MOST else told

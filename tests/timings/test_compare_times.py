@@ -1,0 +1,80 @@
+"""Two recordings compared by time: what is told follows from what is recorded, to the digit."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from stepper.cli import main
+from stepper.model.timing import CacheAnswer, Timing
+from tests.recordings import sample_recording
+
+MS = 1_000_000
+
+
+def recording(path: Path, timings: list[Timing]) -> str:
+    sample_recording(str(path))
+    with sqlite3.connect(path) as connection:
+        rows = [(each.id, each.moment, msgspec.msgpack.encode(each)) for each in timings]
+        connection.executemany("INSERT INTO timing VALUES (?, ?, ?)", rows)
+    connection.close()
+    return str(path)
+
+
+def compiled(tracing: int, backend: int, answer: CacheAnswer) -> list[Timing]:
+    """A compilation of so many milliseconds each."""
+    return [
+        Timing(1, "entire_frame_compile", 0, (tracing + backend) * MS, 0, translation=1),
+        Timing(2, "compile_attempt_0", 0, (tracing + backend) * MS, 0, parent=1),
+        Timing(3, "bytecode_tracing", 0, tracing * MS, 0, parent=2),
+        Timing(4, "backend_compile", tracing * MS, backend * MS, 0, parent=2),
+        Timing(5, "fx_graph_cache_x", tracing * MS, 0, 0, parent=4, cache=answer),
+    ]
+
+
+def told(capsys: pytest.CaptureFixture[str], a: str, b: str) -> list[str]:
+    assert main(["diff", "--time", a, b]) == 0
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_hit_and_what_it_saved_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    miss = CacheAnswer("fx_graph_cache", "miss", "one")
+    hit = CacheAnswer("fx_graph_cache", "hit", "one")
+    a = recording(tmp_path / "a.stepper", compiled(40, 800, miss))
+    b = recording(tmp_path / "b.stepper", compiled(50, 20, hit))
+    lines = told(capsys, a, b)
+    assert lines[0] == ("a 0.84 s of compiling, b 70 ms: b takes 0.77 s shorter (0.08 of a)")
+    assert "0.80 s 20 ms -0.78 s backend_compile (the backend)" in lines
+    assert "40 ms 50 ms +10 ms bytecode_tracing (tracing)" in lines
+    assert "a: fx_graph_cache miss 1" in lines
+    assert "b: fx_graph_cache hit 1" in lines
+    assert not any("another key" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (
+            CacheAnswer("fx_graph_cache", "miss", "two", parts={"gm": "1", "config[x]": "9"}),
+            "another key than in a: config[x]",
+        ),
+        (CacheAnswer("fx_graph_cache", "miss", "one"), "the same key as in a: what was stored"),
+        (CacheAnswer("fx_graph_cache", "bypass", reason="a mutated input"), "a mutated input"),
+        (CacheAnswer("fx_graph_cache", "disabled"), "the cache is not enabled"),
+        (CacheAnswer("autograd_cache", "miss", "two"), "a has not asked for it"),
+    ],
+)
+def test_a_graph_that_missed_has_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: CacheAnswer, why: str
+) -> None:
+    parts = {"gm": "1", "config[x]": "2"}
+    first = CacheAnswer("fx_graph_cache", "miss", "one", parts=parts)
+    a = recording(tmp_path / "a.stepper", compiled(40, 800, first))
+    b = recording(tmp_path / "b.stepper", compiled(40, 800, answer))
+    lines = told(capsys, a, b)
+    assert any(line.startswith("b: 0/0 ") and why in line for line in lines), lines
