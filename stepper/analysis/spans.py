@@ -48,7 +48,7 @@ class Span:
         self.moment = moment
         """The first in it; of a phase the newest when it began."""
         self.file, self.line = place
-        """Of a frame the function's first line; of a phase nothing."""
+        """A frame has its function's first line; a phase has none."""
         self.children: list[Span] = []
 
     @property

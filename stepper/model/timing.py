@@ -15,7 +15,7 @@ class CacheAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     state: str
     """`hit`, `miss`, `bypass` or `disabled`."""
     key: str = ""
-    """Of the graph; empty: it has none, as where the cache was bypassed."""
+    """The graph's; empty: it has none, as where the cache was bypassed."""
     reason: str = ""
     """Why the cache was bypassed, in the compiler's words."""
     parts: dict[str, str] = {}

@@ -461,6 +461,42 @@ class Moment(msgspec.Struct, frozen=True):
     """The line's text."""
 
 
+class PhaseTime(msgspec.Struct, frozen=True):
+    """What a phase that the compiler times took, in all its runs at that place."""
+
+    depth: int
+    """Phases around it; a phase comes behind the one in whose midst it is."""
+    name: Told
+    count: int
+    nanoseconds: int
+    own: int
+    """Nanoseconds that no phase within it took."""
+
+
+class FlameBox(msgspec.Struct, frozen=True):
+    """A box of the flame graph: equal stacks are one."""
+
+    depth: int
+    left: float
+    width: float
+    """Parts of the whole. A box lies within the one above it."""
+    kind: Told
+    """`phase`, `frame` (a function that was traced) or `line`."""
+    name: Told
+    nanoseconds: int
+    own: int
+
+
+class CompileTimes(msgspec.Struct, frozen=True):
+    """Where compile time went."""
+
+    nanoseconds: int
+    """Without what compile workers did meanwhile."""
+    phases: tuple[PhaseTime, ...]
+    flames: tuple[FlameBox, ...]
+    """In rows; what took less than some thousandths is left out."""
+
+
 class Report(msgspec.Struct, frozen=True):
     """The whole report."""
 
@@ -489,3 +525,5 @@ class Report(msgspec.Struct, frozen=True):
     """The moments that the report speaks of, in order."""
     left_out: dict[str, int]
     """How many records of a part have no room in the report."""
+    times: CompileTimes | None = None
+    """Null: not recorded."""

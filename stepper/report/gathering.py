@@ -15,6 +15,7 @@ from stepper.client.text import time_text, value_line
 from stepper.model.trace import Outcome, Phase, Translation, headline
 from stepper.recording.reader import Recording
 from stepper.report import contents
+from stepper.report.compile_times import compile_times
 from stepper.report.entries import Entries
 from stepper.report.failed import failed
 from stepper.report.fixed_sizes import all_sizes, fixed_size
@@ -71,6 +72,7 @@ def gather(
         guard_kinds=room.of("guard_kinds", cached.kinds()),
         moments=room.of("moments", places.told()),
         left_out=room.left_out,
+        times=compile_times(places),
     )
 
 

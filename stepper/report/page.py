@@ -28,11 +28,13 @@ from stepper.report.page_findings import (
     recompilations_section,
 )
 from stepper.report.page_sizes import sizes_section
+from stepper.report.page_times import times_section
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _SECTIONS = (
     ("overview", "Overview"),
     ("frames", "Frames"),
+    ("times", "Compile time"),
     ("failed", "Failures"),
     ("sizes", "Sizes"),
     ("breaks", "Graph breaks"),
@@ -56,6 +58,7 @@ def page(report: Report) -> str:
             "main",
             _overview(report),
             _frames(report, links),
+            times_section(report.times),
             failures_section(report, links),
             sizes_section(report, links),
             breaks_section(report, links),

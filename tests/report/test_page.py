@@ -52,9 +52,9 @@ def test_a_page_needs_nothing_from_elsewhere(recorded: Recorded) -> None:
 def test_the_keyboard_begins_with_a_link_to_the_report(recorded: Recorded) -> None:
     _, found = read(recorded(*BREAKS))
     assert found.links[0] == "#report"
-    assert found.links[1:11] == [f"#{id}" for id in (
-        "overview", "frames", "failed", "sizes", "breaks", "recompilations", "guards", "graphs",
-        "code", "moments",
+    assert found.links[1:12] == [f"#{id}" for id in (
+        "overview", "frames", "times", "failed", "sizes", "breaks", "recompilations", "guards",
+        "graphs", "code", "moments",
     )]  # fmt: skip
 
 

@@ -1,0 +1,73 @@
+"""Where compile time went, on the page: the phases, and a flame graph that needs no script.
+
+The graph is as wide as the page, so nothing in it is text, as in the timeline: what a box is stands
+in its title.
+"""
+
+from __future__ import annotations
+
+from stepper.analysis.slow_lines import NOT_RECORDED, phase_text, time_words
+from stepper.report.contents import CompileTimes, FlameBox
+from stepper.report.linking import code, section, table
+from stepper.report.markup import Html, element
+
+_ROW = 14
+_COLUMNS = 10_000
+
+
+def times_section(times: CompileTimes | None) -> Html:
+    """The sum, the phases as a table, and the graph."""
+    title = "Compile time"
+    if times is None:
+        return section("times", title, element("p", f"{NOT_RECORDED.partition(':')[0]}."))
+    rows = [
+        (
+            None,
+            (
+                code(f"{'  ' * each.depth}{phase_text(each.name)}"),
+                str(each.count),
+                time_words(each.nanoseconds),
+                time_words(each.own),
+            ),
+        )
+        for each in times.phases
+    ]
+    intro = (
+        f"{time_words(times.nanoseconds)} of compiling. The graph shows the phases that the "
+        "compiler times, below them the functions it traced and their lines; the wider, the longer "
+        "it took."
+    )
+    columns = ("phase", "times", "in all", "own")
+    drawn = _drawn(times.flames)
+    phases = table(columns, rows, numbers=frozenset(columns[1:]))
+    return section("times", title, element("p", intro), drawn, phases)
+
+
+def _drawn(flames: tuple[FlameBox, ...]) -> Html:
+    height = (max((box.depth for box in flames), default=0) + 1) * _ROW
+    return element(
+        "svg",
+        element("title", "Where compile time went"),
+        *map(_box, flames),
+        class_="timeline",
+        role="img",
+        viewBox=f"0 0 {_COLUMNS} {height}",
+        preserveAspectRatio="none",
+        height=height,
+    )
+
+
+def _box(box: FlameBox) -> Html:
+    own = f", own {time_words(box.own)}" if box.own != box.nanoseconds else ""
+    return element(
+        "g",
+        element("title", f"{box.kind} {box.name}: {time_words(box.nanoseconds)}{own}"),
+        element(
+            "rect",
+            x=int(box.left * _COLUMNS),
+            y=box.depth * _ROW,
+            width=max(1, int(box.width * _COLUMNS)),
+            height=_ROW - 1,
+            class_={"phase": "walk", "frame": "depth-1", "line": "depth-3"}[box.kind],
+        ),
+    )
