@@ -33,6 +33,7 @@ __all__ = [
     "code_of",
     "sample_recording",
     "scaled",
+    "straight_code",
 ]
 
 
@@ -313,8 +314,8 @@ def big_recording(
     """Write one translation of `steps` instructions, with calls, nodes and guards in proportion."""
     tape = Tape(str(path), keyframe_every=200)
     width = 60
-    outer = _straight_code("outer", width)
-    inner_code = tape.code(_straight_code("inner", call_length))
+    outer = straight_code("outer", width)
+    inner_code = tape.code(straight_code("inner", call_length))
     tape.begin(outer, "0/0")
     tape.start_attempt()
     source = tape.describe(Value("TensorVariable", "torch.Tensor", "f32[2, 3]", "L['x']"))
@@ -362,7 +363,7 @@ def _parameter(index: int) -> Value:
     return Value("TensorVariable", "torch.nn.Parameter", meta.brief, source, tensor=meta)
 
 
-def _straight_code(name: str, length: int) -> Code:
+def straight_code(name: str, length: int) -> Code:
     """Code of a function without jumps: three instructions a line."""
     instructions = tuple(
         Instruction(i, ("LOAD_FAST", "LOAD_FAST", "BINARY_OP")[i % 3], 0, "x", 2 * i, 10 + i // 3)

@@ -13,9 +13,10 @@ took. It does not leave out what else recording costs, some hundredths of the wh
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from operator import sub
 
 from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
@@ -112,6 +113,8 @@ class CompileTimes:
             and function in each.name
             and each.id > after
         }
+        self._lines: dict[int, list[int]] = {}
+        self._own: dict[int, bool] = {}
         timings = recording.timings()
         self.recorded = timings is not None
         """Whether the recording is new enough."""
@@ -188,7 +191,7 @@ class CompileTimes:
         lines: dict[tuple[int, int], LineTime] = {}
         for frame, spent in self._of_frames.items():
             callers = self._callers(frame)
-            for (line, moment), nanoseconds in spent.items():
+            for line, (moment, nanoseconds) in spent.items():
                 key = self._recording.frame(frame).code, line
                 way = {**callers, key: moment}
                 of_program = {each: first for each, first in way.items() if self._is_own(each[0])}
@@ -202,10 +205,12 @@ class CompileTimes:
     def of_lines(self) -> int:
         """Nanoseconds of tracing that are some line's; the rest is what the compiler does before
         the first instruction of an attempt."""
-        return sum(ns for spent in self._of_frames.values() for ns in spent.values())
+        return sum(ns for spent in self._of_frames.values() for _, ns in spent.values())
 
     def _is_own(self, code: int) -> bool:
-        return not is_installed(self._recording.code(code).filename)
+        if code not in self._own:
+            self._own[code] = not is_installed(self._recording.code(code).filename)
+        return self._own[code]
 
     def _line(
         self, lines: dict[tuple[int, int], LineTime], key: tuple[int, int], moment: MomentId
@@ -217,51 +222,65 @@ class CompileTimes:
         return found
 
     @cached_property
-    def _of_frames(self) -> dict[int, dict[tuple[int, MomentId], int]]:
-        """Nanoseconds of each symbolic frame's own instructions, by line; with a moment of it."""
-        spent: Counter[tuple[int, int]] = Counter()
-        first: dict[tuple[int, int], MomentId] = {}
+    def _of_frames(self) -> dict[int, dict[int, tuple[MomentId, int]]]:
+        """Nanoseconds of each symbolic frame's own instructions by line, with a line's first
+        moment."""
+        found: dict[int, dict[int, tuple[MomentId, int]]] = defaultdict(dict)
         away = _Intervals(each.timing for root in self.roots for each in root.outermost(BACKEND))
         tracing = _Intervals(
             each.timing for root in self.roots for each in root.walk() if each.name == TRACING
         )
         for item in self.translations.values():
             for attempt in self._recording.attempts(item.id):
-                for frame, ip, moment, nanoseconds in self._moments(attempt, away, tracing):
-                    spent[frame, ip] += nanoseconds
-                    first.setdefault((frame, ip), moment)
-        found: dict[int, dict[tuple[int, MomentId], int]] = defaultdict(dict)
-        merged: dict[tuple[int, int], tuple[MomentId, int]] = {}
-        for (frame, ip), nanoseconds in spent.items():
-            line = self._line_of(frame, ip)
-            moment, so_far = merged.get((frame, line), (first[frame, ip], 0))
-            merged[frame, line] = min(moment, first[frame, ip]), so_far + nanoseconds
-        for (frame, line), (moment, nanoseconds) in merged.items():
-            found[frame][line, moment] = nanoseconds
+                steps = self._steps(attempt, away, tracing)
+                number, lines = 0, [0]
+                spent: dict[int, tuple[MomentId, int]] = {}
+                for moment, (frame, ip, took) in enumerate(steps, attempt.first_moment):
+                    if frame != number:
+                        number, lines = frame, self._lines_of(frame)
+                        # What was translated in the midst of it is told by its own attempt.
+                        own = self._recording.frame(frame).attempt == attempt.id
+                        spent = found[frame] if own else {}
+                    line = lines[ip] if ip < len(lines) else lines[0]
+                    first, so_far = spent.get(line, (moment, 0))
+                    spent[line] = first, so_far + took
         return found
 
-    def _moments(
+    def _steps(
         self, attempt: Attempt, away: _Intervals, tracing: _Intervals
-    ) -> Iterator[tuple[int, int, MomentId, int]]:
+    ) -> Iterable[tuple[int, int, int]]:
+        """The frame and the instruction at each moment of an attempt, and how long it took."""
         last = attempt.last_moment
         if last is None or last < attempt.first_moment:
-            return
-        before: tuple[int, int, MomentId, int] | None = None
+            return ()
+        frames: list[int] = []
+        ips: list[int] = []
+        instants: list[int] = []
         for run in self._recording.runs(attempt.first_moment, last):
-            count = len(run.frames)
-            instants = run.clock.between(run.first, run.first + count - 1)
-            if len(instants) != count:
-                return
-            for at, (frame, ip, now) in enumerate(zip(run.frames, run.ips, instants, strict=True)):
-                if before is not None:
-                    yield *before[:3], now - before[3] - away.within(before[3], now)
-                before = frame, ip, run.first + at, now
-        if before is not None and (end := tracing.end_of(before[3])) is not None:
-            yield *before[:3], end - before[3] - away.within(before[3], end)
+            frames += run.frames
+            ips += run.ips
+            instants += run.clock.between(run.first, run.first + len(run.frames) - 1)
+        if not instants or len(instants) != len(frames):
+            return ()
+        end = tracing.end_of(instants[-1])
+        # Without its end it is not known how long the last took.
+        instants.append(instants[-1] if end is None else end)
+        took = list(map(sub, instants[1:], instants))
+        for begin, over in away.between(instants[0], instants[-1]):
+            at = max(0, bisect_right(instants, begin, hi=len(took)) - 1)
+            while at < len(took) and instants[at] < over:
+                took[at] -= max(0, min(over, instants[at + 1]) - max(begin, instants[at]))
+                at += 1
+        return zip(frames, ips, took, strict=True)
 
-    def _line_of(self, frame: int, ip: int) -> int:
-        code = self._recording.code(self._recording.frame(frame).code)
-        return code.instructions[ip].line or code.first_line
+    def _lines_of(self, frame: int) -> list[int]:
+        """The line of each of a frame's instructions; never empty."""
+        number = self._recording.frame(frame).code
+        if number not in self._lines:
+            code = self._recording.code(number)
+            rows = [row.line or code.first_line for row in code.instructions]
+            self._lines[number] = rows or [code.first_line]
+        return self._lines[number]
 
     def _callers(self, frame: int) -> dict[tuple[int, int], MomentId]:
         """The lines that led to a frame, each once, with the moment of the call."""
@@ -273,7 +292,9 @@ class CompileTimes:
             here = self._recording.frame(here.parent)
             if call.frame != here.id:
                 break
-            found.setdefault((here.code, self._line_of(here.id, call.ip)), call.id)
+            lines = self._lines_of(here.id)
+            line = lines[call.ip] if call.ip < len(lines) else lines[0]
+            found.setdefault((here.code, line), call.id)
         return found
 
 
@@ -336,13 +357,12 @@ class _Intervals:
         self._begins = [begin for begin, _ in spans]
         self._ends = [end for _, end in spans]
 
-    def within(self, begin: int, end: int) -> int:
-        """Nanoseconds of them between two instants."""
-        at, total = bisect_right(self._ends, begin), 0
+    def between(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Those of which a part lies between two instants."""
+        at = bisect_right(self._ends, begin)
         while at < len(self._begins) and self._begins[at] < end:
-            total += min(end, self._ends[at]) - max(begin, self._begins[at])
+            yield self._begins[at], self._ends[at]
             at += 1
-        return total
 
     def end_of(self, instant: int) -> int | None:
         """When the one ended that was under way at an instant; None: none was."""

@@ -14,6 +14,7 @@ from stepper.analysis.compile_times import TRACING
 from stepper.model.program import Code
 from stepper.model.timing import Timing
 from stepper.model.trace import Attempt, MomentId, Phase
+from stepper.recording.moments import Run
 from stepper.recording.reader import Recording
 
 
@@ -89,15 +90,14 @@ def _traced(
     last = attempt.last_moment
     if last is None or last < attempt.first_moment:
         return "", []
-    frames = _Frames(recording)
+    frames = _Frames(recording, attempt.id)
     end = None
     for run in recording.runs(attempt.first_moment, last):
         instants = run.clock.between(run.first, run.first + len(run.frames) - 1)
         if len(instants) != len(run.frames):
             return "", []
-        for at, (frame, ip, now) in enumerate(zip(run.frames, run.ips, instants, strict=True)):
-            frames.step(frame, ip, run.first + at, now)
-            end = now
+        frames.steps(run, instants)
+        end = instants[-1]
     phase = next((each for each in tracing if _holds(each, end)), None)
     # The last instruction takes until tracing is over; where no phase says so, it is not known.
     frames.close(end if phase is None else phase.began + phase.nanoseconds)
@@ -111,8 +111,9 @@ def _holds(timing: Timing, instant: int | None) -> bool:
 class _Frames:
     """The frames and lines that are open while moments go by."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, attempt: int) -> None:
         self._recording = recording
+        self._attempt = attempt
         self.found: list[Span] = []
         self._open: list[tuple[int, Span, Span]] = []
         """From the outermost: the frame's number, it, and its line."""
@@ -121,9 +122,29 @@ class _Frames:
         self._ways: dict[int, tuple[int, ...]] = {}
         self._lines: dict[int, tuple[Code, list[int]]] = {}
 
-    def step(self, frame: int, ip: int, moment: MomentId, now: int) -> None:
-        """The interpreter is at an instruction."""
-        where = self._at[frame] = self._line(frame, ip)
+    def steps(self, run: Run, instants: list[int]) -> None:
+        """The interpreter goes from one instruction to the next."""
+        frame, line, first, own = 0, 0, 0, True
+        lines = [0]
+        for moment, (number, ip, now) in enumerate(
+            zip(run.frames, run.ips, instants, strict=True), run.first
+        ):
+            if number != frame:
+                frame, line = number, 0
+                code, lines = self._code(frame)
+                first = code.first_line
+                # What was translated in the midst of it is told by its own attempt.
+                own = self._recording.frame(frame).attempt == self._attempt
+            if not own:
+                continue
+            where = lines[ip] if ip < len(lines) else first
+            if where != line:
+                line = where
+                self._step(frame, line, moment, now)
+
+    def _step(self, frame: int, where: int, moment: MomentId, now: int) -> None:
+        """It is at another line or in another frame than before."""
+        self._at[frame] = where
         if not self._open or self._open[-1][0] != frame:
             way = self._way(frame)
             shared = 0
@@ -179,10 +200,6 @@ class _Frames:
             lines = [row.line or code.first_line for row in code.instructions]
             self._lines[number] = code, lines
         return self._lines[number]
-
-    def _line(self, frame: int, ip: int) -> int:
-        code, lines = self._code(frame)
-        return lines[ip] if ip < len(lines) else code.first_line
 
 
 def _nested(found: list[Span]) -> list[Span]:

@@ -50,7 +50,7 @@ def main(steps: int = 100_000) -> None:
         busy_recording(path, steps)
         busy_recording(shifted, steps, first=-1)
         for name, question in _questions(path, shifted).items():
-            seconds = min(_time(path, question) for _ in range(3))
+            seconds = min(time_of(path, question) for _ in range(3))
             verdict = "ok" if seconds < MOST_SECONDS else "TOO SLOW"
             print(f"{name:<70} {seconds * 1e3:6.0f} ms  {verdict}")
 
@@ -66,7 +66,7 @@ def _questions(path: str, shifted: str) -> dict[str, Question]:
         "is-guarded x.shape[0]": lambda recording: list(guarded_lines(recording, "x.shape[0]")),
         "diff, the same": _comparing(path),
         "diff, all numbers others": _comparing(shifted),
-        **{sql: _asking(sql) for sql in QUERIES},
+        **{sql: asking(sql) for sql in QUERIES},
     }
 
 
@@ -81,7 +81,7 @@ def _comparing(path: str) -> Question:
     return compare
 
 
-def _asking(sql: str) -> Question:
+def asking(sql: str) -> Question:
     def ask(recording: Recording) -> object:
         answer = Query(recording, sql)
         try:
@@ -92,7 +92,7 @@ def _asking(sql: str) -> Question:
     return ask
 
 
-def _time(path: str, question: Question) -> float:
+def time_of(path: str, question: Question) -> float:
     begun = time.process_time()
     recording = Recording.open(path)
     question(recording)
