@@ -157,25 +157,17 @@ class Query:
         # What the question may do is settled; these statements are ours.
         self._connection.set_authorizer(None)
         for name, found in views.rows(names):
-            rows = self._watched(found)
-            first = next(rows, None)
-            if first is not None:
-                marks = ", ".join("?" * len(first))
+            while rows := list(itertools.islice(found, _FILLED_AT_ONCE)):
+                if self._stop():
+                    raise QueryError("given up")
+                marks = ", ".join("?" * len(rows[0]))
                 try:
-                    self._connection.executemany(
-                        f'INSERT INTO "{name}" VALUES ({marks})', itertools.chain((first,), rows)
-                    )
+                    self._connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', rows)
                 except (sqlite3.Error, OverflowError, UnicodeError) as error:
                     raise damaged(views.path, f"{name}: {error}") from error
         self._connection.commit()
         self._connection.execute("PRAGMA query_only=ON")
         self._connection.set_authorizer(_only_reading)
-
-    def _watched(self, rows: Iterator[Row]) -> Iterator[Row]:
-        for count, row in enumerate(rows):
-            if count % _FILLED_AT_ONCE == 0 and self._stop():
-                raise QueryError("given up")
-            yield row
 
 
 @contextlib.contextmanager
