@@ -17,11 +17,13 @@ from stepper.analysis.compile_times import (
 )
 from stepper.analysis.line import Line
 from stepper.analysis.sites import program_line
+from stepper.analysis.slow_tree import calls
 from stepper.client.text import (
     line_text,
     one_line,
     plural,
     short_name,
+    short_path,
     source_line,
     walk_name,
 )
@@ -33,6 +35,9 @@ _Row = TypeVar("_Row")
 
 _MOST = 10
 """Rows of a list, unless all are asked for."""
+_MOST_CALLS = 24
+_LEAST_CALL = 0.03
+"""Part of tracing below which a line is not told in the tree of calls."""
 _LEAST = 0.01
 """Part of the whole below which a phase is not told."""
 
@@ -86,6 +91,8 @@ def slow_lines(
     yield from _by_function(times, every)
     yield from _thrown_away(recording, times, every)
     yield from _by_line(recording, times, every)
+    if not function and not after:
+        yield from _by_call(recording, times, every)
     yield from _by_phase(times, every)
 
 
@@ -188,6 +195,23 @@ def _by_line(recording: Recording, times: CompileTimes, every: bool) -> Iterator
     yield from _left(lines, every, "line")
     if (rest := tracing - times.of_lines) > _LEAST * tracing:
         yield Line(f"  {_row(rest, tracing)}  before the first instruction of an attempt")
+
+
+def _by_call(recording: Recording, times: CompileTimes, every: bool) -> Iterator[Line]:
+    tracing = times.spent({TRACING})
+    rows = list(calls(recording, 0 if every else _LEAST_CALL * tracing))
+    if not any(row.depth for row in rows):
+        return
+    yield Line("")
+    yield Line("calls while tracing", role="title")
+    for row in rows if every else rows[:_MOST_CALLS]:
+        where = f"{short_path(row.file, recording.facts.cwd)}:{row.line} in {short_name(row.name)}"
+        through = f"  through {plural(row.through, 'other line')}" if row.through else ""
+        own = f"  own {time_words(row.own)}" if row.own != row.total else ""
+        text = f"  {_row(row.total, tracing)}  {'  ' * row.depth}{where}{through}{own}"
+        yield Line(text, row.moment)
+    if not every and len(rows) > _MOST_CALLS:
+        yield Line(f"  … {plural(len(rows) - _MOST_CALLS, 'more line')} (--all)", role="dim")
 
 
 def _line_text(recording: Recording, line: LineTime) -> str:
