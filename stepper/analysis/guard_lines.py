@@ -283,4 +283,4 @@ def _verdict(expression: str, found: Guarded) -> str:
         return f"only parts of {expression} are guarded"
     if found.taken_back:
         return f"{expression} is not guarded: no guard that was made on it is checked"
-    return f"{expression} is not guarded itself, only what leads to it: another value would pass"
+    return f"{expression} is not guarded itself: the recorded guards look only at what leads to it"

@@ -288,7 +288,7 @@ def _getter(
     owner, name = path.before, path.steps[-1].removeprefix(".")
     read = [
         Path(owner.root, (*owner.steps, f".{attribute}"), owner.globally)
-        for attribute in _read_by(recording, item, name)
+        for attribute in _read_by(recording, item, owner, name)
     ]
     found = [
         guard
@@ -298,14 +298,21 @@ def _getter(
     return Getter(code, tuple(found))
 
 
-def _read_by(recording: Recording, item: Translation, name: str) -> Iterator[str]:
-    """The attributes that inlined functions of this name read of their first argument."""
+def _read_by(recording: Recording, item: Translation, owner: Path, name: str) -> Iterator[str]:
+    """The attributes that inlined functions of this name read of their first argument, where that
+    is the owner."""
     attempts = recording.attempts(item.id)
     for frame in recording.frames(attempts[-1].id) if attempts else []:
         code = recording.code(frame.code)
-        if frame.depth and code.name.rpartition(".")[2] == name:
+        named = code.name.rpartition(".")[2] == name
+        if frame.depth and named and recording.has(frame.first_moment):
             rows = code.instructions
             first = next((row.argrepr for row in rows if row.opname in _OF_ONE_VARIABLE), "")
+            state = recording.state(frame.first_moment)
+            value = state.values.get(state.top.locals.get(first, 0))
+            of = path_of(value.source) if value is not None and value.source else None
+            if of is None or not same(of, owner):
+                continue
             for row, following in itertools.pairwise(rows):
                 if row.argrepr == first and following.opname == "LOAD_ATTR":
                     yield following.argrepr
