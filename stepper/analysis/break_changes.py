@@ -41,6 +41,10 @@ class Remedy(msgspec.Struct, frozen=True):
         return self.words.format(setting=setting, reordering=reordering, source=source)
 
 
+ASSERTED = Remedy(
+    "the assertion does not hold for what this call was given, without torch.compile neither: call "
+    "with what it allows, or assert before the compiled function"
+)
 NO_META = (
     "the size of the result depends on data, and the operator has nothing to say what it is of a "
     "fake tensor: call it outside of the compiled function, or wrap the call as a custom operator "
@@ -54,9 +58,7 @@ _WORDS = {
     "Data-dependent branching with non-constant __bool__": (
         "decide on tensors with torch.where, or torch.cond"
     ),
-    "Data-dependent assertion failed (cannot compile partial graph)": (
-        "torch._assert_async, or assert outside of the compiled function"
-    ),
+    "Data-dependent assertion failed (cannot compile partial graph)": ASSERTED.words,
     "Unsupported Tensor.item() call with capture_scalar_outputs=False": (
         "keep the value a tensor; or, where the program decides nothing by it, {setting}, which "
         "makes it a symbol"
@@ -95,9 +97,6 @@ _WORDS = {
     ),
     "torch.cond: improper predicate": "pass a bool, or a tensor of one bool",
     "torch.while_loop: unsupported cond_fn return type": "let it return a bool, or a tensor of one",
-    "Dynamic slicing with Tensor arguments": (
-        "slice with Python ints, or torch.narrow; or {setting}"
-    ),
     "Call to `torch._dynamo.graph_break()`": "remove the call; somebody asked for this break",
     "Call to `torch._dynamo.skip_frame()`": "remove the call; somebody asked for this",
     "Skip calling `torch.compiler.disable()`d function": (
@@ -154,6 +153,7 @@ _WORDS = {
     "Unsupported Tensor.backward() call": "call backward outside of the compiled function",
     "Tensor.retain_grad() with AOTDispatcher": "call retain_grad outside of the compiled function",
     "Tensor.numpy() with trace_numpy=False": "{setting}",
+    "call `torch.from_numpy` with `torch._dynamo.config.trace_numpy=False`": "{setting}",
     "attempted to trace numpy function unsupported by PyTorch": (
         "use the torch function of the same purpose"
     ),
@@ -211,8 +211,8 @@ _SETTINGS = {
     "Unsupported Tensor.item() call with capture_scalar_outputs=False": "capture_scalar_outputs",
     "Dynamic shape operator": "capture_dynamic_output_shape_ops",
     "Data dependent operator": "capture_scalar_outputs",
-    "Dynamic slicing with Tensor arguments": "capture_scalar_outputs",
     "Tensor.numpy() with trace_numpy=False": "trace_numpy",
+    "call `torch.from_numpy` with `torch._dynamo.config.trace_numpy=False`": "trace_numpy",
     "Attempted to wrap RNN, GRU, or LSTM": "allow_rnn",
     "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`": (
         "trace_autograd_ops"

@@ -69,7 +69,8 @@ def break_lines(
     if given_up:
         yield Line("")
         yield Line("skipped without a graph break", role="title")
-        yield from map(_skipped, given_up)
+        for each in given_up:
+            yield from _skipped(each)
 
 
 def _about(cause: Cause, function: str) -> bool:
@@ -164,12 +165,13 @@ def _occurrence(recording: Recording, found: Occurrence) -> Iterator[Line]:
         yield Line(f"     goes on in {name}{others}", first.first_moment, "dim")
 
 
-def _skipped(found: Skipped) -> Line:
+def _skipped(found: Skipped) -> Iterator[Line]:
     times = f"{found.times}×  " if found.times > 1 else ""
     wasted = (
         f"  ({plural(found.wasted, 'instruction')} interpreted for nothing)" if found.wasted else ""
     )
     place = f"{short_path(found.filename)}:{found.line}"
-    return Line(
-        f"  {times}{short_name(found.name)}  {place}: {found.reason}{wasted}", found.moment or None
-    )
+    moment = found.moment or None
+    yield Line(f"  {times}{short_name(found.name)}  {place}: {found.reason}{wasted}", moment)
+    if found.change is not None:
+        yield Line(f"    change: {found.change}", moment)

@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE, NO_META, Remedy
+from stepper.analysis.break_changes import ASSERTED, CHANGES, FROM_OUTSIDE, NO_META, Remedy
 from stepper.model.program import Instruction
 
 _BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
 _FUNCTION = re.compile(r"module: ([^,]+), qualname: ([^,]+),")
+_JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
 _STATEMENT = re.compile(r"\s*(\w+)")
 _PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
 """Types of arguments of which Dynamo can print the value after the graph."""
@@ -187,6 +188,13 @@ def _inside_library(broken: Broken) -> Remedy | None:
     )
 
 
+def _does_not_hold(broken: Broken) -> Remedy | None:
+    """An assertion of a condition that is known while tracing, and false."""
+    if broken.kind != _BRANCHES or not broken.context.startswith(_JUMP_ON_CONSTANT):
+        return None
+    return ASSERTED
+
+
 def _check(broken: Broken) -> Remedy | None:
     """A condition on data that only decides whether to raise."""
     if broken.kind != _BRANCHES or not broken.checks:
@@ -336,6 +344,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "time": _clock,
     "disabled": _handed_over,
     "library": _inside_library,
+    "does not hold": _does_not_hold,
     "check": _check,
     "while": _loop,
     "range": _rounds,

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import msgspec
 
-from stepper.analysis.break_changes import Remedy
+from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import Broken, advised, raises_either_way
 from stepper.analysis.walks import compilations
 from stepper.client.text import is_installed, one_line, short_name, source_line
@@ -134,6 +134,13 @@ class Skipped(msgspec.Struct, frozen=True):
     wasted: int
     """Instructions interpreted for nothing."""
     moment: MomentId
+
+    @property
+    def change(self) -> Remedy | None:
+        """The nearest change that avoids it, where the reason begins with Dynamo's name for its
+        kind; None: none is known."""
+        found = (change for kind, change in CHANGES.items() if self.reason.startswith(kind))
+        return next(found, None)
 
 
 def causes(recording: Recording, *, after: int = 0) -> list[Cause]:

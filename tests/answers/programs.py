@@ -11,6 +11,7 @@ from tests.answers import (  # noqa: F401
     guarded_state,
     left_free,
     operators,
+    rare_breaks,
     recompiles,
     reported_breaks,
     reported_failures,

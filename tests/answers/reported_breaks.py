@@ -421,7 +421,7 @@ def divergence_that_checks(run: Run) -> None:
 @case(
     "pytorch#126360", "why-break",
     cause=("skipped without a graph break", "Attempt to trace generator"),
-    advice="",
+    advice="compile the function that calls it",
     counts=(0, 1),
 )  # fmt: skip
 def generator_that_is_compiled(run: Run) -> None:

@@ -25,6 +25,7 @@ AGAINST = {
     "time": "date",
     "disabled": "disabled_helper",
     "library": "module_made_inside",
+    "does not hold": "asserted_on_data",
     "check": "decided_and_then_raised",
     "while": "printed_by_a_condition",
     "range": "length_of_items",
@@ -44,23 +45,17 @@ AGAINST = {
 RETURNS = "(broken: Broken) -> Remedy | None:"
 WITHOUT_PROGRAM = frozenset(
     {
+        # No break is first of this kind: it follows on another, is a skipped frame, or a failure.
         "Attempt to trace generator",
-        "Attempted to represent unregistered RemovableHandle",
-        "Backend compiler exception",
+        "Dynamo recompile limit exceeded",
+        "Graph break under GenericContextWrappingVariable",
+        "graph break in loop",
+        # Not in every version of torch.
         "Call to `torch.compiler.disable()`",
         "Call to a time function",
-        "Data-dependent assertion failed (cannot compile partial graph)",
-        "Data-dependent branching with non-constant __bool__",
-        "Dynamic slicing with Tensor arguments",
-        "Dynamo recompile limit exceeded",
-        "Failed to mutate tensor data attribute to different dtype",
-        "Graph break under GenericContextWrappingVariable",
-        "Import failure",
-        "Missing bytecode handler",
-        "Tensor.numpy() with trace_numpy=False",
-        "Unsupported Tensor.requires_grad_() call",
         "copy.deepcopy()",
-        "graph break in loop",
+        # Nothing was found that reaches it.
+        "Data-dependent branching with non-constant __bool__",
         "non-const argument in nn.Module method",
         "unsupported Tensor comparison op",
     }
