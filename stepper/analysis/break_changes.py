@@ -93,7 +93,7 @@ _WORDS = {
     ),
     "HOP body output unsupported": "return tensors, whole numbers or bools only",
     "torch.cond: differing branch outputs": (
-        "let both functions return the same: as many tensors, in the same structure"
+        "let both functions return the same: as many tensors, in one structure, of the same dtypes"
     ),
     "torch.cond: improper predicate": "pass a bool, or a tensor of one bool",
     "torch.while_loop: unsupported cond_fn return type": "let it return a bool, or a tensor of one",

@@ -118,6 +118,20 @@ def _number(recording: Recording, failed: Failed) -> Remedy | None:
     return Remedy("a tensor stands where the function takes a number: pass its .item()")
 
 
+def _branches(recording: Recording, failed: Failed) -> Remedy | None:
+    """Two functions given to torch.cond whose results differ in dtype, in size or in kind."""
+    if "When merging two branches' output in torch.cond" not in failed.failure.message:
+        return None
+    return CHANGES["torch.cond: differing branch outputs"]
+
+
+def _forbidden(recording: Recording, failed: Failed) -> Remedy | None:
+    """A function that Dynamo refuses in compiled code, mark_dynamic for one."""
+    if "Attempt to trace forbidden callable" not in failed.failure.message:
+        return None
+    return Remedy("call it before the compiled function: it is not allowed inside")
+
+
 RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
     "graph break": _broken,
     "fixed size": _fixed,
@@ -125,5 +139,7 @@ RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
     "not begun": _not_begun,
     "recompile limit": _limited,
     "number": _number,
+    "branches": _branches,
+    "forbidden": _forbidden,
 }
 """In the order in which they are asked."""

@@ -126,7 +126,8 @@ def _submodules(it: Changing) -> str:
 
 
 def _attributes(it: Changing) -> str:
-    if it.what == "dictionary" and not it.name.endswith(_ATTRIBUTES):
+    of_a_dict = it.what == "dictionary" or it.series.kind == "DICT_CONTAINS"
+    if of_a_dict and not it.name.endswith(_ATTRIBUTES):
         return ""
     return (
         f"{it.name.removesuffix(_ATTRIBUTES)} has an attribute in one call that it has not in "
@@ -305,7 +306,7 @@ _ROWS: dict[str, _Row] = {
     "length": _Row(_length, "length"),
     "keys": _Row(_keys, "dictionary", ("DICT_CONTAINS", "DICT_LENGTH")),
     "submodules": _Row(_submodules, "dictionary"),
-    "attributes": _Row(_attributes, "dictionary", ("HASATTR", "NO_HASATTR")),
+    "attributes": _Row(_attributes, "dictionary", ("HASATTR", "NO_HASATTR", "DICT_CONTAINS")),
     "stride": _Row(_stride, "stride"),
     "few objects": _Row(_few_objects, "object"),
     "code made again": _Row(_code_again, "object"),

@@ -256,7 +256,7 @@ def two_devices(run: Run) -> None:
 @case(
     "", "why-failed",
     cause=("TorchRuntimeError while tracing", "torch.cond"),
-    advice="",
+    advice="let both functions return the same",
     counts=(0, 1),
     never=("decide on tensors",),
 )  # fmt: skip

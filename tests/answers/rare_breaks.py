@@ -94,7 +94,7 @@ def helper_that_asserts(run: Run) -> None:
     advice="make a new tensor instead of assigning .data",
     counts=(2, 1),
 )  # fmt: skip
-def data_of_another_dtype(run: Run) -> None:
+def data_in_half_precision(run: Run) -> None:
     @run.compile
     def halved(x: Any) -> Any:
         y = x * 2

@@ -699,3 +699,25 @@ def mask_or_none(run: Run) -> None:
 
     for mask in (None, ones(2)):
         masked(ones(2), ones(2) if run.remedied else mask)
+
+
+@case(
+    "", "why-recompile",
+    cause="not ___dict_contains('seen', cache.__dict__)",
+    advice="has an attribute in one call that it has not in another: set all of them",
+    counts=(2, 1),
+)  # fmt: skip
+def attribute_that_hides_that_of_the_class(run: Run) -> None:
+    class Cache:
+        seen = 2
+
+    @run.compile
+    def of_seen(x: Any, cache: Any) -> Any:
+        return x * cache.seen  # cause
+
+    cache = Cache()
+    if run.remedied:
+        cache.seen = 2
+    of_seen(ones(4), cache)
+    cache.seen = 2
+    of_seen(ones(4), cache)

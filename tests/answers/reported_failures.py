@@ -358,3 +358,23 @@ def least_squares_in_one_graph(run: Run) -> None:
         contextlib.suppress(Exception),
     ):
         solved(torch.eye(2), torch.eye(2))
+
+
+@case(
+    "pytorch#171860", "why-failed",
+    cause="Attempt to trace forbidden callable",
+    advice="call it before the compiled function",
+    counts=(0, 1),
+)  # fmt: skip
+def marked_inside(run: Run) -> None:
+    @run.compile
+    def doubled(x: Any) -> Any:
+        if not run.remedied:
+            torch._dynamo.mark_dynamic(x, 0)  # cause
+        return x * 2
+
+    x = ones(4)
+    if run.remedied:
+        torch._dynamo.mark_dynamic(x, 0)
+    with contextlib.suppress(Exception):
+        doubled(x)

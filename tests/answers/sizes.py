@@ -241,6 +241,25 @@ def asked_whether_equal(run: Run) -> None:
 
 
 @case(
+    "", "why-recompile",
+    cause="fails: y.size()[0] == x.size()[0]",
+    advice="",
+    never=("use_duck_shape",),
+    counts=(2, 2),
+)  # fmt: skip
+def equal_and_then_one(run: Run) -> None:
+    """Of a size of 1 Dynamo makes no symbol, whatever it was equal to."""
+
+    def added(x: Any, y: Any) -> Any:
+        return x + y  # cause
+
+    compiled = run.compile(added, dynamic=True)
+    with torch.fx.experimental._config.patch(use_duck_shape=not run.remedied):
+        compiled(ones(5), ones(5))
+        compiled(ones(5), ones(1))
+
+
+@case(
     "dion#23", "why-recompile",
     cause="size[0] of parameter grows: 2, 3, 4",
     advice="force_parameter_static_shapes",

@@ -98,6 +98,8 @@ FAILURES = {
     "not begun": ("generator_in_one_graph", "recompilation_refused"),
     "recompile limit": ("counter_in_one_graph", "recompilation_refused"),
     "number": ("tensors_where_numbers_stand", "dimension_out_of_range"),
+    "branches": ("branches_that_differ", "shapes_that_do_not_fit"),
+    "forbidden": ("marked_inside", "dimension_out_of_range"),
 }
 """For each rule of failures a program for it, and one that looks like one."""
 
