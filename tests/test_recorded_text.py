@@ -40,6 +40,7 @@ IN_ANALYSIS = {
         "_printing": "torch's: what is called",
         "_function": "torch's: what is called",
         "_first_word": "the program's: a statement",
+        "_does_not_hold": "torch's: the context of a break",
         "_global": "torch's: the source of what is called",
         "_opaque_function": "Python's: the name of a module",
         "_raises": "CPython's names of instructions",
@@ -48,6 +49,7 @@ IN_ANALYSIS = {
         "": "torch's: the message of a graph break, the name of a resume function",
         "_hints": "torch's message",
         "cause": "torch's message",
+        "change": "torch's message",
         "_explanation": "torch's message",
         "skipped": "the compiler's, cut to its first line",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
@@ -60,7 +62,7 @@ IN_ANALYSIS = {
     },
     "compile_times.py": {
         "attempts": "torch's: the name of a phase",
-        "_merged": "torch's: the name of a phase",
+        "unnumbered": "torch's: the name of a phase",
     },
     "conditions.py": {"": "torch's: an expression of symbols", "decided_by": "the same"},
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
@@ -147,6 +149,10 @@ IN_ANALYSIS = {
         "tables": "the definitions of the views",
         "_instructions": "the definitions of the views",
     },
+    "search.py": {
+        "_output": "what the program printed, in lines",
+        "_reasons": "torch's message, in lines",
+    },
     "sites.py": {"in_torch": "a path"},
     "size_rules.py": {
         "": "torch's sources",
@@ -154,6 +160,7 @@ IN_ANALYSIS = {
         "settings_of": "torch's: the name of a scope",
         "_zero_one_condition": "torch's sources",
     },
+    "trace_formats.py": {"_text": "any name, put on one line"},
     "value_rules.py": {
         "": "torch's sources",
         "_order_of_keys": "torch's sources",
@@ -181,6 +188,10 @@ ELSEWHERE = {
     "tui/panes/console.py": {"on_console_pane_answered": "what the program printed, in lines"},
     "tui/panes/output.py": {"on_session_event": "what the program printed"},
     "console/caching.py": {"entry": "code, in lines"},
+    "console/evaluating.py": {
+        "pp": "what the program printed, in lines",
+        "retval": "Python's: the name of an instruction",
+    },
     "console/looking.py": {"_source": "a path"},
     "console/paths.py": {"resolve": "what the user has typed"},
     "recording/diff.py": {"_guard_key": "torch's: names that it makes up"},
@@ -190,6 +201,8 @@ ELSEWHERE = {
         "_tensor": "torch's: a dtype and a device",
     },
     "debuggee/evaluator.py": {"place_of": "a path"},
+    "report/entries.py": {"_chosen": "the compiler's: a source"},
+    "tui/activity.py": {"_now": "Python's: the name of an instruction"},
     "engines/common/lookup_words.py": {"_meta_differences": "torch's: a device"},
     "engines/common/variations.py": {"variations": "the compiler's: a source"},
     "engines/dynamo/lookup_programs.py": {"user_line": "a path"},
