@@ -35,6 +35,7 @@ from stepper.engines.dynamo.versions import points
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
 from stepper.recording import secrets
+from stepper.report import room
 from tests.conftest import CORPUS, ROOT
 from tests.docs.transcripts import DOCS, pages
 
@@ -52,6 +53,7 @@ HELD: list[tuple[str, str, object]] = [
     ("guides/cache.md", r"up to\s+(\d+) elements in all", rebuildable._MAX_DESCRIBED),
     ("guides/cache.md", r"a list of more than (\d+),", values.MAX_ITEMS),
     ("guides/cache.md", r"for a (minute) at most", cache_requests.RUN_SECONDS),
+    ("guides/report.md", r"longer than (\d+) MB", room.LONGEST // 1_000_000),
     ("guides/secrets.md", r"values of less than (\w+) characters", secrets._SHORTEST),
     ("guides/executions.md", r"containers (\w+) levels deep", values.DEPTH),
     ("guides/query.md", r"cuts cells at (\d+) characters", row_lines.WIDEST),
