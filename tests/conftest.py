@@ -57,6 +57,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     return True
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups of tests in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share what is made once for them run in one process, where it is made once. First
     those tests come that need the evaluator out, when it still is, then what takes longest."""

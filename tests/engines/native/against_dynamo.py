@@ -162,6 +162,7 @@ def native_account() -> Iterator[tuple[Compiler, Account]]:
     from stepper.native.explanation import Explanation
     from stepper.native.library import is_library
     from stepper.native.watching import WATCHING
+    from tests.engines.native.harness import untagged_modules
 
     def compiler(model: Any = None, **options: Any) -> Any:
         kept = {key: value for key, value in options.items() if key in ("fullgraph", "dynamic")}
@@ -172,7 +173,8 @@ def native_account() -> Iterator[tuple[Compiler, Account]]:
     account = Account()
     before, WATCHING.explanation = WATCHING.explanation, Explanation()
     try:
-        yield compiler, account
+        with untagged_modules():
+            yield compiler, account
         for _, gm in WATCHING.explanation.graphs:
             account.note_graph(gm.graph)
         for _, line, why in WATCHING.explanation.breaks:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import io
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -19,6 +21,17 @@ from stepper.native.watching import WATCHING
 def run_graph(gm: Any, example_inputs: list[Any]) -> Any:
     """A backend that runs the graph as it is."""
     return gm.forward
+
+
+@contextlib.contextmanager
+def untagged_modules() -> Iterator[None]:
+    """`Module.__init__` as it was before Dynamo. Once that has compiled something, each module that
+    is made is tagged, and what does that is not captured: what a test sees would depend on the
+    tests before it."""
+    tagging = torch.nn.Module.__init__
+    init = inspect.getclosurevars(tagging).nonlocals.get("init", tagging)
+    with mock.patch.object(torch.nn.Module, "__init__", init):
+        yield
 
 
 def outcome(

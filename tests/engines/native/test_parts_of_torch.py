@@ -3,7 +3,6 @@ own, modules that are made, and branches of which one way is an error."""
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +12,7 @@ import torch
 from torch import nn
 
 from stepper import native
-from tests.engines.native.harness import run_graph
+from tests.engines.native.harness import run_graph, untagged_modules
 
 pytestmark = pytest.mark.evaluator_out
 
@@ -194,17 +193,8 @@ def makes(x: torch.Tensor) -> Any:
     return made(x), nn.CrossEntropyLoss(reduction="none")(x, torch.tensor([0, 1, 2])), made
 
 
-def init_of_torch() -> Any:
-    """`Module.__init__` as it was before Dynamo. Once that has compiled something, each module that
-    is made is tagged; what does that is not captured."""
-    init = nn.Module.__init__
-    while inner := inspect.getclosurevars(init).nonlocals.get("init"):
-        init = inner
-    return init
-
-
+@untagged_modules()
 def test_modules_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nn.Module, "__init__", init_of_torch())
     captured = one_graph(makes)
     same(captured, makes, X)
     assert list(captured(X)[2].state_dict()) == list(makes(X)[2].state_dict())
