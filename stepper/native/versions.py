@@ -171,6 +171,11 @@ OF_MODES = frozenset({set_grad_enabled, enter_autocast, enter_record_function, l
 """The nodes that are only about modes."""
 
 
+def autocast_defaults(device: str) -> str:
+    """What `torch.autocast` takes on a device where nothing is given, as a text."""
+    return f"{torch.get_autocast_dtype(device)}, cache {torch.is_autocast_cache_enabled()}"
+
+
 def autocast_arguments(made: torch.autocast) -> tuple[str | bool | torch.dtype | None, ...]:
     """What makes another such context."""
     return made.device, made.fast_dtype, made._enabled, made._cache_enabled

@@ -590,5 +590,7 @@ def test_nothing_grows_over_many_entries(cache: _C.CodeCache) -> None:
         )
     finally:
         tracemalloc.stop()
-    assert [sys.getrefcount(thing) for thing in watched] == counts
+    # One reference too many, or too few, at each turn counts 300; other threads count some.
+    moved = [sys.getrefcount(thing) - count for thing, count in zip(watched, counts, strict=True)]
+    assert max(map(abs, moved)) < 30
     assert grown < 300 * 16

@@ -23,7 +23,7 @@ from stepper.native.guards.class_dicts import recheck_of
 from stepper.native.guards.guard import Dims, Guard
 from stepper.native.guards.not_subclass import NotSubclass
 from stepper.native.guards.scope import SCOPE, GlobalState, has_hooks, is_immortal
-from stepper.native.versions import cudnn_enabled
+from stepper.native.versions import autocast_defaults, cudnn_enabled
 
 float_bits = struct.Struct("<d").pack
 """What makes two floats the same."""
@@ -243,6 +243,13 @@ class GuardBuilder:
         self.scope["___cudnn_enabled"] = cudnn_enabled
         answer = "" if cudnn_enabled() else "not "
         self.add(f"{answer}___cudnn_enabled()")
+
+    def AUTOCAST(self, guard: Guard) -> None:
+        """What `torch.autocast` takes on the device `guard.value` where nothing is given. The
+        global state has the dtype only while autocast is on."""
+        self.scope["___autocast_defaults"] = autocast_defaults
+        found = autocast_defaults(guard.value)
+        self.add(f"___autocast_defaults({guard.value!r}) == {found!r}")
 
     def CLASS_ATTRIBUTES(self, guard: Guard) -> None:
         """`guard.value` is what was found in a class, and is still there."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 
 from stepper.native.exc import unimplemented
+from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import is_original
 from stepper.native.variables.base import NO_GUARDS, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
@@ -264,6 +265,8 @@ class ModeClassVariable(VariableTracker):
                 made = self.value(*given, **named)
         except Exception as error:
             raise unimplemented(f"{type(error).__name__}: {error}") from None
+        if isinstance(made, torch.autocast):
+            tx.output.install_guard(None, GuardBuilder.AUTOCAST, made.device, key=made.device)
         options = self.propagate(self, args, list(kwargs.values()))
         return ModeVariable(self.value, MODES[self.value][1](made), **options)
 
