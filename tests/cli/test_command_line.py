@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -229,9 +230,10 @@ def test_recordings_go_to_a_private_directory_that_stays_small(
 ) -> None:
     directory = tmp_path / "state" / "stepper" / "recordings"
     directory.mkdir(parents=True)
+    sample_recording(str(tmp_path / "sample.stepper"))
     for number in range(25):
         old = directory / f"old{number:02}.stepper"
-        old.touch()
+        shutil.copy(tmp_path / "sample.stepper", old)
         os.utime(old, (number, number))
     stepper("record", "-c", "pass")
     names = sorted(path.name for path in directory.glob("*.stepper"))
