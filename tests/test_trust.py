@@ -37,7 +37,6 @@ def nodes(room: str) -> list[tuple[str, ast.AST]]:
 
 PRINTS = {
     ("client/decompiler.py", "sys.stdout.buffer.write"): "a pipe to the process that started it",
-    ("console/line_input.py", "input"): "the prompt, which is a constant",
     ("model/printing.py", "out.write"): "the one way",
 }
 
@@ -144,6 +143,8 @@ REACHES = {
     "console/caching.py: open": "the path that the user gave",
     "console/line_input.py: os.open": "the history in the state directory",
     "console/line_input.py: path.parent.mkdir": "the state directory",
+    "console/scripting.py: open": "the path that the user gave, and the file in the user's home",
+    "console/shell.py: compile": "what the user typed, to see whether it is Python",
     "console/stopping.py: compile": "the condition that the user typed, which is not run",
     "model/breakpoint.py: compile": "the condition that the user typed, which is not run",
     "recording/files.py: open": "the recording and its log, to read",
@@ -168,6 +169,9 @@ REACHES = {
     "report/writing.py: open": "the path that the user gave",
     "report/writing.py: os.replace": "the path that the user gave",
     "report/writing.py: os.unlink": "the path that the user gave",
+    "tui/kept_screen.py: path.parent.mkdir": "the state directory",
+    "tui/kept_screen.py: path.read_bytes": "our own file in it",
+    "tui/kept_screen.py: written.write_bytes": "our own file in it",
     "tui/lines.py: self.app.copy_to_clipboard": "what the user selected, without controls",
 }
 """Each call of a reader that can reach something, and why it is nothing that a recording names."""
@@ -185,7 +189,10 @@ _NAMES = {
 _MODULES = {"os", "shutil", "subprocess", "importlib", "webbrowser", "linecache", "runpy", "pickle"}
 
 
-OURS = {("client/launch.py", "check_output"), ("tui/app.py", "fork"), ("tui/snapshot.py", "move")}
+OURS = {
+    ("cli/list.py", "remove"), ("client/launch.py", "check_output"), ("client/paths.py", "remove"),
+    ("tui/app.py", "fork"), ("tui/snapshot.py", "move"),
+}  # fmt: skip
 """Functions of ours with such a name."""
 
 

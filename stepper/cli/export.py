@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import UsageError
-from stepper.model.printing import say
+from stepper.model.printing import give, say
 
 if TYPE_CHECKING:
     from stepper.analysis.trace_formats import Traced
@@ -82,7 +82,7 @@ def _trace(options: argparse.Namespace) -> int:
         except RecordingError as error:
             raise UsageError(str(error)) from None
     if path == "-":
-        sys.stdout.write(text)
+        give(text)
     else:
         try:
             write(path, text)

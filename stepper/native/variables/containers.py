@@ -193,7 +193,7 @@ def _of_deque(
 ) -> VariableTracker:
     """A method that only a deque has, or one that keeps to its length."""
     assert isinstance(contents, ListVariable)
-    items, most = list(contents.items), owner.var_getattr(tx, "maxlen").as_python_constant()
+    items, maxlen = list(contents.items), owner.var_getattr(tx, "maxlen").as_python_constant()
     if name.startswith("pop") and items:
         return contents.call_method(tx, "pop", [ConstantVariable(0)] * (name == "popleft"), {})
     match name, args:
@@ -211,8 +211,8 @@ def _of_deque(
             return contents.call_method(tx, name, args, {})
     left = name.endswith("left")
     items = [*given[::-1], *items] if left else [*items, *given]
-    if most is not None and len(items) > most:
-        items = items[:most] if left else items[len(items) - most :]
+    if maxlen is not None and len(items) > maxlen:
+        items = items[:maxlen] if left else items[len(items) - maxlen :]
     contents.become(tx, items, name, *args)
     return ConstantVariable(None)
 
@@ -238,11 +238,11 @@ def _begin(
         raise owner.refuse("a call of __init__ with these arguments")
     items = given["iterable"].unpack(tx) if "iterable" in given else []
     if base is deque:
-        most = given.get("maxlen", none)
-        if not isinstance(most, ConstantVariable) or len(items) > 0 > (most.value or 0):
+        maxlen = given.get("maxlen", none)
+        if not isinstance(maxlen, ConstantVariable) or len(items) > 0 > (maxlen.value or 0):
             raise owner.refuse("a call of __init__ with these arguments")
-        store(owner, "maxlen", most)  # type: ignore[arg-type]  # a tracker is a holder
-        items = items if most.value is None else items[max(0, len(items) - most.value) :]
+        store(owner, "maxlen", maxlen)  # type: ignore[arg-type]  # a tracker is a holder
+        items = items if maxlen.value is None else items[max(0, len(items) - maxlen.value) :]
     contents.become(tx, items, "extend", *args)
     return none
 
@@ -347,9 +347,9 @@ def write_contents(
     contents: VariableTracker,
     base: type,
     variable: str,
-    most: VariableTracker | None,
+    maxlen: VariableTracker | None,
 ) -> None:
-    """Put into the object in the variable what it holds; `most`: of a deque, its `maxlen`."""
+    """Put into the object in the variable what it holds; a deque has `maxlen`, too."""
     if base is tuple:
         return  # it is made with them
     codegen.load_callable(put_contents)
@@ -359,25 +359,25 @@ def write_contents(
     else:
         assert isinstance(contents, ListVariable)
         ListVariable.reconstruct(contents, codegen)
-    if most is not None:
-        codegen(most)
-    codegen.call(2 + (most is not None))
+    if maxlen is not None:
+        codegen(maxlen)
+    codegen.call(2 + (maxlen is not None))
     codegen.pop_top()
 
 
 def put_contents(
-    made: object, items: dict[object, object] | list[object], most: int | None = None
+    made: object, items: dict[object, object] | list[object], maxlen: int | None = None
 ) -> None:
     """Have an object hold these, past all methods of its class.
 
-    most: of a deque that is new, its `maxlen`.
+    maxlen: of a deque that is new.
     """
     match made:
         case list():
             list.__setitem__(made, slice(None), items)
         case deque():
-            if most is not None:
-                deque.__init__(made, maxlen=most)
+            if maxlen is not None:
+                deque.__init__(made, maxlen=maxlen)
             deque.clear(made)
             deque.extend(made, items)
         case OrderedDict():
