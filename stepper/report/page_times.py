@@ -68,6 +68,6 @@ def _box(box: FlameBox) -> Html:
             y=box.depth * _ROW,
             width=max(1, int(box.width * _COLUMNS)),
             height=_ROW - 1,
-            class_={"phase": "walk", "frame": "depth-1", "line": "depth-3"}[box.kind],
+            class_={"phase": "depth-5", "frame": "depth-1", "line": "depth-3"}[box.kind],
         ),
     )

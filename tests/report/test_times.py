@@ -51,6 +51,12 @@ def test_the_flame_graph_has_a_box_for_all_that_took_long(tmp_path: Path) -> Non
     assert abs(int(inner.get("width", "")) - width * 2 / 7) <= 2
     assert int(inner.get("x", "")) + int(inner.get("width", "")) <= width
     assert "<script" not in text
+    uncoloured = {
+        rect.get("class", "")
+        for rect in svg.iter("rect")
+        if f".{rect.get('class')} {{ fill:" not in text
+    }
+    assert uncoloured == set()
 
 
 def test_a_recording_without_times_says_so(tmp_path: Path) -> None:
