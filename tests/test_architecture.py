@@ -10,6 +10,7 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -300,3 +301,21 @@ def test_no_docstring_leans_on_what_stands_elsewhere() -> None:
         if isinstance(node.value.value, str) and node.value.value.startswith(("The same", "Of "))
     ]
     assert not leaning
+
+
+def test_a_text_stands_below_what_it_is_about() -> None:
+    """Where two texts follow each other, something was put between one of them and its name."""
+    displaced = [
+        f"{path.relative_to(ROOT)}:{below.lineno}"
+        for path in sorted((ROOT / "stepper").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        for above, below in pairwise(node.body)
+        if _is_text(above) and _is_text(below)
+    ]
+    assert not displaced
+
+
+def _is_text(node: ast.AST) -> bool:
+    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return constant and isinstance(node.value.value, str)  # type: ignore[attr-defined]  # as asked

@@ -75,9 +75,9 @@ class Session:
         self.hello: Hello | None = None
         """The program's first message; None until it came."""
         self.stopped: Stopped | None = None
+        """Where the program stands still; None while it runs and when it is over."""
         self.hits: dict[int, int] = {}
         """How often each breakpoint was met, as of the newest stop."""
-        """Where the program stands still; None while it runs and when it is over."""
         self.breakpoints: list[Breakpoint] = number_breakpoints(breakpoints)
         self.exit_status: ExitStatus | None = None
         """How the program ended; None before that, and for a recording that was opened."""

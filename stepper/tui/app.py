@@ -145,9 +145,9 @@ class StepperApp(PromptKeys[int]):
         self._banner = OneLine(id="banner")
         self._status_line = OneLine(id="status")
         self.leaving: Leaving | None = None
+        """What the user wants done with a living program after the application has ended."""
         self.other = ""
         """Path of the recording to go on with, of another process of the session folder."""
-        """What the user wants done with a living program after the application has ended."""
         self._begin_at = at
         self._why = why
         self._home = home
