@@ -78,13 +78,15 @@ def diff(options: argparse.Namespace) -> int:
         if of is not None:
             say(_chosen(one, other, of, width))
             return 0
+        differs = False
         if options.time:
             say(time_diff_lines(one, other))
-            return 0
-        found = compare_runs(one, other)
-        say(run_lines(one, other, found, width=width))
+        else:
+            found = compare_runs(one, other)
+            differs = found.first is not None
+            say(run_lines(one, other, found, width=width))
         say([*unseen(one, "a"), *unseen(other, "b")])
-        return int(found.first is not None)
+        return int(differs)
 
 
 def _two_of(folder: str, options: argparse.Namespace) -> tuple[str, str]:

@@ -297,8 +297,9 @@ def test_what_was_not_seen_to_the_end_is_no_proof_that_nothing_happened(
     shutil.copy(sample, cut_off)
     with contextlib.closing(sqlite3.connect(cut_off)) as connection, connection:
         connection.execute("UPDATE session SET ended = NULL")
-    main(["diff", sample, str(cut_off)])
-    assert UNSEEN.replace("the recording", "b") in capsys.readouterr().out
+    for options in ([], ["--time"]):
+        main(["diff", *options, sample, str(cut_off)])
+        assert UNSEEN.replace("the recording", "b") in capsys.readouterr().out
     for path, told in ((str(cut_off), 1), (sample, 0)):
         asked = [question, path, *(["1"] if question == "why-guard" else [])]
         assert main(asked) == 0
