@@ -60,22 +60,18 @@ def _sentence(a: int, b: int) -> str:
 
 
 def _of_phases(times: CompileTimes) -> Counter[str]:
-    names = {unnumbered(each.name) for root in times.roots for each in root.walk()}
     spent: Counter[str] = Counter()
-    for name in names:
-        spent[name] = sum(
-            each.total for root in times.roots for each in _outermost(root, name)
-        )  # fmt: skip
+
+    def add(phase: Timed, around: frozenset[str]) -> None:
+        name = unnumbered(phase.name)
+        if phase.timing.cache is None and name not in around:
+            spent[name] += phase.total
+        for child in phase.children:
+            add(child, around | {name})
+
+    for root in times.roots:
+        add(root, frozenset())
     return spent
-
-
-def _outermost(root: Timed, name: str) -> Iterator[Timed]:
-    if unnumbered(root.name) == name:
-        if root.timing.cache is None:
-            yield root
-        return
-    for child in root.children:
-        yield from _outermost(child, name)
 
 
 def _of_lines(times: CompileTimes, recording: Recording) -> Counter[str]:

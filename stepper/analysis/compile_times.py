@@ -104,7 +104,7 @@ class CompileTimes:
             after: only what began after this walk, that of a backward too; 0: all.
         """
         since = (recording.translation(after).last_moment or 0) if after else 0
-        self._recording = recording
+        self.recording = recording
         self.translations: dict[int, Translation] = {
             each.id: each
             for each in recording.translations()
@@ -163,7 +163,7 @@ class CompileTimes:
                 if timed.timing.translation in self.translations:
                     of_translation[timed.timing.translation].append(timed)
             for number, timed_ones in of_translation.items():
-                pairs = zip(timed_ones, self._recording.attempts(number), strict=False)
+                pairs = zip(timed_ones, self.recording.attempts(number), strict=False)
                 found += [(timed, attempt) for timed, attempt in pairs if attempt.restart_reason]
         return sorted(found, key=lambda pair: -pair[0].total)
 
@@ -192,7 +192,7 @@ class CompileTimes:
         for frame, spent in self._of_frames.items():
             callers = self._callers(frame)
             for line, (moment, nanoseconds) in spent.items():
-                key = self._recording.frame(frame).code, line
+                key = self.recording.frame(frame).code, line
                 way = {**callers, key: moment}
                 of_program = {each: first for each, first in way.items() if self._is_own(each[0])}
                 for each, first in (of_program or way).items():
@@ -209,7 +209,7 @@ class CompileTimes:
 
     def _is_own(self, code: int) -> bool:
         if code not in self._own:
-            self._own[code] = not is_installed(self._recording.code(code).filename)
+            self._own[code] = not is_installed(self.recording.code(code).filename)
         return self._own[code]
 
     def _line(
@@ -217,7 +217,7 @@ class CompileTimes:
     ) -> LineTime:
         found = lines.get(key)
         if found is None:
-            code = self._recording.code(key[0])
+            code = self.recording.code(key[0])
             found = lines[key] = LineTime(PythonFrame(code.filename, key[1], code.label), moment)
         return found
 
@@ -231,7 +231,7 @@ class CompileTimes:
             each.timing for root in self.roots for each in root.walk() if each.name == TRACING
         )
         for item in self.translations.values():
-            for attempt in self._recording.attempts(item.id):
+            for attempt in self.recording.attempts(item.id):
                 steps = self._steps(attempt, away, tracing)
                 number, lines = 0, [0]
                 spent: dict[int, tuple[MomentId, int]] = {}
@@ -239,7 +239,7 @@ class CompileTimes:
                     if frame != number:
                         number, lines = frame, self._lines_of(frame)
                         # What was translated in the midst of it is told by its own attempt.
-                        own = self._recording.frame(frame).attempt == attempt.id
+                        own = self.recording.frame(frame).attempt == attempt.id
                         spent = found[frame] if own else {}
                     line = lines[ip] if ip < len(lines) else lines[0]
                     first, so_far = spent.get(line, (moment, 0))
@@ -256,7 +256,7 @@ class CompileTimes:
         frames: list[int] = []
         ips: list[int] = []
         instants: list[int] = []
-        for run in self._recording.runs(attempt.first_moment, last):
+        for run in self.recording.runs(attempt.first_moment, last):
             frames += run.frames
             ips += run.ips
             instants += run.clock.between(run.first, run.first + len(run.frames) - 1)
@@ -275,21 +275,19 @@ class CompileTimes:
 
     def _lines_of(self, frame: int) -> list[int]:
         """The line of each of a frame's instructions; never empty."""
-        number = self._recording.frame(frame).code
+        number = self.recording.frame(frame).code
         if number not in self._lines:
-            code = self._recording.code(number)
-            rows = [row.line or code.first_line for row in code.instructions]
-            self._lines[number] = rows or [code.first_line]
+            self._lines[number] = self.recording.code(number).lines()
         return self._lines[number]
 
     def _callers(self, frame: int) -> dict[tuple[int, int], MomentId]:
         """The lines that led to a frame, each once, with the moment of the call."""
         found: dict[tuple[int, int], MomentId] = {}
-        here: Frame = self._recording.frame(frame)
+        here: Frame = self.recording.frame(frame)
         # No frame is entered before its caller.
         while here.parent is not None and here.parent < here.id and here.call_moment is not None:
-            call = self._recording.moment(here.call_moment)
-            here = self._recording.frame(here.parent)
+            call = self.recording.moment(here.call_moment)
+            here = self.recording.frame(here.parent)
             if call.frame != here.id:
                 break
             lines = self._lines_of(here.id)

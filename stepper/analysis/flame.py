@@ -5,7 +5,6 @@ from __future__ import annotations
 from stepper.analysis.compile_times import CompileTimes, unnumbered
 from stepper.analysis.spans import Span, SpanKind, spans, walk
 from stepper.model.trace import MomentId
-from stepper.recording.reader import Recording
 
 
 class Flame:
@@ -30,11 +29,11 @@ class Flame:
         return sorted(self.children.values(), key=lambda flame: -flame.total)
 
 
-def flames(recording: Recording) -> list[Flame]:
+def flames(times: CompileTimes) -> list[Flame]:
     """The outermost, the longest first, without what compile workers did meanwhile."""
     whole = Flame(Span(SpanKind.PHASE, "", 0, 0, 0))
-    workers = {root.timing.thread for root in CompileTimes(recording).beside}
-    for thread, roots in spans(recording).items():
+    workers = {root.timing.thread for root in times.beside}
+    for thread, roots in spans(times.recording).items():
         if thread in workers:
             continue
         stack = [whole]

@@ -199,7 +199,7 @@ def _by_line(recording: Recording, times: CompileTimes, every: bool) -> Iterator
 
 def _by_call(recording: Recording, times: CompileTimes, every: bool) -> Iterator[Line]:
     tracing = times.spent({TRACING})
-    rows = list(calls(recording, 0 if every else _LEAST_CALL * tracing))
+    rows = list(calls(times, 0 if every else _LEAST_CALL * tracing))
     if not any(row.depth for row in rows):
         return
     yield Line("")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stepper.analysis.compile_times import TRACING
+from stepper.analysis.compile_times import TRACING, CompileTimes
 from stepper.analysis.flame import Flame, flames
 from stepper.analysis.spans import SpanKind
 from stepper.client.text import is_installed
 from stepper.model.trace import MomentId
-from stepper.recording.reader import Recording
 
 _NEARLY_ALL = 0.95
 """Part of a line's time that one call has where the line only leads on to it."""
@@ -33,9 +32,9 @@ class Call(NamedTuple):
     """Lines between this one and the row above it that only lead on, and are left out."""
 
 
-def calls(recording: Recording, least: float) -> Iterator[Call]:
+def calls(times: CompileTimes, least: float) -> Iterator[Call]:
     """The lines that took at least so many nanoseconds, each before those that it called."""
-    waiting = [(0, line) for line in _under(_traced(flames(recording)))][::-1]
+    waiting = [(0, line) for line in _under(_traced(flames(times)))][::-1]
     while waiting:
         depth, line = waiting.pop()
         first, through = line, 0

@@ -186,19 +186,14 @@ class _Frames:
     def _way(self, frame: int) -> tuple[int, ...]:
         """A frame's callers, the outermost first, and it."""
         if frame not in self._ways:
-            way = [frame]
-            # No frame is entered before its caller.
-            while (above := self._recording.frame(way[-1]).parent) is not None and above < way[-1]:
-                way.append(above)
-            self._ways[frame] = tuple(reversed(way))
+            self._ways[frame] = tuple(each.id for each in self._recording.callers(frame))
         return self._ways[frame]
 
     def _code(self, frame: int) -> tuple[Code, list[int]]:
         number = self._recording.frame(frame).code
         if number not in self._lines:
             code = self._recording.code(number)
-            lines = [row.line or code.first_line for row in code.instructions]
-            self._lines[number] = code, lines
+            self._lines[number] = code, code.lines()
         return self._lines[number]
 
 

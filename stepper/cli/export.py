@@ -97,16 +97,13 @@ def _trace(options: argparse.Namespace) -> int:
 def _opened(path: str, stack: contextlib.ExitStack, trouble: list[str]) -> list[Traced]:
     """A recording, or all of a session folder that can be read."""
     from stepper.analysis.trace_formats import Traced
+    from stepper.cli.asking import opened
     from stepper.recording import session_folder
     from stepper.recording.errors import RecordingError
     from stepper.recording.reader import Recording
 
     if not session_folder.is_session(path):
-        try:
-            recording = stack.enter_context(contextlib.closing(Recording.open(path)))
-        except RecordingError as error:
-            raise UsageError(str(error)) from None
-        return [Traced(1, os.path.basename(path), recording)]
+        return [Traced(1, os.path.basename(path), stack.enter_context(opened(path)))]
     found = []
     for process in session_folder.read(path).recorded:
         rank = "" if process.rank is None else f"rank {process.rank} "

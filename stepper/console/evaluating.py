@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from stepper.model.control import Response
 
 _WIDTH = 100
-_PARTS = "..."
 
 
 @command("pp", usage="EXPRESSION", group="Look")
@@ -131,7 +130,7 @@ def interact(shell: Shell, argument: str) -> None:
     shell.screen.say("Python at the live stop; exit leaves it", "dim")
     lines: list[str] = []
     while True:
-        read = shell.line(">>> " if not lines else f"{_PARTS} ")
+        read = shell.line(">>> " if not lines else "... ")
         if read is None or (not lines and read.strip() in ("exit", "exit()", "quit", "quit()")):
             return
         lines.append(read)

@@ -49,6 +49,10 @@ class Code(msgspec.Struct, frozen=True):
         """The function's name for a person, e.g. `Net.forward`."""
         return self.qualname or self.name
 
+    def lines(self) -> list[int]:
+        """The line of each instruction, the function's first where it has none; never empty."""
+        return [row.line or self.first_line for row in self.instructions] or [self.first_line]
+
 
 class PythonFrame(msgspec.Struct, frozen=True, array_like=True):
     """A frame of the running program, below the frame that is translated."""

@@ -49,13 +49,8 @@ class Owners:
 
     def around(self, frame: int | None) -> Owner | None:
         """That of a frame, or of the nearest one around it that has one."""
-        while frame is not None:
-            if (owner := self.of(frame)) is not None:
-                return owner
-            parent = self._recording.frame(frame).parent
-            # No frame is entered before its caller.
-            frame = parent if parent is not None and parent < frame else None
-        return None
+        around = () if frame is None else reversed(self._recording.callers(frame))
+        return next((owner for each in around if (owner := self.of(each.id)) is not None), None)
 
 
 def _owner(value: Value) -> Owner | None:

@@ -249,6 +249,10 @@ class Recording:
         """The frames of an attempt, in the order in which they were entered."""
         return self._catalog.frames(attempt)
 
+    def callers(self, frame: int) -> list[Frame]:
+        """A frame and those that led to it, the outermost first."""
+        return self._catalog.chain(self._catalog.frame(frame))
+
     def frame_children(self, frame: int) -> list[Frame]:
         """The calls that a frame made."""
         attempt = self._catalog.frame(frame).attempt

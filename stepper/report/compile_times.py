@@ -23,7 +23,7 @@ def compile_times(places: Places) -> contents.CompileTimes | None:
     if not times.roots:
         return None
     phases = [row for row in times.by_phase() if row[3] >= _LEAST * times.total]
-    boxes = list(_boxes(places, flames(places.recording)))
+    boxes = list(_boxes(places, flames(times)))
     return contents.CompileTimes(
         nanoseconds=times.total,
         phases=tuple(

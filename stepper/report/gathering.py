@@ -21,15 +21,13 @@ from stepper.report.failed import failed
 from stepper.report.fixed_sizes import all_sizes, fixed_size
 from stepper.report.places import Places
 from stepper.report.recompiled import recompiled
-from stepper.report.room import Room
+from stepper.report.room import MOST_TIMES, Room
 from stepper.report.telling import NOTHING, Teller, Told
 from stepper.report.timeline import timeline
 
 _STACK = 8
 _MOST_LOOKUPS = 1_000
 """Lookups and executions that are told of; a long run has one for each call."""
-_MOST_TIMES = 100
-"""How often something that happened again and again is told."""
 
 
 def gather(
@@ -190,7 +188,7 @@ def _causes(places: Places) -> list[contents.Cause]:
                     user_stack=tuple(map(places.frame, each.found.user_stack)),
                     resumed=tuple(item.id for item in each.resumed),
                 )
-                for each in cause.occurrences[:_MOST_TIMES]
+                for each in cause.occurrences[:MOST_TIMES]
             ),
         )
         for cause in causes(places.recording)

@@ -14,9 +14,9 @@ from stepper.model.datum import Datum, Words, text_of
 from stepper.model.lookup import Difference
 from stepper.report import contents
 from stepper.report.places import Places
+from stepper.report.room import MOST_TIMES
 from stepper.report.telling import NOTHING, Teller
 
-_MOST_TIMES = 100
 _SAFE = frozenset(
     {
         "size",
@@ -50,7 +50,7 @@ def recompiled(places: Places) -> Iterator[contents.Recompiled]:
             advice=tuple(_advice(places, history)),
             times=sum(each.result == "compiled" for each in history.recompilations),
             recompilations=tuple(
-                _recompilation(places, each) for each in history.recompilations[:_MOST_TIMES]
+                _recompilation(places, each) for each in history.recompilations[:MOST_TIMES]
             ),
         )
 

@@ -18,6 +18,8 @@ LONGEST = 5_000_000
 ROOM = 3_500_000
 """What the records of one may be long, as JSON. A page says more of each."""
 _LEAST = 20_000
+MOST_TIMES = 100
+"""How often something that happened again and again is told."""
 
 _SHARES = {
     "walks": 0.2,

@@ -30,6 +30,8 @@ class Pane(Vertical):
     """One word, on the tab and in commands."""
     HELP: ClassVar[str]
     """What it shows, in one sentence."""
+    LEAST: ClassVar[int] = 0
+    """Rows that it wants while there is little: more is about to come."""
 
     DEFAULT_CSS = """
     Pane { width: 1fr; height: 1fr; }
@@ -56,11 +58,12 @@ class Pane(Vertical):
     @property
     def wanted(self) -> int:
         """Rows that it needs to show all that it has."""
-        return sum(
+        needed = sum(
             max(1, child.count) if isinstance(child, Lines) else 1
             for child in self.children
             if child.display
         )
+        return max(self.LEAST, needed)
 
     def receive(self, snapshot: Snapshot) -> None:
         """Take the newest snapshot; draw it if anybody can see it."""

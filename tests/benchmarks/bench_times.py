@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.flame import flames
 from stepper.analysis.slow_lines import slow_lines
 from stepper.model.timing import Timing
@@ -43,7 +44,7 @@ def main(steps: int = 1_000_000) -> None:
     """Measure and print."""
     questions: dict[str, Question] = {
         "why-slow": lambda recording: list(slow_lines(recording)),
-        "flame graph": flames,
+        "flame graph": lambda recording: flames(CompileTimes(recording)),
         **{sql: asking(sql) for sql in QUERIES},
     }
     with tempfile.TemporaryDirectory() as directory:

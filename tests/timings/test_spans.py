@@ -47,7 +47,7 @@ def test_spans_have_all_of_tracing_and_of_the_phases(ran: Ran) -> None:
 
 
 def test_calls_are_a_tree_of_the_programs_lines(ran: Ran) -> None:
-    rows = [row for row in calls(ran.recording, 0) if row.file == programs.__file__]
+    rows = [row for row in calls(ran.times, 0) if row.file == programs.__file__]
     at = next(n for n, row in enumerate(rows) if row.name == "profiled" and row.total > SLEEP)
     outer, *inner = rows[at : at + 3]
     assert outer.depth == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -54,19 +54,21 @@ _OF_CONTEXTS = ("__new__", "__init__", "__enter__", "__exit__")
 
 def is_grad_mode(output: Output, value: type) -> bool:
     """Whether a class sets the gradient mode, and does it as torch has it."""
-    known = any(value is each for each in GRAD_MODES)  # a metaclass may hash
-    return known and all(is_original(output, value, name) for name in _OF_CONTEXTS)
+    return _is_among(output, value, GRAD_MODES)
 
 
 def is_mode(output: Output, value: type) -> bool:
     """Whether a class is of contexts that the graph enters and leaves, as torch has it."""
-    known = any(value is each for each in MODES)
-    return known and all(is_original(output, value, name) for name in _OF_CONTEXTS)
+    return _is_among(output, value, MODES)
 
 
 def is_null_context(output: Output, value: type) -> bool:
     """Whether a class is `contextlib.nullcontext`, as Python has it."""
-    known = value is contextlib.nullcontext
+    return _is_among(output, value, (contextlib.nullcontext,))
+
+
+def _is_among(output: Output, value: type, classes: Iterable[object]) -> bool:
+    known = any(value is each for each in classes)  # a metaclass may hash
     return known and all(is_original(output, value, name) for name in _OF_CONTEXTS)
 
 

@@ -56,15 +56,12 @@ class ConsoleInput(Input):
         self.cursor_position = len(self.value)
 
 
-_LEAST = 8
-"""Rows that it wants while there is little: answers are about to come."""
-
-
 class ConsolePane(Pane):
     """Evaluates in the program itself, in the symbolic frame that is looked at."""
 
     NAME = "console"
     HELP = f"Evaluates Python at a live stop, over {_NAMES}."
+    LEAST = 8
 
     class Answered(Message):
         """The program has answered."""
@@ -93,10 +90,6 @@ class ConsolePane(Pane):
     def _session(self) -> Session:
         session: Session = self.app.session  # type: ignore[attr-defined]  # the App is a StepperApp
         return session
-
-    @property
-    def wanted(self) -> int:
-        return max(_LEAST, super().wanted)
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         return snapshot.moment, snapshot.status, snapshot.frame_index

@@ -27,9 +27,6 @@ _THOUGHT = 0.4
 
 _LAST = 20
 
-_LEAST = 8
-"""Rows that it wants while there is little: more is about to come."""
-
 _END_OF_FILE = "\x04"
 
 
@@ -78,6 +75,7 @@ class OutputPane(Pane):
 
     NAME = "output"
     HELP = "What the program wrote to its terminal, and a line to type into it."
+    LEAST = 8
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,10 +107,6 @@ class OutputPane(Pane):
         if self._session.has_terminal:
             return "the program has written nothing yet"
         return "no output in this recording: `stepper record` leaves it on the program's terminal"
-
-    @property
-    def wanted(self) -> int:
-        return max(_LEAST, super().wanted)
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         return snapshot.moment, snapshot.newest, snapshot.status
