@@ -12,8 +12,9 @@ as a shell, sees them and hands them on.
 
 **What a child costs.** Most children compile nothing: pools, loaders, trackers of resources. So
 this module is all that is imported in one: it needs no package and no database. When the compiler
-is imported, the rest of stepper comes, and a file is made when there is something to record. In a
-forked child nothing has to be imported; its parent's session is let go, and one of its own begun.
+is imported, the engine's doors are watched; when something comes through one, the rest of stepper
+is loaded; and a file is made when there is something to record. In a forked child nothing has to be
+imported; its parent's session is let go, and one of its own begun.
 
 **The index** is written by `stepper.recording.process_entry`, and read by `session_folder` there.
 """
@@ -27,6 +28,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stepper import _C
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
     from stepper.model.launch import DebuggeeConfig
 
 VARIABLE = "STEPPER_CHILD"
-"""What a child is told: the modules to wait for, the `DebuggeeConfig` as JSON, and the folder, in a
-line each."""
+"""What a child is told: the modules to wait for, the `DebuggeeConfig` as JSON, the engine's doors,
+and the folder, in a line each."""
 _PATH = "PYTHONPATH"
 _STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 
@@ -47,10 +49,17 @@ _STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 class _Following:
     """What this process hands on to those that it starts."""
 
-    def __init__(self, entry: process_entry.Entry, compiler: str, config: str) -> None:
+    def __init__(self, entry: process_entry.Entry, compiler: str, config: str, doors: str) -> None:
         self.entry = entry
         self.compiler = compiler
         self.config = config
+        self.doors = doors
+        self.begin: Callable[[str], None] | None = None
+        """Begins this process's session, given the module that is there; None: it has begun."""
+        self.beginning = _C.ReentrantLock()
+        """Held while it begins: what another thread has compiled meanwhile is recorded, too."""
+        self.stop_waiting: Callable[[], None] = lambda: None
+        """Takes away what waits for the compiler to be used."""
         self.restart: Callable[[], None] | None = None
         """Begins a session in a forked child; None: the compiler is not there yet."""
         self.close: Callable[[], None] = lambda: None
@@ -59,7 +68,7 @@ class _Following:
     @property
     def text(self) -> str:
         """What stands in the environment of what this process starts; `begin_child` reads it."""
-        return f"{self.compiler}\n{self.config}\n{self.entry.folder}"
+        return f"{self.compiler}\n{self.config}\n{self.doors}\n{self.entry.folder}"
 
 
 _following: _Following | None = None
@@ -78,6 +87,7 @@ def follow(
     config: str,
     *,
     how: str,
+    doors: str = "",
     restart: Callable[[], None] | None = None,
     close: Callable[[], None] = lambda: None,
 ) -> process_entry.Entry:
@@ -88,11 +98,12 @@ def follow(
         compiler: names of the modules at whose import a child's session begins, with commas.
         config: the children's configuration, encoded.
         how: how the process came to be.
+        doors: see `EngineType.doors`.
         restart: see `recording_begins`.
         close: likewise.
     """
     global _following, _hooked
-    _following = _Following(process_entry.Entry(folder, how), compiler, config)
+    _following = _Following(process_entry.Entry(folder, how), compiler, config, doors)
     recording_begins(restart, close)
     _C.hook_processes(_environment, _leaving, _child_ended)
     if not _hooked:
@@ -116,16 +127,47 @@ def begin_child(text: str, home: str) -> None:
         text: what the parent has put into its environment.
         home: the folder that holds the package, for what it needs and the program has not.
     """
-    compiler, config, folder = text.split("\n", 2)
-    follow(folder, compiler, config, how="start")
+    compiler, config, doors, folder = text.split("\n", 3)
+    follow(folder, compiler, config, how="start", doors=doors)
+    assert _following is not None
+    _following.begin = partial(_begin, config, home)
     for module in compiler.split(","):
-        when_imported(module, partial(_begin, module, config, home))
+        when_imported(module, partial(_arrived, module))
 
 
-def _begin(module: str, config: str, home: str) -> None:
+def _arrived(module: str) -> None:
     """A module has been imported with which a session begins."""
-    if _following is None or _following.restart is not None:
+    if _following is None or _following.begin is None:
         return
+    if _following.doors:
+        try:
+            doors = import_module(_following.doors)
+            _following.stop_waiting = doors.wait(partial(begin_now, module))
+        except Exception:  # a torch that we do not know: the engine says so
+            begin_now(module)
+    else:
+        begin_now(module)
+
+
+def begin_now(module: str = "") -> None:
+    """Begin the session of this process if it has been put off.
+
+    Args:
+        module: one of those to wait for that has been imported, if that is why.
+    """
+    if _following is None or _following.begin is None:
+        return
+    _following.beginning.during(_begin_once, _following, module)
+
+
+def _begin_once(following: _Following, module: str) -> None:
+    begin, following.begin = following.begin, None
+    if begin is not None:
+        following.stop_waiting()
+        begin(module)
+
+
+def _begin(config: str, home: str, module: str) -> None:
     path = list(sys.path)
     known = home in sys.path_importer_cache
     try:
@@ -135,8 +177,9 @@ def _begin(module: str, config: str, home: str) -> None:
         from stepper.model.launch import decode_config
 
         begin_in_child(decode_config(config), module)
-    except Exception as error:  # the program's import of its compiler goes on
-        _following.entry.update(note=f"not watched: {type(error).__name__}: {error}")
+    except Exception as error:  # the program's use of its compiler goes on
+        if _following is not None:
+            _following.entry.update(note=f"not watched: {type(error).__name__}: {error}")
     finally:
         sys.path[:] = path
         if not known:
@@ -240,7 +283,8 @@ def _in_child() -> None:
         return
     with contextlib.suppress(Exception):  # Python would print it
         mine = process_entry.Entry(before.entry.folder, "fork")
-        _following = _Following(mine, before.compiler, before.config)
+        _following = _Following(mine, before.compiler, before.config, before.doors)
+        _following.begin, _following.stop_waiting = before.begin, before.stop_waiting
         if before.restart is not None:
             recording_begins(before.restart, before.close)
             before.restart()

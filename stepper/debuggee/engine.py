@@ -89,6 +89,9 @@ class EngineType(NamedTuple):
     serve: Callable[[Say], Callable[[], None]] | None = None
     """Called when a session begins, for a compiler that takes the place of another while one is
     under way. Returns what ends that."""
+    doors: str = ""
+    """A module whose `wait` places light probes where a program first asks something of the
+    compiler, and calls its argument there; empty: none is lighter than the engine itself."""
     unsupported: str = ""
     """Why it cannot work in this Python, and what to do; empty: it can."""
 

@@ -229,6 +229,7 @@ _hooked = False
 
 def current() -> Debuggee | None:
     """The session of this process, if there is one."""
+    children.begin_now()
     return _session
 
 
@@ -282,6 +283,8 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
             # One that takes another's place has to be there before that one is asked.
             kind.compiler if kind.serve is None else f"{kind.compiler},torch",
             encode_config(children.child_config(config)),
+            # A change has to be there before the program asks for what is other.
+            doors="" if config.changes else kind.doors,
             how="first",
             restart=partial(_begin_in_copy, children.child_config(config)),
             close=_at_exit,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from stepper.recording.session_folder import Process, SessionFolder, read
 from tests.real.running import Outcome, run
@@ -210,3 +211,114 @@ def test_a_child_that_is_forked_while_a_graph_is_compiled_records_too(tmp_path: 
     first, child = read(str(tmp_path / "session")).processes
     assert (first.exit, child.exit) == (0, 3)
     assert functions(child) == ["<lambda>", "backend.<locals>.<lambda>"]
+
+
+DOORS = """
+import os, subprocess, sys
+if sys.argv[1:] != ["child"]:
+    subprocess.run([sys.executable, __file__, "child"], check=True)
+    sys.exit()
+
+import torch
+
+class Sine(torch.nn.Module):
+    def forward(self, x):
+        return x.sin() + 1
+
+def double(x):
+    return (x + 1) * 2
+
+def asked():
+    # torch 2.11 has to be asked for it.
+    return {"enable_aot_compile": True} if torch.__version__.startswith("2.11.") else {}
+
+def export():
+    torch.export.export(Sine(), (torch.ones(3),), strict=False)
+
+def nothing():
+    assert "stepper.engines.dynamo.engine" not in sys.modules
+
+def stance():
+    torch.compiler.set_stance("force_eager")
+
+def compile():
+    torch.compile(double, backend="eager")(torch.ones(3))
+
+def ahead():
+    with torch._dynamo.config.patch(asked()):
+        compiled = torch.compile(double, fullgraph=True, backend="eager")
+        compiled.aot_compile(((torch.ones(3),), {})).save_compiled_function("double.aot")
+
+def load():
+    with open("double.aot", "rb") as file:
+        torch.compiler.load_compiled_function(file)(torch.ones(3))
+
+def block():
+    import stepper
+    with stepper.record("own.stepper"):
+        compile()
+
+def phase():
+    from torch._dynamo.utils import dynamo_timed
+    with dynamo_timed("by_itself"):
+        pass
+
+def fork(number, act):
+    child = os.fork()
+    if child == 0:
+        act()
+        os._exit(number)
+    assert os.waitpid(child, 0)[1] == number << 8
+
+fork(1, export)  # which imports Dynamo
+import torch._dynamo
+for number, act in enumerate((nothing, stance, compile, ahead, load, block, phase), 2):
+    fork(number, act)
+"""
+
+
+class Doors:
+    """What was recorded of a child that has come to Dynamo by one door, by its exit code."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "doors.py").write_text(DOORS)
+        command = ["-m", "stepper", "record", "--children", "-o", "session", "doors.py"]
+        self.outcome = run(command, folder)
+        self.folder = folder
+        found = read(str(folder / "session")).processes
+        self.recordings = {each.exit: each.recording for each in found if each.how == "fork"}
+
+    def skips(self, code: int) -> list[str]:
+        recording = Recording.open(self.recordings[code])
+        texts = [event.text for event in recording.events(kinds=(EventKind.SKIP,))]
+        recording.close()
+        return texts
+
+    def functions(self, code: int) -> list[str]:
+        recording = Recording.open(self.recordings[code])
+        names = [item.name for item in recording.translations()]
+        recording.close()
+        return names
+
+
+@pytest.fixture(scope="module")
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Doors:
+    return Doors(tmp_path_factory.mktemp("doors"))
+
+
+def test_a_child_that_imports_dynamo_and_compiles_nothing_loads_no_engine(doors: Doors) -> None:
+    assert (doors.outcome.status, doors.outcome.out) == (0, "")
+    assert set(doors.recordings) == set(range(1, 9))
+    assert doors.recordings[2] == ""
+
+
+def test_what_comes_first_to_dynamo_is_recorded_in_a_child(doors: Doors) -> None:
+    assert doors.skips(1)[0].startswith("Sine: captured by torch.export without strict=True")
+    assert doors.skips(3)[0].startswith("stance 'force_eager' set at ")
+    assert doors.functions(4) == doors.functions(5) == ["double"]
+    assert "loaded as it was compiled ahead of time" in doors.skips(6)[0]
+    assert doors.functions(7) == ["double"]
+    assert not (doors.folder / "own.stepper").exists()  # the session was there already
+    recording = Recording.open(doors.recordings[8])
+    assert [each.name for each in recording.timings() or ()] == ["by_itself"]
+    recording.close()

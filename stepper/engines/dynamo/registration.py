@@ -34,4 +34,5 @@ ENGINE = EngineType(
     ),
     create=create,
     entries=entries,
+    doors="stepper.engines.dynamo.doors",
 )

@@ -310,3 +310,22 @@ _CACHE_POINTS: dict[str, ProbePoint] = {
 def cache_points() -> dict[str, ProbePoint]:
     """The functions to watch for what happens to cache entries, by what their call means."""
     return _CACHE_POINTS
+
+
+# What leads to all of the above, without being watched itself.
+_DOORS = (
+    ProbePoint("torch._dynamo.convert_frame", "CatchErrorsWrapper.__call__", ()),
+    ProbePoint("torch._dynamo.convert_frame", "fullgraph_capture", ()),
+    ProbePoint("torch._dynamo.package", "load_guard_manager", ()),
+    ProbePoint("torch._dynamo.package", "CompilePackage.install", ()),
+    ProbePoint("torch._dynamo.aot_compile", "AOTCompiledFunction.deserialize", ()),
+    ProbePoint("torch.export", "export", ()),
+    ProbePoint("torch.export", "draft_export", ()),
+)
+
+
+def doors() -> tuple[ProbePoint, ...]:
+    """The functions through which a program comes to Dynamo first. Those with parameters are
+    watched with the same later."""
+    watched = ("phase_began", "instant_noted")
+    return (*_DOORS, _CACHE_POINTS["stance"], *(_POINTS[meaning] for meaning in watched))
