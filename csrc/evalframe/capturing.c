@@ -65,6 +65,14 @@ leave_block(PyObject *found)
     error_restore(error);
 }
 
+static void
+ensure_hook(Capturing *self)
+{
+    if (self->callback != Py_None) {
+        frame_hook_ensure();
+    }
+}
+
 static PyObject *
 capturing_call(Capturing *self, PyObject *const *args, Py_ssize_t count)
 {
@@ -72,6 +80,7 @@ capturing_call(Capturing *self, PyObject *const *args, Py_ssize_t count)
         PyErr_SetString(PyExc_TypeError, "call(function, args, kwargs)");
         return NULL;
     }
+    ensure_hook(self);
     PyObject *before = thread_state_exchange(self->callback, self->backend, self->nopython);
     if (before == NULL) {
         return NULL;
@@ -84,9 +93,7 @@ capturing_call(Capturing *self, PyObject *const *args, Py_ssize_t count)
 static PyObject *
 capturing_enter(Capturing *self, PyObject *Py_UNUSED(none))
 {
-    if (self->callback != Py_None && frame_hook_ensure() < 0) {
-        return NULL;
-    }
+    ensure_hook(self);
     PyObject *before = thread_state_exchange(self->callback, self->backend, self->nopython);
     if (before == NULL) {
         return NULL;

@@ -38,8 +38,12 @@
 
 static PyInterpreterState *interpreter; /* the one that the hook is installed in */
 static int installed;
-static int aside;   /* it is installed, but out for a while */
-static int watches; /* some code is watched, or was */
+static int aside; /* it is installed, but out for a while */
+static int over;  /* it is not installed, but was put over another evaluator, which may have thrown
+                       it out since */
+static _PyFrameEvalFunction under;  /* that one, to which frames are passed on; NULL: none */
+static _Thread_local Frame *passed; /* the frame that has been, and has not begun yet */
+static int watches;                 /* some code is watched, or was */
 
 /* Told of the calls of watched codes; NULL: nobody is. */
 static PyObject *on_enter, *on_leave;
@@ -56,7 +60,15 @@ frame_hook_run(PyThreadState *tstate, Frame *frame, int throwflag)
                              ? NULL
                              : (PyCodeObject *)Py_NewRef(frame_code(frame));
     give_c_recursion(tstate, 1);
-    PyObject *result = _PyEval_EvalFrameDefault(tstate, frame, throwflag);
+    PyObject *result;
+    if (under != NULL) {
+        passed = frame;
+        result = under(tstate, frame, throwflag);
+        passed = NULL;
+    }
+    else {
+        result = _PyEval_EvalFrameDefault(tstate, frame, throwflag);
+    }
     give_c_recursion(tstate, -1);
     if (code != NULL) {
         *line = ended_frame_line(frame, code);
@@ -302,6 +314,12 @@ done:
 static PyObject *
 evaluate(PyThreadState *tstate, Frame *frame, int throwflag)
 {
+    if (frame == passed) {
+        /* What the hook was put over is over the hook, too: each passes frames on to the other. */
+        passed = NULL;
+        return _PyEval_EvalFrameDefault(tstate, frame, throwflag);
+    }
+    passed = NULL;
     /* The frames of generators are the generators': they are resumed, not called. */
     if (frame->owner != FRAME_OWNED_BY_THREAD || throwflag) {
         return frame_hook_run(tstate, frame, throwflag);
@@ -332,28 +350,46 @@ evaluate(PyThreadState *tstate, Frame *frame, int throwflag)
 
 /* --- the module --- */
 
-int
-frame_hook_ensure(void)
+/* Whether it is installed after this: it cannot be over another evaluator. */
+static int
+install(void)
 {
     if (installed) {
-        return 0;
+        return 1;
     }
     interpreter = PyInterpreterState_Get();
-    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != _PyEval_EvalFrameDefault) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "another evaluator is installed; install the hook when that is out, as "
-                        "Dynamo's is while no thread runs compiled code");
-        return -1;
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == _PyEval_EvalFrameDefault) {
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
+        installed = 1;
+        over = 0;
+        under = NULL;
     }
-    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
-    installed = 1;
-    return 0;
+    return installed;
+}
+
+void
+frame_hook_ensure(void)
+{
+    if (install()) {
+        return;
+    }
+    /* Dynamo's is in while a thread runs compiled code, which this one may do. It throws out whatever
+       is over it when no thread does any more. */
+    _PyFrameEvalFunction top = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (top != evaluate) {
+        over = 1;
+        under = top;
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
+    }
 }
 
 static PyObject *
 install_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
-    if (frame_hook_ensure() < 0) {
+    if (!install()) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "another evaluator is installed; install the hook when that is out, as "
+                        "Dynamo's is while no thread runs compiled code");
         return NULL;
     }
     Py_RETURN_NONE;
@@ -363,6 +399,11 @@ static PyObject *
 remove_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
     if (!installed) {
+        if (over && _PyInterpreterState_GetEvalFrameFunc(interpreter) == evaluate) {
+            _PyInterpreterState_SetEvalFrameFunc(interpreter, under);
+            over = 0;
+            under = NULL;
+        }
         Py_RETURN_NONE;
     }
     if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != evaluate) {

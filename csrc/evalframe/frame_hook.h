@@ -5,8 +5,8 @@
 
 #include "support/compat.h"
 
-/* Puts the hook in, where it is not; -1 with an exception. */
-int frame_hook_ensure(void);
+/* Puts the hook in, where it is not: over another evaluator if there is one. */
+void frame_hook_ensure(void);
 
 /* Runs a frame as CPython does. */
 PyObject *frame_hook_run(PyThreadState *tstate, Frame *frame, int throwflag);

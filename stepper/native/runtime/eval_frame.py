@@ -48,7 +48,6 @@ class TorchDynamoContext(_C.Capturing):
 
     def _wrap(self, fn: Callable[..., object]) -> Callable[..., object]:
         """A function that calls another and captures it."""
-        ensure_hook()
         call = self.call
         if self.nopython and getattr(fn, "_captures", False):
             fn = fn._torchdynamo_orig_callable  # type: ignore[attr-defined]  # `_captures` goes with it
@@ -136,12 +135,6 @@ def _code_of(fn: object) -> types.CodeType | None:
 
 _skipped: PerCode[bool] = PerCode()
 """Codes that the program wants to run as they are (`skip`)."""
-
-
-def ensure_hook() -> None:
-    """Be there when functions are called."""
-    if not _C.hook_installed():
-        _C.install_hook()
 
 
 def optimize(

@@ -190,6 +190,35 @@ def test_one_engine_in_the_midst_of_the_other(outer: str, inner: str, caller: An
     check(caller, WAYS[outer], WAYS[inner])
 
 
+@pytest.mark.parametrize("inner", ["native", "block"])
+def test_the_hook_comes_while_dynamos_evaluator_is_in(inner: str) -> None:
+    for caller in CALLERS:
+        _C.remove_hook()
+        check(caller, dynamo, WAYS[inner])
+
+
+def test_what_is_called_in_the_midst_of_dynamo_is_captured() -> None:
+    graphs: list[Any] = []
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        graphs.append(gm)
+        return gm.forward
+
+    def program(x: Any) -> Any:
+        print(end="")
+        captured = native.optimize(backend)(inner)
+        return captured(x), dynamo(inner)(x), captured(x)
+
+    def inner(x: Any) -> Any:
+        return x.cos().sin()
+
+    _C.remove_hook()
+    x = torch.ones(3)
+    assert all(torch.equal(each, inner(x)) for each in dynamo(program)(x))
+    assert len(graphs) == 1
+    assert not _C.hook_installed()
+
+
 @pytest.mark.parametrize(("middle", "inner"), PAIRS[::2])
 def test_three_of_them(middle: str, inner: str) -> None:
     def both(function: Function) -> Function:
