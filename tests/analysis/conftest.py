@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 
 Recorded = Callable[..., Recording]
@@ -26,7 +26,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
         if key not in known:
             path = folder / f"{len(known)}.stepper"
             done = subprocess.run(
-                [sys.executable, "-m", "stepper", "record", *options, "-o", path, ROOT / program],
+                ready.stepper("record", *options, "-o", path, ROOT / program),
                 cwd=folder,
                 env=clean_environment() | environment,
                 capture_output=True,
@@ -41,6 +41,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     yield record
     for recording in known.values():
         recording.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ready() -> Iterator[None]:
+    """Programs that are run again start quickly."""
+    with ready.forking():
+        yield
 
 
 @pytest.fixture

@@ -1,0 +1,124 @@
+"""Programs that tests start under the debugger, forked from a Python that has imported torch.
+
+To import torch takes three seconds of processor time, and most tests ask about what comes after.
+So a process beside the tests has done that (`ready_python.py`), and each program begins in a fork
+of it: with the arguments, environment, folder, files and terminal that it would have had. What
+cannot be had that way (options of Python, other variables of torch) is started as ever, and so is
+every program of a test about how programs begin and end: here its parent is not the front end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from stepper.client.process import Process, Reads
+from tests.ready_python import MOST_BYTES, address
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_LATER = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "TORCHINDUCTOR_CACHE_DIR")
+
+_spawn = Process.spawn
+
+
+def stepper(*words: object) -> list[str]:
+    """The command `stepper`, whose programs begin so; of these tests."""
+    _start()
+    return [sys.executable, "-m", "tests.ready_stepper", *map(str, words)]
+
+
+@contextlib.contextmanager
+def forking() -> Iterator[None]:
+    """Have the programs of this process begin so."""
+    _start()
+    use(os.getpid())
+    try:
+        yield
+    finally:
+        Process.spawn = _spawn  # type: ignore[method-assign]  # as it was
+
+
+def use(owner: int) -> None:
+    """Have the programs of this process begin so, by what `owner` has started."""
+
+    def spawn(
+        argv: list[str],
+        env: Mapping[str, str],
+        terminal: str | None = None,
+        reads: Reads = "terminal",
+    ) -> Process:
+        return _forked(owner, argv, env, terminal, reads) or _spawn(argv, env, terminal, reads)
+
+    Process.spawn = spawn  # type: ignore[method-assign]  # for the tests
+
+
+@cache
+def _start() -> subprocess.Popen[bytes]:
+    """It ends with this process, which holds the other end of its standard input."""
+    kept = {name: text for name, text in os.environ.items() if not _matters(name)}
+    started = subprocess.Popen(
+        [sys.executable, "-m", "tests.ready_python", str(os.getpid())],
+        env=kept | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT)},
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert started.stdout is not None
+    assert started.stdout.readline() == b"ready\n"
+    return started
+
+
+def _matters(name: str) -> bool:
+    """Whether a variable is read when Python starts or torch is imported, and not only then."""
+    return name.startswith(("PYTHON", "TORCH")) and name not in _LATER
+
+
+class _Forked(Process):
+    """A program whose parent tells its end."""
+
+    def __init__(self, pid: int, parent: socket.socket, *, leads_group: bool) -> None:
+        super().__init__(pid, leads_group=leads_group)
+        self._parent = parent
+
+    def reap(self) -> int:
+        with self._parent:
+            status = int(self._parent.recv(99) or 0)
+        with self._lock:
+            self.wait_status = status
+        self._done.set()
+        return status
+
+
+def _forked(
+    owner: int, argv: list[str], env: Mapping[str, str], terminal: str | None, reads: Reads
+) -> Process | None:
+    parent = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if not _can_be_forked(argv, env) or parent.connect_ex(address(owner)):
+        parent.close()
+        return None
+    files = [number for number in map(int, os.listdir("/proc/self/fd")) if _is_inherited(number)]
+    told = (argv, dict(env), os.getcwd(), terminal, reads, files)
+    parent.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_BYTES)
+    socket.send_fds(parent, [json.dumps(told).encode()], files)
+    return _Forked(int(parent.recv(99)), parent, leads_group=terminal is not None)
+
+
+def _can_be_forked(argv: list[str], env: Mapping[str, str]) -> bool:
+    expected = {"PYTHONHASHSEED": "0", "PYTHONPATH": env.get("PYTHONPATH")}
+    return (
+        os.path.realpath(argv[0]) == os.path.realpath(sys.executable)
+        and (argv[1] in ("-c", "-m") or not argv[1].startswith("-"))
+        and {name: text for name, text in env.items() if _matters(name)} == expected
+    )
+
+
+def _is_inherited(number: int) -> bool:
+    with contextlib.suppress(OSError):
+        return os.get_inheritable(number)
+    return False

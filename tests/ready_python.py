@@ -1,0 +1,171 @@
+"""The Python that has imported torch, of which programs are forked: see `tests.ready`.
+
+Only the standard library is imported here: a program sees what it would have imported itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import json
+import os
+import select
+import socket
+import sys
+from types import CodeType
+from typing import Any
+
+MOST_BYTES = 1 << 20
+"""Of a request, which is one message."""
+
+_FREE = 600
+"""From here on descriptors are nobody's."""
+
+Request = tuple[list[str], dict[str, str], str, str | None, str, list[int]]
+"""The command, its environment and folder, its terminal and what it reads there (as
+`stepper.client.process` has them), and the numbers of the open files that come with it."""
+
+
+def address(owner: int) -> str:
+    """Where the Python that `owner` has started can be reached."""
+    return f"\0stepper-tests-{owner}"
+
+
+def serve(owner: int) -> Request:
+    """Fork for each request, until there are no more; returns in a program's process."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(address(owner))
+    listener.listen(64)
+    print("ready", flush=True)
+    while True:
+        if select.select([listener.fileno(), 0], [], [])[0].count(0):
+            os._exit(0)
+        connection, _ = listener.accept()
+        parent = os.fork()
+        if not parent:
+            listener.close()
+            return _begin(connection)
+        connection.close()
+        # It has forked once more, and its child is the parent of the program.
+        os.waitpid(parent, 0)
+
+
+def _begin(connection: socket.socket) -> Request:
+    """Fork the program, and tell its end; returns in its process."""
+    if os.fork():
+        os._exit(0)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MOST_BYTES)
+    body, files, _, _ = socket.recv_fds(connection, MOST_BYTES, 250)
+    begun, begins = os.pipe()
+    program = os.fork()
+    if program:
+        for number in (begins, 0, 1, 2, *files):
+            os.close(number)
+        os.read(begun, 1)
+        connection.send(str(program).encode())
+        _, status = os.waitpid(program, 0)
+        connection.send(str(status).encode())
+        os._exit(0)
+    connection.close()
+    request: Request = json.loads(body)
+    os.close(begun)
+    (begins,) = _moved([begins])
+    for number, file in zip(request[5], _moved(files), strict=True):
+        os.dup2(file, number)
+        os.close(file)
+    if request[3] is not None:
+        _open_terminal(request[3], request[4])
+    os.close(begins)  # The front end lets go of the terminal now.
+    return request
+
+
+def _moved(files: list[int]) -> list[int]:
+    """The same files where they are in nobody's way."""
+    moved = [fcntl.fcntl(number, fcntl.F_DUPFD, _FREE) for number in files]
+    for number in files:
+        os.close(number)
+    return moved
+
+
+def program(request: Request) -> CodeType:
+    """The program's code, when everything is as Python has it when it begins to run it."""
+    argv, env, folder, *_ = request
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(env)
+    _open_streams(bool(env.get("PYTHONUNBUFFERED")))
+    sys.dont_write_bytecode = bool(env.get("PYTHONDONTWRITEBYTECODE"))
+    sys.orig_argv = argv
+    _, *sys.argv = argv
+    entries = env.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:2] = entries  # in the place of the folder and the entry that this was started with
+    sys.path_importer_cache.clear()
+    if entries[0].endswith(os.path.join("debuggee", "startup")):
+        with contextlib.suppress(ImportError):  # of the user's own
+            import sitecustomize  # type: ignore[import-not-found]  # noqa: F401  # as `site` does
+    return _code()
+
+
+def _open_terminal(terminal: str, reads: str) -> None:
+    os.setsid()
+    opened = os.open(terminal, os.O_RDWR)
+    for number in (1, 2) if reads == "ours" else (0, 1, 2):
+        os.dup2(opened, number)
+    os.close(opened)
+    if reads == "nothing":
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+
+
+def _open_streams(unbuffered: bool) -> None:
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115  # it stays open
+    vars(sys)["__stdin__"] = sys.stdin
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        file = io.TextIOWrapper(
+            open(number, "wb", 0 if unbuffered else -1, closefd=False),  # noqa: SIM115  # so do they
+            errors=getattr(sys, name).errors,
+            line_buffering=number == 2 or os.isatty(number),
+            write_through=unbuffered,
+        )
+        setattr(sys, name, file)
+        setattr(sys, f"__{name}__", file)
+
+
+def _code() -> CodeType:
+    """What `sys.argv` says is to be run."""
+    how = sys.argv[0]
+    if how == "-m":
+        sys.path.insert(0, os.getcwd())
+        _, name, *arguments = sys.argv
+        sys.argv = ["-m", *arguments]
+        run = f"__import__('runpy')._run_module_as_main({name!r}, alter_argv=True)"
+        return compile(run, "<frozen runpy>", "exec")
+    if how == "-c":
+        sys.path.insert(0, "")
+        _, text, *arguments = sys.argv
+        sys.argv = ["-c", *arguments]
+        return compile(text, "<string>", "exec", dont_inherit=True)
+    sys.path.insert(0, os.path.dirname(os.path.realpath(how)))
+    path = os.path.abspath(how)
+    with open(path, "rb") as script:
+        return compile(script.read(), path, "exec", dont_inherit=True)
+
+
+def begun(namespace: dict[str, Any], code: CodeType) -> CodeType:
+    """The code; its namespace is then as when Python begins to run it."""
+    for name in [name for name in namespace if not name.startswith("__")]:
+        del namespace[name]
+    namespace |= {"__doc__": None, "__spec__": None}
+    if code.co_filename == "<string>":
+        namespace.pop("__file__", None)
+    else:
+        namespace["__file__"] = code.co_filename
+    return code
+
+
+if __name__ == "__main__":
+    import torch._dynamo.convert_frame  # noqa: F401  # what takes long
+
+    exec(begun(globals(), program(serve(int(sys.argv[1])))))
