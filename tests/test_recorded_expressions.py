@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests import ready
 from tests.conftest import clean_environment
 from tests.tui.screen import until
 from tests.tui.test_app import WIDE, opened
@@ -72,10 +72,9 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def stepper(folder: Path, *words: str) -> str:
-    command = [sys.executable, "-m", "stepper", *words]
     done = subprocess.run(
-        command, cwd=folder, env=clean_environment(), capture_output=True, text=True, timeout=600,
-        check=False, stdin=subprocess.DEVNULL,
+        ready.stepper(*words), cwd=folder, env=clean_environment(), capture_output=True, text=True,
+        timeout=600, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr, done.stderr

@@ -534,6 +534,7 @@ class Recorder:
     occurred = _occurred
 
     def commit(self) -> None:
+        self.steps.flush()
         self._writer.flush()
 
     @contextlib.contextmanager

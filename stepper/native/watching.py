@@ -104,6 +104,9 @@ class TranslationWatcher:
     def graph_break(self, tx: Translator, inst: Instruction, reason: str, *, resumes: bool) -> None:
         """The graph is broken before the instruction; it goes on there, or that is an error."""
 
+    def backend_called(self) -> None:
+        """The backend is about to be given the graph, for which it can take long."""
+
     def compiled(self, tx: Translator, entry: GuardedCode) -> None:
         """The translation has ended with an entry."""
 

@@ -2,8 +2,8 @@
 
 What is called often appends to a list and nothing else. The moments themselves gather elsewhere
 (csrc/record/steps.c), which asks for a commit when there are some thousands; they become one row.
-A stop, the end of a translation, and at latest the first event after a second of quiet commit too,
-so that a viewer is never far behind.
+A stop, the call of the backend, the end of a translation, and at latest the first event after a
+second of quiet commit too, so that a viewer is never far behind.
 
 It never disturbs the program. When the disk is full it remembers why (`failed`), tells `on_failure`
 once, and drops what comes after; what was committed stays readable. When another process holds the

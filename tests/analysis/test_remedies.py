@@ -18,6 +18,7 @@ from stepper.analysis.recompiles import recompilations
 from stepper.client.plan import plan_of
 from stepper.client.scratch import Sources
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import clean_environment
 
 
@@ -27,7 +28,7 @@ def record(folder: Path, files: dict[str, str], *command: str) -> Recording:
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    words = [sys.executable, "-m", "stepper", "record", "--lookups", "-o", "r.stepper", *command]
+    words = ready.stepper("record", "--lookups", "-o", "r.stepper", *command)
     subprocess.run(
         words, cwd=folder, env=clean_environment(), capture_output=True, check=True, timeout=600
     )

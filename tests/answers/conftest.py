@@ -8,6 +8,7 @@ from importlib.metadata import version
 import pytest
 
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.answers import programs  # noqa: F401  # they take themselves up
 from tests.answers.running import Recorded, counts, run
 
@@ -20,6 +21,13 @@ some programs fail there."""
 def _torch_of_the_bench() -> None:
     if not version("torch").startswith(f"{TORCH}."):
         pytest.skip(f"the bench was written with torch {TORCH}")
+
+
+@pytest.fixture(autouse=True)
+def _ready() -> Iterator[None]:
+    """Programs that are run again start quickly."""
+    with ready.forking():
+        yield
 
 
 @pytest.fixture(scope="package")

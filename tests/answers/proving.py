@@ -18,6 +18,7 @@ from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_trials import RecompileTrials
 from stepper.client.plan import plan_of
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.answers import programs  # noqa: F401  # they take themselves up
 from tests.answers.cases import CASES, Case
 from tests.answers.scripts import script
@@ -59,9 +60,8 @@ PROVEN = {
 def proven(case: Case, folder: Path) -> list[str]:
     """What is said to be proven of a program, the best first."""
     (folder / "program.py").write_text(script(case))
-    command = [sys.executable, "-m", "stepper", "record", "--lookups", "-o", "r.stepper"]
     subprocess.run(
-        [*command, "program.py"],
+        ready.stepper("record", "--lookups", "-o", "r.stepper", "program.py"),
         cwd=folder, env=clean_environment(), capture_output=True, check=True, timeout=600,
     )  # fmt: skip
     recording = Recording.open(str(folder / "r.stepper"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 
 PROGRAM = """
@@ -28,7 +28,7 @@ for factor in (1.5, 2.5):
 def stepper(folder: Path, *words: str, typed: str = "") -> str:
     environment = clean_environment() | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-m", "stepper", *words],
+        ready.stepper(*words),
         cwd=folder, env=environment, input=typed, capture_output=True, text=True, check=False,
         timeout=600,
     )  # fmt: skip

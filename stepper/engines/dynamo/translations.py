@@ -475,6 +475,7 @@ class Translations:
         if now is not None and now.attempt is not None:
             self._sync_all(now)
             now.graph.reset()
+            self._recorder.commit()  # It can take long, and the process can be killed meanwhile.
 
     # --- hooks: the graph
 

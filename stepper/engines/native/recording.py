@@ -262,6 +262,9 @@ class RecordingObserver(TranslationWatcher):
         )
         self.checkpoint()
 
+    def backend_called(self) -> None:
+        self._recorder.commit()  # The process can be killed in it.
+
     def compiled(self, tx: Translator, entry: GuardedCode) -> None:
         self._record_all()
         self._end(Outcome.COMPILED, "", self._engine.codes.plain(entry.code))

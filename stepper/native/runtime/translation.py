@@ -214,6 +214,7 @@ class Translation:
         return named(compiled, name)
 
     def _ask_backend(self, gm: torch.fx.GraphModule, inputs: list[object]) -> Callable[..., object]:
+        self.watcher.backend_called()
         try:
             return self.backend(gm, inputs)
         except Exception as error:
