@@ -12,16 +12,15 @@ took. It does not leave out what else recording costs, some hundredths of the wh
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from operator import sub
 
+from stepper.analysis.traced import Attempts, TracedFrame, walk
 from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
 from stepper.model.timing import Timing
-from stepper.model.trace import Attempt, Frame, MomentId, Outcome, Phase, Translation
+from stepper.model.trace import Attempt, MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
 TRACING = "bytecode_tracing"
@@ -113,8 +112,8 @@ class CompileTimes:
             and function in each.name
             and each.id > after
         }
-        self._lines: dict[int, list[int]] = {}
         self._own: dict[int, bool] = {}
+        self._traced_in: dict[int, TracedFrame] = {}
         timings = recording.timings()
         self.recorded = timings is not None
         """Whether the recording is new enough."""
@@ -185,27 +184,114 @@ class CompileTimes:
     # By line
 
     @cached_property
+    def traced(self) -> dict[tuple[str, ...], TracedFrame]:
+        """What tracing took, by the names of the phases in whose midst it was done; without names
+        what the compiler has not timed. Each stands for what is above all functions."""
+        found: dict[tuple[str, ...], TracedFrame] = {}
+        phases: dict[int | None, list[Timed]] = defaultdict(list)
+        ways: dict[int, tuple[str, ...]] = {}
+        waiting: list[tuple[Timed, tuple[str, ...]]] = [(root, ()) for root in self.roots]
+        while waiting:
+            each, around = waiting.pop()
+            way = (*around, unnumbered(each.name))
+            if each.name == TRACING:
+                phases[each.timing.translation].append(each)
+                ways[each.timing.id] = way
+            waiting += [(child, way) for child in each.children]
+        for item in self.translations.values():
+            for attempt in self.recording.attempts(item.id):
+                steps = self._attempts.read(attempt, phases[item.id])
+                if steps is not None:
+                    way = () if steps.phase is None else ways[steps.phase.timing.id]
+                    root = found.setdefault(way, TracedFrame(0))
+                    self._attempts.add(steps, root)
+                    if steps.phase is not None:
+                        self._traced_in[steps.phase.timing.id] = root
+        for frame in reversed(list(walk(found.values()))):
+            frame.add_up()
+        return found
+
+    def traced_in(self, phase: Timed) -> TracedFrame | None:
+        """What was traced in a phase, and in those like it."""
+        return self._traced_in.get(phase.timing.id)
+
+    @cached_property
+    def _of_tracing(self) -> list[TracedFrame]:
+        """The functions that were traced, not those that were inlined."""
+        return [frame for root in self.traced.values() for frame in root.called.values()]
+
+    @cached_property
+    def _attempts(self) -> Attempts:
+        return Attempts(self.recording)
+
+    def lines_of(self, frame: TracedFrame) -> dict[int, tuple[MomentId, int]]:
+        """See `TracedFrame.by_line`."""
+        return frame.by_line(self._attempts.lines_of(frame.code))
+
+    @cached_property
     def lines(self) -> list[LineTime]:
         """The program's lines by what tracing them took with all that was inlined from there, the
         longest first. A library's are those from which none of the program's led there."""
         lines: dict[tuple[int, int], LineTime] = {}
-        for frame, spent in self._of_frames.items():
-            callers = self._callers(frame)
-            for line, (moment, nanoseconds) in spent.items():
-                key = self.recording.frame(frame).code, line
-                way = {**callers, key: moment}
-                of_program = {each: first for each, first in way.items() if self._is_own(each[0])}
-                for each, first in (of_program or way).items():
-                    self._line(lines, each, first).total += nanoseconds
-                if key in of_program or not of_program:
-                    lines[key].own += nanoseconds
+        # Each function with the lines that led to it, each once, with the moment of the call.
+        waiting: list[tuple[TracedFrame, dict[tuple[int, int], MomentId]]] = [
+            (frame, {}) for frame in self._of_tracing
+        ]
+        while waiting:
+            frame, callers = waiting.pop()
+            spent = self._with_phases(frame)
+            own = self._is_own(frame.code)
+            above = {each: first for each, first in callers.items() if self._is_own(each[0])}
+            told = own or not above
+            if told and not own:
+                above = callers
+            whole = sum(nanoseconds for _, nanoseconds in spent.values())
+            for (code, line), first in above.items():
+                recursive = spent.get(line, (0, 0))[1] if told and code == frame.code else 0
+                self._line(lines, (code, line), first).total += whole - recursive
+            for line, (moment, nanoseconds) in spent.items() if told else ():
+                mine = self._line(lines, (frame.code, line), moment)
+                mine.total += nanoseconds
+                mine.own += nanoseconds
+            for (line, _), below in frame.called.items():
+                first = spent[line][0] if line in spent else 0
+                waiting.append((below, {(frame.code, line): first, **callers}))
         return sorted(lines.values(), key=lambda line: -line.total)
 
-    @property
+    def _with_phases(self, frame: TracedFrame) -> dict[int, tuple[MomentId, int]]:
+        """Its lines with what phases in their midst took, but for the backend and for what was
+        compiled there itself."""
+        if not frame.phases:
+            return self.lines_of(frame)
+        found = dict(self.lines_of(frame))
+        for line, phases in frame.phases.items():
+            moment, nanoseconds = found.get(line, (phases[0].timing.moment, 0))
+            for phase in phases:
+                others = phase.outermost(BACKEND | _COMPILATION)
+                nanoseconds += phase.total - sum(each.total for each in others)
+            found[line] = moment, nanoseconds
+        return found
+
+    @cached_property
     def of_lines(self) -> int:
         """Nanoseconds of tracing that are some line's; the rest is what the compiler does before
         the first instruction of an attempt."""
-        return sum(ns for spent in self._of_frames.values() for _, ns in spent.values())
+        frames = walk(self._of_tracing)
+        return sum(ns for each in frames for _, ns in self._with_phases(each).values())
+
+    @cached_property
+    def opnames(self) -> list[tuple[str, int, int]]:
+        """The kinds of instructions, with how many places of the code that is traced have one and
+        what all of them took; the longest first."""
+        places: Counter[str] = Counter()
+        spent: Counter[str] = Counter()
+        for frame in walk(self._of_tracing):
+            instructions = self.recording.code(frame.code).instructions
+            for ip, nanoseconds in frame.spent.items():
+                if ip < len(instructions):
+                    places[instructions[ip].opname] += 1
+                    spent[instructions[ip].opname] += nanoseconds
+        return [(name, places[name], nanoseconds) for name, nanoseconds in spent.most_common()]
 
     def _is_own(self, code: int) -> bool:
         if code not in self._own:
@@ -219,80 +305,7 @@ class CompileTimes:
         if found is None:
             code = self.recording.code(key[0])
             found = lines[key] = LineTime(PythonFrame(code.filename, key[1], code.label), moment)
-        return found
-
-    @cached_property
-    def _of_frames(self) -> dict[int, dict[int, tuple[MomentId, int]]]:
-        """Nanoseconds of each symbolic frame's own instructions by line, with a line's first
-        moment."""
-        found: dict[int, dict[int, tuple[MomentId, int]]] = defaultdict(dict)
-        away = _Intervals(each.timing for root in self.roots for each in root.outermost(BACKEND))
-        tracing = _Intervals(
-            each.timing for root in self.roots for each in root.walk() if each.name == TRACING
-        )
-        for item in self.translations.values():
-            for attempt in self.recording.attempts(item.id):
-                steps = self._steps(attempt, away, tracing)
-                number, lines = 0, [0]
-                spent: dict[int, tuple[MomentId, int]] = {}
-                for moment, (frame, ip, took) in enumerate(steps, attempt.first_moment):
-                    if frame != number:
-                        number, lines = frame, self._lines_of(frame)
-                        # What was translated in the midst of it is told by its own attempt.
-                        own = self.recording.frame(frame).attempt == attempt.id
-                        spent = found[frame] if own else {}
-                    line = lines[ip] if ip < len(lines) else lines[0]
-                    first, so_far = spent.get(line, (moment, 0))
-                    spent[line] = first, so_far + took
-        return found
-
-    def _steps(
-        self, attempt: Attempt, away: _Intervals, tracing: _Intervals
-    ) -> Iterable[tuple[int, int, int]]:
-        """The frame and the instruction at each moment of an attempt, and how long it took."""
-        last = attempt.last_moment
-        if last is None or last < attempt.first_moment:
-            return ()
-        frames: list[int] = []
-        ips: list[int] = []
-        instants: list[int] = []
-        for run in self.recording.runs(attempt.first_moment, last):
-            frames += run.frames
-            ips += run.ips
-            instants += run.clock.between(run.first, run.first + len(run.frames) - 1)
-        if not instants or len(instants) != len(frames):
-            return ()
-        end = tracing.end_of(instants[-1])
-        # Without its end it is not known how long the last took.
-        instants.append(instants[-1] if end is None else end)
-        took = list(map(sub, instants[1:], instants))
-        for begin, over in away.between(instants[0], instants[-1]):
-            at = max(0, bisect_right(instants, begin, hi=len(took)) - 1)
-            while at < len(took) and instants[at] < over:
-                took[at] -= max(0, min(over, instants[at + 1]) - max(begin, instants[at]))
-                at += 1
-        return zip(frames, ips, took, strict=True)
-
-    def _lines_of(self, frame: int) -> list[int]:
-        """The line of each of a frame's instructions; never empty."""
-        number = self.recording.frame(frame).code
-        if number not in self._lines:
-            self._lines[number] = self.recording.code(number).lines()
-        return self._lines[number]
-
-    def _callers(self, frame: int) -> dict[tuple[int, int], MomentId]:
-        """The lines that led to a frame, each once, with the moment of the call."""
-        found: dict[tuple[int, int], MomentId] = {}
-        here: Frame = self.recording.frame(frame)
-        # No frame is entered before its caller.
-        while here.parent is not None and here.parent < here.id and here.call_moment is not None:
-            call = self.recording.moment(here.call_moment)
-            here = self.recording.frame(here.parent)
-            if call.frame != here.id:
-                break
-            lines = self._lines_of(here.id)
-            line = lines[call.ip] if call.ip < len(lines) else lines[0]
-            found.setdefault((here.code, line), call.id)
+        found.moment = min(found.moment, moment)
         return found
 
 
@@ -345,24 +358,3 @@ def merged(phases: list[Timed], depth: int = 0) -> Iterator[tuple[int, str, int,
 def unnumbered(name: str) -> str:
     """A phase's name; `compile_attempt_0`, `compile_attempt_1`, … are one."""
     return _ATTEMPT.rstrip("_") if name.startswith(_ATTEMPT) else name
-
-
-class _Intervals:
-    """When phases were under way that do not overlap."""
-
-    def __init__(self, timings: Iterable[Timing]) -> None:
-        spans = sorted((each.began, each.began + each.nanoseconds) for each in timings)
-        self._begins = [begin for begin, _ in spans]
-        self._ends = [end for _, end in spans]
-
-    def between(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
-        """Those of which a part lies between two instants."""
-        at = bisect_right(self._ends, begin)
-        while at < len(self._begins) and self._begins[at] < end:
-            yield self._begins[at], self._ends[at]
-            at += 1
-
-    def end_of(self, instant: int) -> int | None:
-        """When the one ended that was under way at an instant; None: none was."""
-        at = bisect_left(self._begins, instant + 1) - 1
-        return self._ends[at] if at >= 0 and instant <= self._ends[at] else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from stepper.analysis.compile_times import CompileTimes, unnumbered
-from stepper.analysis.spans import Span, SpanKind, spans, walk
+from stepper.analysis.compile_times import CompileTimes, Timed, unnumbered
+from stepper.analysis.spans import SpanKind
+from stepper.analysis.traced import TracedFrame
 from stepper.model.trace import MomentId
 
 
@@ -12,14 +13,16 @@ class Flame:
 
     __slots__ = ("children", "file", "kind", "line", "moment", "name", "own", "total")
 
-    def __init__(self, span: Span) -> None:
-        self.kind = span.kind
-        self.name = unnumbered(span.name) if span.kind is SpanKind.PHASE else span.name
-        self.file, self.line = span.file, span.line
-        self.moment: MomentId = span.moment
+    def __init__(
+        self, kind: SpanKind, name: str, moment: MomentId, place: tuple[str, int] = ("", 0)
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.file, self.line = place
+        self.moment = moment
         """The first."""
         self.total = 0
-        """Nanoseconds, of all its spans."""
+        """Nanoseconds, of all calls."""
         self.own = 0
         self.children: dict[tuple[SpanKind, str, str, int], Flame] = {}
 
@@ -28,22 +31,71 @@ class Flame:
         """What it holds, the longest first."""
         return sorted(self.children.values(), key=lambda flame: -flame.total)
 
+    def child(
+        self, kind: SpanKind, name: str, moment: MomentId, place: tuple[str, int] = ("", 0)
+    ) -> Flame:
+        """The one of that kind and name at that place."""
+        key = kind, name, *place
+        if key not in self.children:
+            self.children[key] = Flame(kind, name, moment, place)
+        return self.children[key]
 
-def flames(times: CompileTimes) -> list[Flame]:
-    """The outermost, the longest first, without what compile workers did meanwhile."""
-    whole = Flame(Span(SpanKind.PHASE, "", 0, 0, 0))
-    workers = {root.timing.thread for root in times.beside}
-    for thread, roots in spans(times.recording).items():
-        if thread in workers:
+
+def flames(times: CompileTimes, least: float = 0) -> list[Flame]:
+    """The outermost, the longest first, without what compile workers did meanwhile.
+
+    Args:
+        times: what is drawn.
+        least: functions that took fewer nanoseconds are left out.
+    """
+    whole = Flame(SpanKind.PHASE, "", 0)
+    waiting: list[tuple[Flame, Timed | TracedFrame]] = [(whole, root) for root in times.roots]
+    met: dict[int, TracedFrame] = {}
+    if (untimed := times.traced.get(())) is not None:
+        waiting += [(whole, frame) for frame in untimed.called.values()]
+    while waiting:
+        above, each = waiting.pop()
+        if isinstance(each, TracedFrame):
+            if each.total >= least:
+                waiting += _lines(times, above, each)
             continue
-        stack = [whole]
-        for depth, span in walk(roots):
-            del stack[depth + 1 :]
-            key = span.kind, unnumbered(span.name), span.file, span.line
-            flame = stack[-1].children.get(key)
-            if flame is None:
-                flame = stack[-1].children[key] = Flame(span)
-            flame.total += span.total
-            flame.own += span.own
-            stack.append(flame)
+        flame = above.child(SpanKind.PHASE, unnumbered(each.name), each.timing.moment)
+        flame.total += each.total
+        flame.own += each.total
+        above.own -= each.total
+        root = times.traced_in(each)
+        if root is None:
+            waiting += [(flame, child) for child in each.children]
+        elif id(root) not in met:
+            met[id(root)] = root
+            flame.own -= sum(frame.total for frame in root.called.values())
+            waiting += [(flame, frame) for frame in root.called.values()]
+            waiting += [(flame, phase) for phase in root.phases[0]]
     return whole.by_time
+
+
+def _lines(
+    times: CompileTimes, above: Flame, frame: TracedFrame
+) -> list[tuple[Flame, Timed | TracedFrame]]:
+    """A function's lines, and what is below each."""
+    code = times.recording.code(frame.code)
+    own = times.lines_of(frame)
+    started = min((moment for moment, _ in own.values()), default=0)
+    function = above.child(SpanKind.FRAME, code.label, started, (code.filename, code.first_line))
+    function.total += frame.total
+    lines: dict[int, Flame] = {}
+    for line in {**own, **frame.phases, **dict.fromkeys(line for line, _ in frame.called)}:
+        moment, nanoseconds = own.get(line, (started, 0))
+        lines[line] = function.child(SpanKind.LINE, code.label, moment, (code.filename, line))
+        lines[line].own += nanoseconds
+        lines[line].total += nanoseconds
+    below: list[tuple[Flame, Timed | TracedFrame]] = []
+    for (line, _), called in frame.called.items():
+        lines[line].total += called.total
+        below.append((lines[line], called))
+    for line, phases in frame.phases.items():
+        for phase in phases:
+            lines[line].total += phase.total
+            lines[line].own += phase.total  # taken out again where it is told
+            below.append((lines[line], phase))
+    return below

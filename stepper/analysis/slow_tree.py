@@ -34,7 +34,7 @@ class Call(NamedTuple):
 
 def calls(times: CompileTimes, least: float) -> Iterator[Call]:
     """The lines that took at least so many nanoseconds, each before those that it called."""
-    waiting = [(0, line) for line in _under(_traced(flames(times)))][::-1]
+    waiting = [(0, line) for line in _under(_traced(flames(times, least)))][::-1]
     while waiting:
         depth, line = waiting.pop()
         first, through = line, 0

@@ -10,7 +10,8 @@ from typing import Literal
 import msgspec
 import pytest
 
-from stepper.analysis.compile_times import TRACING
+from stepper.analysis.compile_times import TRACING, unnumbered
+from stepper.analysis.flame import Flame, flames
 from stepper.analysis.slow_lines import slow_lines
 from stepper.analysis.slow_tree import calls
 from stepper.analysis.spans import SpanKind, spans, walk
@@ -208,3 +209,20 @@ def test_folded_stacks_add_up(ran: Ran, tmp_path: Path) -> None:
         stack[0] == "dynamo" and any(name.startswith("helper (") for name in stack)
         for stack in stacks
     )
+
+
+def test_a_flame_is_as_long_as_its_spans_together(ran: Ran) -> None:
+    """Two ways to add up the same: moment by moment, and once for equal stacks."""
+    spent: Counter[tuple[str, ...]] = Counter()
+    stack: list[str] = []
+    for depth, span in walk(spans(ran.recording)[""]):
+        stack[depth:] = [f"{span.kind} {unnumbered(span.name)} {span.file} {span.line}"]
+        spent[tuple(stack)] += span.total
+    waiting: list[tuple[tuple[str, ...], Flame]] = [((), each) for each in flames(ran.times)]
+    found: Counter[tuple[str, ...]] = Counter()
+    while waiting:
+        way, flame = waiting.pop()
+        way = (*way, f"{flame.kind} {flame.name} {flame.file} {flame.line}")
+        found[way] = flame.total
+        waiting += [(way, each) for each in flame.children.values()]
+    assert +found == +spent
