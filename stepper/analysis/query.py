@@ -36,6 +36,8 @@ _LONG = 100_000
 _LONGEST_TEXT = 64 * 1024 * 1024
 """Bytes that a question can make of a value."""
 _FILLED_AT_ONCE = 2_000
+_FEW_PARAMETERS = 240
+"""Of a statement: fewer than any SQLite takes."""
 
 
 class QueryError(Exception):
@@ -160,14 +162,26 @@ class Query:
             while rows := list(itertools.islice(found, _FILLED_AT_ONCE)):
                 if self._stop():
                     raise QueryError("given up")
-                marks = ", ".join("?" * len(rows[0]))
                 try:
-                    self._connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', rows)
+                    self._insert(name, rows)
                 except (sqlite3.Error, OverflowError, UnicodeError) as error:
                     raise damaged(views.path, f"{name}: {error}") from error
         self._connection.commit()
         self._connection.execute("PRAGMA query_only=ON")
         self._connection.set_authorizer(_only_reading)
+
+    def _insert(self, name: str, rows: list[Row]) -> None:
+        """Several rows with each statement: it is the statements that take time."""
+        values = f"({', '.join('?' * len(rows[0]))})"
+        together = max(1, _FEW_PARAMETERS // len(rows[0]))
+        whole = len(rows) // together * together
+        for first, over, size in ((0, whole, together), (whole, len(rows), 1)):
+            sql = f'INSERT INTO "{name}" VALUES {", ".join([values] * size)}'
+            flat = (
+                tuple(itertools.chain.from_iterable(rows[at : at + size]))
+                for at in range(first, over, size)
+            )
+            self._connection.executemany(sql, flat)
 
 
 @contextlib.contextmanager

@@ -13,8 +13,8 @@ of calls and code objects, which SQLite leaves out where a question does not ask
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from itertools import repeat
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, repeat
 from typing import Any
 
 from stepper.analysis.conditions import each_condition
@@ -24,6 +24,7 @@ from stepper.model.cache import Verdict
 from stepper.model.datum import text_of
 from stepper.model.lookup import verdict_text
 from stepper.model.trace import Phase, Translation
+from stepper.recording.moments import Run
 from stepper.recording.reader import Recording
 
 Row = tuple[Any, ...]
@@ -353,11 +354,15 @@ def _calls(recording: Recording) -> Iterator[Row]:
 
 
 def _moment_parts(recording: Recording) -> Iterator[Row]:
-    for run in recording.runs(recording.oldest, recording.newest):
-        count = len(run.frames)
-        numbers = range(run.first, run.first + count)
-        instants = run.clock.between(run.first, run.first + count - 1) or repeat(None, count)
-        yield from zip(numbers, run.frames, run.ips, instants, strict=True)
+    runs = recording.runs(recording.oldest, recording.newest)
+    return chain.from_iterable(map(_moments_of, runs))
+
+
+def _moments_of(run: Run) -> Iterable[Row]:
+    count = len(run.frames)
+    numbers = range(run.first, run.first + count)
+    instants = run.clock.between(run.first, run.first + count - 1) or repeat(None, count)
+    return zip(numbers, run.frames, run.ips, instants, strict=True)
 
 
 def _call_parts(recording: Recording) -> Iterator[Row]:
