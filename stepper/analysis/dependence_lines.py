@@ -90,7 +90,7 @@ def idle_lines(recording: Recording, entry: str = "") -> Iterator[Line]:
                 f"  {named(each.guard)}  (guard {each.guard.id}){unknown}", each.guard.moment
             )
         if len(idle) > _MOST:
-            yield Line(f"  … {plural(len(idle) - _MOST, 'more')}", role="dim")
+            yield Line(f"  … {len(idle) - _MOST} more", role="dim")
         if any(each.purpose is Purpose.NOTHING for each in idle):
             yield Line(f"  {_CAUTION}", role="dim")
     if not known:

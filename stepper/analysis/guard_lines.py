@@ -14,7 +14,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size, sizes
-from stepper.analysis.sources import path_of
+from stepper.analysis.sources import path_of, spelled
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -183,6 +183,14 @@ def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> It
             "at it: ask about what it is made from"
         )
         return
+    own = next((item for item in items if item.name.rpartition(".")[2] == name), None)
+    if own is not None and path.steps:
+        called = ", ".join(sorted(arguments_of(recording, own))) or "no arguments"
+        yield Line(
+            f"{name} is the compiled function itself, which its guards do not look at: an entry is "
+            f"of its code, and its defaults are asked about by its arguments' names: {called}"
+        )
+        return
     named = sum(name in names_of(recording, item) for item in items)
     if named:
         yield Line(
@@ -204,6 +212,10 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
     item = found.translation
     name = f"{item.compile_id} {short_name(item.name)}"
     yield Line(f"{name}: {_verdict(expression, found)}", item.first_moment, "title")
+    path = path_of(expression)
+    if found.meant and path is not None:
+        text = f"  {path.root} of an inlined function is {spelled(found.meant)} of the compiled one"
+        yield Line(text, item.first_moment)
     for guard in found.taken_back[:_MOST]:
         at_the_end = guard.withdrawn == item.last_moment
         how = (
@@ -225,12 +237,24 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
         for text, moment in [*told.items()][:_MOST]:
             yield Line(text, moment)
         if len(told) > _MOST:
-            yield Line(f"  … {plural(len(told) - _MOST, 'more')}", role="dim")
+            yield Line(f"  … {len(told) - _MOST} more", role="dim")
 
 
 def _wants(found: Guarded) -> str:
     text = ", ".join(map(text_of, found.wants))
     return f"[{text}]" if found.whole else text
+
+
+def _following(expression: str, found: Guarded) -> str:
+    """Of a tensor's property that no guard compares, but what it follows from."""
+    several = found.follows in ("size", "stride")
+    of = f"{found.follows}s" if several else found.follows
+    wants = _wants(found)
+    if found.free:
+        return f"{expression} follows from the {of} {wants}: it is free as far as these are"
+    if not wants:
+        return f"{expression} is guarded: it follows from the {of}, and must be as it was"
+    return f"{expression} is guarded: it follows from the {of}, which must be {wants}"
 
 
 def _fixed(size: Size) -> str:
@@ -253,6 +277,12 @@ def _verdict(expression: str, found: Guarded) -> str:
     symbol = found.size.symbol if found.size is not None else None
     if found.through and not found.wants and symbol is not None:  # TENSOR_MATCH compares no size
         return f"{expression} is free{kept}: it is the symbol {symbol.name}"
+    if found.follows and found.through:
+        return _following(expression, found)
+    if found.getter is not None and not found.through and found.value == UNKNOWN:
+        if found.getter.code is None:
+            return f"{expression} is what __getattr__ gives: what that reads is guarded"
+        return f"{expression} is a property: its code is guarded, and what that reads"
     if found.whole and found.through and not found.wants:
         return f"what {expression} must be is not recorded as a whole: ask about one of its sizes"
     if found.through and found.free:
@@ -268,19 +298,24 @@ def _verdict(expression: str, found: Guarded) -> str:
         return (
             f"only the {' and '.join(found.aspects)} of {expression} {are} guarded{parts}{inputs}"
         )
+    if found.by and all(each.kind == "TENSOR_MATCH" for each in found.by):
+        return f"{expression} is guarded as to what kind of tensor it is, not its elements{inputs}"
     if found.by:
         must = f": it must be {text_of(found.value)}" if found.value != UNKNOWN else ""
         return f"{expression} is guarded{must}{inputs}"
     if found.inputs:
         return f"{expression} is not guarded{inputs}"
-    if found.getter is not None:
-        return f"{expression} is a property: its code is guarded, and what that reads"
     if found.presence and all(each.kind == HIDING for each in found.presence):
         return f"{expression} is guarded: no attribute of its own may hide the one of its class"
     if found.presence:
         return f"only whether {expression} is there is guarded, not its value"
     if found.parts:
         return f"only parts of {expression} are guarded"
+    if found.is_call and not found.taken_back:
+        return (
+            f"{expression} is what a call gives, which no guard compares: whether what is guarded "
+            "decides it cannot be said; ask about what it is computed from"
+        )
     if found.taken_back:
         return f"{expression} is not guarded: no guard that was made on it is checked"
     return f"{expression} is not guarded itself: the recorded guards look only at what leads to it"

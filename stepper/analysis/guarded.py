@@ -10,7 +10,6 @@ cannot change.
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -18,11 +17,12 @@ from functools import lru_cache
 import msgspec
 
 from stepper.analysis.conditions import SHAPE_ENV
+from stepper.analysis.getters import Getter, getter_of
 from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of
-from stepper.analysis.handed_on import names_inside
+from stepper.analysis.handed_on import inlined_as, names_inside
 from stepper.analysis.shapes import Size, same, size_of
-from stepper.analysis.sources import Path, path_of, unscoped
+from stepper.analysis.sources import Path, meant, path_of, unscoped
 from stepper.analysis.walks import expressions_in
 from stepper.analysis.wanted import Wanted, resolved, symbolic, wanted_by
 from stepper.model.datum import UNKNOWN, Datum
@@ -30,9 +30,9 @@ from stepper.model.lookup import Aspect
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
+_NAMED = re.compile(r"\['(\w+)'\]")
 _INDEXED = re.compile(r"(size|stride)\((\d+)\)")
 _BY_NAME = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLOSURE", "STORE_")
-_OF_ONE_VARIABLE = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
 _SHAPES = {
     ".shape": "size",
     ".size()": "size",
@@ -47,6 +47,18 @@ _OF_TENSORS = {
     ".dim()": "rank",
 }
 """Properties of tensors that TENSOR_MATCH compares, and how they are called in what is wanted."""
+_FOLLOWING = {
+    ".numel()": "size",
+    ".nelement()": "size",
+    ".is_contiguous()": "stride",
+    ".is_cpu": "device",
+    ".is_cuda": "device",
+    ".is_floating_point()": "dtype",
+    ".is_complex()": "dtype",
+    ".element_size()": "dtype",
+    ".itemsize": "dtype",
+}
+"""Properties of tensors that follow from those."""
 _TYPED = frozenset(
     {"TENSOR_MATCH", "TYPE_MATCH", "SEQUENCE_LENGTH", "EQUALS_MATCH", "CONSTANT_MATCH", "ID_MATCH",
      "BOOL_MATCH", "NONE_MATCH", "CLASS_MATCH", "FUNCTION_MATCH", "MODULE_MATCH", "NN_MODULE"}
@@ -56,6 +68,7 @@ _CONSTANTS = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
 _LENGTHS = frozenset({"SEQUENCE_LENGTH", "DICT_KEYS_MATCH", "MAPPING_KEYS_CHECK", *_CONSTANTS})
 """Kinds that pass for values of one length only."""
 _TENSORS = frozenset({"TENSOR_MATCH"})
+_CODES = frozenset({"CLOSURE_MATCH"})
 _CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "DICT_KEYS_MATCH", "HASATTR", HIDING})
 """Kinds that look whether a part is there."""
 
@@ -65,15 +78,6 @@ _STATE = frozenset(
      "torch.are_deterministic_algorithms_enabled", "torch.is_autocast_enabled"}
 )  # fmt: skip
 """What GLOBAL_STATE compares (torch/csrc/dynamo/guards.cpp, GlobalStateGuard), as it is called."""
-
-
-class Getter(msgspec.Struct, frozen=True):
-    """What was traced for a property: its code, and what that reads of the object."""
-
-    code: Guard
-    """On the property's function."""
-    reads: tuple[Guard, ...]
-    """On attributes that its instructions read."""
 
 
 class Guarded(msgspec.Struct, frozen=True):
@@ -92,6 +96,12 @@ class Guarded(msgspec.Struct, frozen=True):
     within the guards on shapes."""
     whole: bool = False
     """It is a shape, not one of its sizes."""
+    is_call: bool = False
+    """It is what a call gives, of something of which parts are guarded."""
+    follows: str = ""
+    """What of the tensor it follows from, where it is none of what guards compare."""
+    meant: str = ""
+    """What the root of the expression is in what was compiled, where that is called otherwise."""
     value: Datum = UNKNOWN
     """What its value must be, where a guard compares it with a constant."""
     presence: tuple[Guard, ...] = ()
@@ -176,7 +186,9 @@ def asked(recording: Recording, expression: str) -> list[Guarded] | None:
 def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guarded:
     guards = guards_of(recording, item)
     every = wanted_by(recording, item)
+    expression, inside = _called_inside(recording, item, expression)
     path = resolved(recording, item, _without_alias(expression, guards))
+    path = _as_member(path, guards)
     by: list[Guard] = []
     through: list[Guard] = []
     presence: list[Guard] = []
@@ -185,13 +197,13 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
     unchecked: list[Guard] = []
     of, what, kinds = _property(path)
     for guard in guards:
-        about = [found for each in _sources(guard) for found in _meant(each)]
+        about = [found for each in _sources(guard) for found in meant(each)]
         if why_unchecked(guard):
             if any(path.leads_to(each) for each in about):
                 unchecked.append(guard)
         elif _any_same(path, about):
             by.append(guard)
-        elif of is not None and guard.kind in kinds and _any_same(of, about):
+        elif of is not None and guard.kind in kinds and any(_any_same(each, about) for each in of):
             through.append(guard)
         elif path.steps and _any_same(path.before, about) and _asks_for(path.steps[-1], guard):
             presence.append(guard)
@@ -201,6 +213,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
             around.append(guard)
     wants = _wanted(every, of, what) if through and of is not None and what is not None else ()
     numbers = what is not None and what.what in ("size", "stride")
+    last = path.steps[-1] if path.steps else ""
     return Guarded(
         translation=item,
         by=tuple(by),
@@ -208,9 +221,14 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
         entry_wants=every,
         wants=wants,
         whole=numbers and what is not None and what.at is None,
+        is_call=last.endswith("()")
+        and _is_of_an_object(path.before, guards)
+        and not (last == "len()" and _is_dict(path.before, guards)),
+        follows=_FOLLOWING.get(last, ""),
+        meant=inside,
         value=_value(every, path),
         presence=tuple(presence),
-        getter=_getter(recording, item, path, guards),
+        getter=getter_of(recording, item, path, guards),
         parts=tuple(parts),
         around=tuple(around),
         inputs=tuple(_inputs(recording, item, path)),
@@ -219,16 +237,6 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
         free=numbers and any(map(symbolic, wants)),
         size=size_of(recording, item, path),
     )
-
-
-def _meant(source: str) -> Iterator[Path]:
-    """What a source leads to; of a class's attribute that was found by way of an instance also
-    that instance's."""
-    path = path_of(source)
-    if path is not None:
-        yield path
-        if path.of_instance != path:
-            yield path.of_instance
 
 
 def _without_alias(path: Path, guards: list[Guard]) -> Path:
@@ -244,6 +252,57 @@ def _without_alias(path: Path, guards: list[Guard]) -> Path:
                 steps = (*others[0].steps, *path.steps[len(alias.steps) :])
                 return Path(others[0].root, steps, others[0].globally)
     return path
+
+
+def _called_inside(recording: Recording, item: Translation, path: Path) -> tuple[Path, str]:
+    """A path by the compiler's name, and what that is for its root, where only an inlined function
+    has it under the name that was asked for."""
+    if path.globally or path.root in names_of(recording, item):
+        return path, ""
+    found = inlined_as(recording, item, path.root)
+    outer = path_of(found[0]) if len(found) == 1 else None
+    if outer is None:
+        return path, ""
+    return Path(outer.root, (*outer.steps, *path.steps), outer.globally), found[0]
+
+
+def _as_member(path: Path, guards: list[Guard]) -> Path:
+    """A path with an element of a module, `self.heads['a']`, as the member that guards look at."""
+    about = [found for guard in guards for each in _sources(guard) for found in meant(each)]
+    for at, step in enumerate(path.steps):
+        named = _NAMED.fullmatch(step)
+        if named is not None:
+            steps = (*path.steps[:at], f".{named[1]}", *path.steps[at + 1 :])
+            member = Path(path.root, steps, path.globally)
+            as_it_is, otherwise = (
+                any(Path(each.root, each.steps[: at + 1], each.globally).leads_to(other)
+                    for other in about)
+                for each in (path, member)
+            )  # fmt: skip
+            if otherwise and not as_it_is:
+                path = member
+    return path
+
+
+def _is_of_an_object(path: Path, guards: list[Guard]) -> bool:
+    """Whether guards look at a value or at parts of it, and it is no tensor: of those they compare
+    what is known."""
+    kinds = {
+        guard.kind
+        for guard in guards
+        if any(path.leads_to(each) for source in _sources(guard) for each in meant(source))
+    }
+    return bool(kinds) and not kinds <= {*_TENSORS, SHAPE_ENV}
+
+
+def _is_dict(path: Path, guards: list[Guard]) -> bool:
+    """Whether a value is a dictionary: its length is compared or it is not."""
+    return any(
+        guard.kind == "TYPE_MATCH"
+        and _any_same(path, [*meant(guard.source)])
+        and any(part.lower().endswith("dict'>") for part in guard.code)
+        for guard in guards
+    )
 
 
 def _asks_for(step: str, guard: Guard) -> bool:
@@ -275,53 +334,10 @@ def _part_asked_for(code: str) -> str:
     return ""
 
 
-def _getter(
-    recording: Recording, item: Translation, path: Path, guards: list[Guard]
-) -> Getter | None:
-    """What was traced for a property of this name."""
-    if not path.steps:
-        return None
-    function = Path(path.root, (*path.steps, ".fget"), path.globally)
-    code = next((each for each in guards if _any_same(function, [*_meant(each.source)])), None)
-    if code is None:
-        return None
-    owner, name = path.before, path.steps[-1].removeprefix(".")
-    read = [
-        Path(owner.root, (*owner.steps, f".{attribute}"), owner.globally)
-        for attribute in _read_by(recording, item, owner, name)
-    ]
-    found = [
-        guard
-        for guard in guards
-        if any(each.leads_to(other) for other in _meant(guard.source) for each in read)
-    ]
-    return Getter(code, tuple(found))
-
-
-def _read_by(recording: Recording, item: Translation, owner: Path, name: str) -> Iterator[str]:
-    """The attributes that inlined functions of this name read of their first argument, where that
-    is the owner."""
-    attempts = recording.attempts(item.id)
-    for frame in recording.frames(attempts[-1].id) if attempts else []:
-        code = recording.code(frame.code)
-        named = code.name.rpartition(".")[2] == name
-        if frame.depth and named and recording.has(frame.first_moment):
-            rows = code.instructions
-            first = next((row.argrepr for row in rows if row.opname in _OF_ONE_VARIABLE), "")
-            state = recording.state(frame.first_moment)
-            value = state.values.get(state.top.locals.get(first, 0))
-            of = path_of(value.source) if value is not None and value.source else None
-            if of is None or not same(of, owner):
-                continue
-            for row, following in itertools.pairwise(rows):
-                if row.argrepr == first and following.opname == "LOAD_ATTR":
-                    yield following.argrepr
-
-
 def _value(wants: Wanted, path: Path) -> Datum:
     """What its value must be, where a guard compares it with a constant."""
     for (source, aspect), value in wants.items():
-        if aspect.what == "value" and _any_same(path, [*_meant(source)]):
+        if aspect.what == "value" and _any_same(path, [*meant(source)]):
             return value
     return UNKNOWN
 
@@ -376,28 +392,33 @@ def _any_same(path: Path, others: list[Path]) -> bool:
     return any(same(path, each) for each in others)
 
 
-def _property(path: Path) -> tuple[Path | None, Aspect | None, frozenset[str]]:
-    """The value of which an expression is a property that guards compare, which one, and the
+def _property(path: Path) -> tuple[tuple[Path, ...] | None, Aspect | None, frozenset[str]]:
+    """The values of which an expression is a property that guards compare, which one, and the
     kinds of those guards."""
     last = path.steps[-1] if path.steps else ""
+    of = (path.before,) if path.steps else ()
     indexed = _INDEXED.fullmatch(last)
     if indexed is not None:
-        return path.before, Aspect(indexed[1], int(indexed[2])), _TENSORS
+        return of, Aspect(indexed[1], int(indexed[2])), _TENSORS
     if last in _SHAPES:
-        return path.before, Aspect(_SHAPES[last]), _TENSORS
+        return of, Aspect(_SHAPES[last]), _TENSORS
     if last in ("type()", ".__class__"):
-        return path.before, Aspect("type"), _TYPED
+        return of, Aspect("type"), _TYPED
     if last == "len()":
-        return path.before, Aspect("length"), _LENGTHS
-    known = _OF_TENSORS.get(last)
-    return (None, None, frozenset()) if known is None else (path.before, Aspect(known), _TENSORS)
+        owner = path.before
+        members = Path(owner.root, (*owner.steps, "._modules"), owner.globally)
+        return (owner, members), Aspect("length"), _LENGTHS
+    if last == ".__code__":
+        return of, Aspect("code"), _CODES
+    known = _OF_TENSORS.get(last) or _FOLLOWING.get(last)
+    return (None, None, frozenset()) if known is None else (of, Aspect(known), _TENSORS)
 
 
-def _wanted(wants: Wanted, of: Path, what: Aspect) -> tuple[Datum, ...]:
+def _wanted(wants: Wanted, of: tuple[Path, ...], what: Aspect) -> tuple[Datum, ...]:
     found = {
         aspect: value
         for (source, aspect), value in wants.items()
-        if (other := path_of(source)) is not None and same(of, other)
+        if (other := path_of(source)) is not None and _any_same(other, [*of])
     }
     if what.what in ("size", "stride") and what.at is None:
         return tuple(value for aspect, value in found.items() if aspect.what == what.what)
@@ -413,5 +434,5 @@ def _inputs(recording: Recording, item: Translation, path: Path) -> list[str]:
         if node.op == "placeholder"
         and node.source
         and not node.graph
-        and _any_same(path, [*_meant(unscoped(node.source))])
+        and _any_same(path, [*meant(unscoped(node.source))])
     ]

@@ -23,7 +23,12 @@ def names_inside(recording: Recording, item: Translation) -> dict[str, str]:
     """The arguments of the function that is handed the inputs, with the sources that they are;
     empty: the function that is compiled takes its inputs by names of its own."""
     for _, state in _handed_over(recording, item):
-        values = {name: state.values.get(id) for name, id in state.top.locals.items()}
+        own = recording.state(item.first_moment).top.locals
+        values = {
+            name: state.values.get(id)
+            for name, id in state.top.locals.items()
+            if name not in own  # the `self` of a wrapper is not that of what it wraps
+        }
         return {name: value.source for name, value in values.items() if value and value.source}
     return {}
 
@@ -56,6 +61,25 @@ def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Fram
                 if path is not None and path.root in _HANDED and path.steps:
                     yield frame, state
                     return
+
+
+def inlined_as(recording: Recording, item: Translation, name: str) -> list[str]:
+    """What a variable is where the outermost inlined functions begin that have it, as sources: a
+    person asks about `self` of the `forward` that is called."""
+    attempts = recording.attempts(item.id)
+    frames = recording.frames(attempts[-1].id)[1:_MOST_FRAMES] if attempts else []
+    found: dict[str, None] = {}
+    depth = 0
+    for frame in sorted(frames, key=lambda frame: frame.depth):
+        if found and frame.depth > depth:
+            break
+        depth = frame.depth
+        if recording.has(frame.first_moment):
+            state = recording.state(frame.first_moment)
+            value = state.values.get(state.top.locals.get(name, 0))
+            if value is not None and value.source:
+                found[value.source] = None
+    return [*found]
 
 
 def as_compiled(recording: Recording, item: Translation, path: Path) -> Path:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest
 
@@ -148,3 +149,13 @@ def path_of(expression: str) -> Path | None:
                 node = inner
             case _:
                 return None
+
+
+def meant(source: str) -> Iterator[Path]:
+    """What a source leads to; of a class's attribute that was found by way of an instance also
+    that instance's."""
+    path = path_of(source)
+    if path is not None:
+        yield path
+        if path.of_instance != path:
+            yield path.of_instance

@@ -1,5 +1,7 @@
-"""Runs the programs of the bench: `python -m tests.answers [--remedied] [NAME...]`; prints how many
-graphs each made."""
+"""Runs the programs of the bench: `python -m tests.answers [--remedied] [--swept] [NAME...]`.
+
+Printed is how many graphs each made, and with `--swept` how many those of the sweep made after the
+change."""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ import torch
 
 from tests.answers import programs  # noqa: F401  # it takes them up
 from tests.answers.cases import CASES, Case, Run
+from tests.answers.swept import SWEPT, recompiled
 
 
 def run(case: Case, *, remedied: bool) -> int:
@@ -36,6 +39,8 @@ def main(words: list[str]) -> None:
     logging.disable(logging.WARNING)
     for name in names:
         print(name, run(CASES[name], remedied=remedied))
+    for name in SWEPT if "--swept" in words else ():
+        print(name, recompiled(name))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def _ready() -> Iterator[None]:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     """The programs recorded, and the graphs that each made then."""
     path = tmp_path_factory.mktemp("answers") / "r.stepper"
-    done = run("-m", "stepper", "record", "--lookups", "-o", path, "-m", "tests.answers")
+    done = run("-m", "stepper", "record", "--lookups", "-o", path, "-m", "tests.answers", "--swept")
     recording = Recording.open(str(path))
     yield recording, counts(done)
     recording.close()

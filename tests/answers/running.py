@@ -7,10 +7,11 @@ import sys
 
 from stepper.recording.reader import Recording
 from tests.answers.cases import CASES
+from tests.answers.swept import SWEPT
 from tests.conftest import ROOT, clean_environment
 
 Recorded = tuple[Recording, dict[str, int]]
-"""A recording, and how many graphs each program made."""
+"""A recording, and how many graphs each program made; of the sweep's: after the change."""
 
 
 def run(*command: object) -> subprocess.CompletedProcess[str]:
@@ -25,5 +26,6 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
 
 def counts(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
     """How many graphs each program made."""
+    known = CASES.keys() | SWEPT.keys()
     pairs = (line.split() for line in done.stdout.splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in CASES}
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in known}

@@ -1,0 +1,106 @@
+"""What gives an attribute that is no value of its own: a property's function, or `__getattr__`.
+
+No guard can look at such an attribute. What was inlined for it is guarded instead, and what that
+read of the object.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import msgspec
+
+from stepper.analysis.shapes import same
+from stepper.analysis.sites import way_to
+from stepper.analysis.sources import Path, meant, path_of
+from stepper.model.program import Code
+from stepper.model.trace import Frame, Guard, Translation
+from stepper.recording.reader import Recording
+
+_OF_ONE_VARIABLE = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
+_FALLBACK = "__getattr__"
+"""What gives an attribute that an object does not have."""
+
+
+class Getter(msgspec.Struct, frozen=True):
+    """What was traced for a property or by `__getattr__`: its code, and what that reads of the
+    object."""
+
+    code: Guard | None
+    """On the property's function; None: it is `__getattr__`."""
+    reads: tuple[Guard, ...]
+    """On attributes that its instructions read."""
+
+
+def getter_of(
+    recording: Recording, item: Translation, path: Path, guards: list[Guard]
+) -> Getter | None:
+    """What was traced for a property of this name, or by `__getattr__` for this name."""
+    if not path.steps:
+        return None
+    function = Path(path.root, (*path.steps, ".fget"), path.globally)
+    code = next(
+        (each for each in guards if any(same(function, other) for other in meant(each.source))),
+        None,
+    )
+    owner, name = path.before, path.steps[-1].removeprefix(".")
+    read: list[Path] = []
+    found: list[Guard] = []
+    for frame in _called_on(recording, item, owner, name if code else _FALLBACK):
+        if code is not None:
+            read += (
+                Path(owner.root, (*owner.steps, f".{attribute}"), owner.globally)
+                for attribute in _read_by(recording, frame)
+            )
+        elif _asked_for(recording, frame, name):
+            until = frame.last_moment
+            found += (
+                each
+                for each in guards
+                if each.moment >= frame.first_moment and (until is None or each.moment <= until)
+            )
+    if code is None:
+        return Getter(None, tuple(found)) if found else None
+    return Getter(
+        code,
+        tuple(
+            guard
+            for guard in guards
+            if any(each.leads_to(other) for other in meant(guard.source) for each in read)
+        ),
+    )
+
+
+def _called_on(recording: Recording, item: Translation, owner: Path, name: str) -> Iterator[Frame]:
+    """The inlined functions of this name whose first argument is the owner."""
+    attempts = recording.attempts(item.id)
+    for frame in recording.frames(attempts[-1].id) if attempts else []:
+        code = recording.code(frame.code)
+        named = code.name.rpartition(".")[2] == name
+        if frame.depth and named and recording.has(frame.first_moment):
+            state = recording.state(frame.first_moment)
+            value = state.values.get(state.top.locals.get(_first(code), 0))
+            of = path_of(value.source) if value is not None and value.source else None
+            if of is not None and same(of, owner):
+                yield frame
+
+
+def _first(code: Code) -> str:
+    """The first variable that a function reads."""
+    rows = code.instructions
+    return next((row.argrepr for row in rows if row.opname in _OF_ONE_VARIABLE), "")
+
+
+def _read_by(recording: Recording, frame: Frame) -> Iterator[str]:
+    """The attributes that a function reads of its first argument."""
+    code = recording.code(frame.code)
+    for row, following in itertools.pairwise(code.instructions):
+        if row.argrepr == _first(code) and following.opname == "LOAD_ATTR":
+            yield following.argrepr
+
+
+def _asked_for(recording: Recording, frame: Frame, name: str) -> bool:
+    """Whether the instruction that called a function has this name."""
+    callers = way_to(recording, frame.first_moment)[1:2]
+    return any(name in each.instruction.argrepr.split() for each in callers)
