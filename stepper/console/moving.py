@@ -61,13 +61,19 @@ def finish(shell: Shell, argument: str) -> None:
     _move(shell, Motion.FINISH, argument)
 
 
-@command("until", "unt", usage="[LINE]", group="Move", reversible=True, repeats=True)
+@command("until", "unt", ">", usage="[LINE]", group="Move", reversible=True, repeats=True)
 def until(shell: Shell, argument: str) -> None:
     """To a line greater than this one (or to LINE and beyond), in this frame or out of it."""
     direction, rest = take_direction(argument)
     wanted = positive_number(rest, "a line") if rest else None
     before = shell.cursor.position
     shell.show(shell.cursor.move(Motion.UNTIL, direction, line=wanted), before)
+
+
+@command("back-until", "<", usage="[LINE]", group="Move", repeats=True)
+def back_until(shell: Shell, argument: str) -> None:
+    """To a line less than this one: the same as `unt-`."""
+    until(shell, f"- {argument}".rstrip())
 
 
 @command("continue", "c", "cont", usage="[N]", group="Move", reversible=True, repeats=True)

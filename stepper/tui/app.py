@@ -552,7 +552,9 @@ class StepperApp(PromptKeys[int]):
                 self._set_breakpoints(breakpoints, f"breakpoints: {len(breakpoints)}")
 
         session = self.session
-        screen = BreakpointsScreen(tuple(session.breakpoints), session.recording, live=session.live)
+        screen = BreakpointsScreen(
+            tuple(session.breakpoints), session.recording, live=session.live, hits=session.hits
+        )
         self.push_screen(screen, changed)
 
     def action_decide(self) -> None:
@@ -613,6 +615,18 @@ class StepperApp(PromptKeys[int]):
     def on_pane_select_frame(self, message: Pane.SelectFrame) -> None:
         self._frame = message.index
         self.renew()
+
+    def action_select_frame(self, direction: int) -> None:
+        snapshot = self.snapshot
+        if snapshot is None or snapshot.state is None:
+            return
+        wanted = snapshot.frame_index + direction
+        if 0 <= wanted < len(snapshot.state.frames):
+            self._frame = wanted
+            self.renew()
+        else:
+            end = "outermost" if direction < 0 else "innermost"
+            self.say(f"this is the {end} symbolic frame", "warning")
 
     def on_pane_toggle_breakpoint(self, message: Pane.ToggleBreakpoint) -> None:
         self._toggle(message.breakpoint)

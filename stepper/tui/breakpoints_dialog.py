@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import msgspec
@@ -13,6 +14,7 @@ from textual.widgets import Input
 
 from stepper.client.names import brief_breakpoint
 from stepper.client.placing import placed_text
+from stepper.client.text import plural
 from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
 from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
@@ -70,16 +72,19 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         recording: Recording | None = None,
         *,
         live: bool = True,
+        hits: Mapping[int, int] | None = None,
     ) -> None:
         """
         Args:
             breakpoints: those that are set.
             recording: what is known of the program; None: nothing yet.
             live: whether more can come.
+            hits: how often each was met, by its number.
         """
         super().__init__()
         self._recording = recording
         self._live = live
+        self._hits = hits or {}
         self._given = breakpoints
         self._breakpoints = list(breakpoints)
         self._edited: int | None = None
@@ -120,7 +125,11 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         sign = ("● on  ", "breakpoint") if breakpoint.enabled else ("○ off ", "dim")
         number = f"{breakpoint.id or '-':>3} "
         text = brief_breakpoint(breakpoint)
-        shown = row((number, "number"), sign, (text, "" if breakpoint.enabled else "dim"))
+        hits = self._hits.get(breakpoint.id, 0)
+        met = f"  met {plural(hits, 'time')}" if hits else ""
+        shown = row(
+            (number, "number"), sign, (text, "" if breakpoint.enabled else "dim"), (met, "dim")
+        )
         return shown._replace(full=str(breakpoint))
 
     def _say(self, text: str = "", role: str = "error") -> None:

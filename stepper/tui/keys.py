@@ -1,7 +1,8 @@
 """Every key of the application, once: bindings, help screen and command palette are made from here.
 
-Letters are pdb's where pdb has the command: s, n, r, c, u. pdb lists source with `l`; here the
-source is always on screen, so `l` moves by a line. Shift with a letter of movement goes back.
+Letters are pdb's and the console's where those have the command: s, n, r, c, u, d, b, g, q. pdb
+lists source with `l`; here the source is always on screen, so `l` moves by a line. Shift with a
+letter of movement goes back.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ _MOVES = (
     ("n", "next", "Next", "one instruction {way}, over inlined calls"),
     ("l", "line", "Line", "{way} to another source line of this frame, or out of it"),
     ("r", "finish", "Finish", "{way} out of this frame, to its caller"),
-    ("u", "until", "Until", "{way} to a line further {side} in this frame"),
     ("c", "continue", "Continue", "{way} to a breakpoint"),
 )
 
@@ -46,6 +46,17 @@ def _moves() -> list[Key]:
         keys.append(Key("Move", letter, letter, f"move('{motion}', 1)", title, f"{on}."))
         upper = letter.upper()
         keys.append(Key("Move", upper, upper, f"move('{motion}', -1)", f"{title} back", f"{back}."))
+    further = "to a line further {} in this frame, or out of it."
+    keys += [
+        Key(
+            "Move", "greater_than_sign", ">", "move('until', 1)", "Until",
+            f"Forward {further.format('down')}",
+        ),
+        Key(
+            "Move", "less_than_sign", "<", "move('until', -1)", "Until back",
+            f"Back {further.format('up')}",
+        ),
+    ]  # fmt: skip
     return keys
 
 
@@ -67,6 +78,8 @@ KEYS: tuple[Key, ...] = (
         "Go to moment",
         "Go to a moment by number (120, +5) or percentage (50%).",
     ),
+    Key("Go", "u", "u", "select_frame(-1)", "Up", "Look at the frame one call further out."),
+    Key("Go", "d", "d", "select_frame(1)", "Down", "Look at the frame one call further in."),
     Key(
         "Go", "full_stop", ".", "event(1)", "Next event", "Go to the next event of the chosen kind."
     ),

@@ -54,6 +54,15 @@ async def test_breakpoints_are_changed_switched_and_removed(sample_path: Path) -
         assert [b.enabled for b in app.session.breakpoints] == [False, True]
 
 
+async def test_breakpoints_say_how_often_they_were_met(sample_path: Path) -> None:
+    async with opened(sample_path, NARROW) as (app, pilot):
+        app.session.set_breakpoints(map(parse_breakpoint, ("skip", "restart")))
+        app.session.hits = {1: 2, 2: 1}
+        await pilot.press("B")
+        assert "skip  met 2 times" in text(app)
+        assert "restart  met once" in text(app)
+
+
 async def test_a_condition_that_is_no_expression_is_refused(sample_path: Path) -> None:
     async with opened(sample_path, NARROW) as (app, pilot):
         await pilot.press("B", *"skip, if x =", "enter")

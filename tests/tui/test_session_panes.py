@@ -94,6 +94,20 @@ async def test_an_expression_is_evaluated_in_the_frame_that_is_looked_at(sample_
         assert session.asked[-1] == ("tx", app.snapshot.state.frames[0].frame)
 
 
+async def test_u_and_d_look_at_other_frames_as_in_the_console(sample_path: Path) -> None:
+    async with played(sample_path) as (app, _, pilot):
+        assert app.snapshot is not None
+        assert app.snapshot.innermost
+        deepest = app.snapshot.frame_index
+        await pilot.press("1", "u")
+        await until(pilot, lambda: app.snapshot is not None and not app.snapshot.innermost)
+        assert app.snapshot.frame_index == deepest - 1
+        await pilot.press("d")
+        await until(pilot, lambda: app.snapshot is not None and app.snapshot.innermost)
+        await pilot.press("d")
+        await until(pilot, lambda: "this is the innermost symbolic frame" in text(app))
+
+
 async def test_an_answer_stands_under_its_question(sample_path: Path) -> None:
     async with played(sample_path) as (app, session, pilot):
         await pilot.press("e", *"slow", "enter", *"boom", "enter")
