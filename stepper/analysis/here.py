@@ -42,7 +42,7 @@ from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.sites import Site, site_at, way_to
 from stepper.analysis.sources import spelled
 from stepper.analysis.walks import Calls, compiled_again
-from stepper.client.frame_names import compiled_title
+from stepper.client.frame_names import compiled_title, walk_title
 from stepper.client.names import brief_function
 from stepper.client.text import (
     clip,
@@ -55,7 +55,6 @@ from stepper.client.text import (
     python_frame_line,
     short_name,
     short_path,
-    translation_name,
     translation_summary,
 )
 from stepper.model.program import PythonFrame, UserLine
@@ -222,7 +221,7 @@ def _broken(recording: Recording, event: Event) -> Here:
         leads += [Line(f"Dynamo's hint: {clip(hint, _TEXT)}") for hint in cause.hints[:2]]
     leads += _callers(recording, found.moment)
     for item in cause.resume_functions[:1]:
-        leads.append(Line(f"goes on in {translation_name(item)}", item.first_moment))
+        leads.append(Line(f"goes on in {walk_title(recording, item)}", item.first_moment))
     culprit = _at_moment(recording, found.moment)
     if culprit is None and cause.place is not None:
         culprit = Culprit(cause.place, cause.source)
@@ -407,7 +406,7 @@ def _ended(recording: Recording, event: Event) -> Here:
     if event.ref is None:
         return _told(recording, event)
     item = recording.translation(event.ref)
-    text = f"{translation_name(item)} {translation_summary(item)}"
+    text = f"{walk_title(recording, item)} {translation_summary(item)}"
     return Here(text, event.kind, leads=(Line("it begins there", item.first_moment),))
 
 

@@ -8,8 +8,8 @@ from its `self`.
 from __future__ import annotations
 
 from stepper.client.names import brief_function
-from stepper.client.text import BY_HAND, short_name
-from stepper.model.trace import Phase, Translation
+from stepper.client.text import BY_HAND, one_line, short_name, walk_name
+from stepper.model.trace import Event, EventKind, Translation
 from stepper.recording.owners import Owner
 from stepper.recording.reader import Recording
 
@@ -25,17 +25,37 @@ def frame_name(recording: Recording, frame: int) -> str:
 
 def compiled_name(recording: Recording, item: Translation) -> str:
     """A walk's, by its outermost frame: `GPT2LMHeadModel, wrapper of can_return_tuple`."""
-    owner = None
-    if item.phase is Phase.TRANSLATE and _LOCALS in item.name and recording.has(item.first_moment):
-        frame = recording.frame(recording.moment(item.first_moment).frame)
-        if not frame.depth:
-            owner = recording.owners.of(frame.id)
-    return _named(item.name, owner) + (BY_HAND if item.by_hand else "")
+    resumed = _LOCALS in item.resume_of
+    label = item.resume_of if resumed else item.name
+    owner = recording.owners.of_walk(item) if _LOCALS in label else None
+    name = _named(label, owner) + (", resumed" if resumed else "")
+    return name + (BY_HAND if item.by_hand else "")
+
+
+def brief_compiled_name(recording: Recording, item: Translation) -> str:
+    """The same in a list or a title, without the functions around it."""
+    return brief_function(compiled_name(recording, item))
 
 
 def compiled_title(recording: Recording, item: Translation) -> str:
     """`0/0 Net.forward`."""
     return f"{item.compile_id or '-'} {compiled_name(recording, item)}"
+
+
+def walk_title(recording: Recording, item: Translation) -> str:
+    """`0/0 Net.forward`, `execute 0/0 Net.forward`, `lookup Net.forward`."""
+    return f"{walk_name(item)} {compiled_name(recording, item)}"
+
+
+def event_text(recording: Recording, event: Event) -> str:
+    """What an event says; of a call that is inlined and of its return, whose frame it is."""
+    inlined = event.kind is EventKind.INLINE
+    moment = event.moment + inlined
+    if (inlined or event.kind is EventKind.RETURN) and recording.has(moment):
+        frame = recording.frame(recording.moment(moment).frame)
+        if recording.code(frame.code).label == event.text:
+            return frame_name(recording, frame.id)
+    return short_name(one_line(event.text))
 
 
 def _named(label: str, owner: Owner | None) -> str:

@@ -15,7 +15,6 @@ from stepper.model.program import Code, Instruction, PythonFrame, UserLine
 from stepper.model.trace import (
     Attempt,
     Block,
-    Event,
     GraphBreak,
     Guard,
     Node,
@@ -398,11 +397,6 @@ def side_effect_line(effect: SideEffect) -> str:
     return f"{effect.kind}  {one_line(effect.text)}"
 
 
-def event_line(event: Event) -> str:
-    """`graph-break  data-dependent branch`; without its moment."""
-    return f"{event.kind}  {short_name(one_line(event.text))}".rstrip()
-
-
 def graph_break_lines(graph_break: GraphBreak, cwd: str = "") -> list[str]:
     """Dynamo's own words: the reason, why, what to do, and the user's stack."""
     lines = graph_break.reason.strip().splitlines()
@@ -438,16 +432,6 @@ def line_text(line: UserLine, cwd: str = "") -> str:
 
 
 # -- translations -------------------------------------------------------------------------------
-
-
-def translation_name(translation: Translation) -> str:
-    """`0/0 toy_example`, `execute 0/0 toy_example`, `lookup toy_example`."""
-    return f"{walk_name(translation)} {function_name(translation)}"
-
-
-def function_name(translation: Translation) -> str:
-    """Whose it is; of a walk that the user asked for, that, too: `toy_example by hand`."""
-    return f"{short_name(translation.name)}{BY_HAND if translation.by_hand else ''}"
 
 
 def walk_name(translation: Translation) -> str:

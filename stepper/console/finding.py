@@ -6,11 +6,10 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from stepper.analysis.walks import has_graph
-from stepper.client.frame_names import compiled_name
+from stepper.client.frame_names import compiled_name, event_text, walk_title
 from stepper.client.text import (
     attempt_name,
     clip,
-    event_line,
     graph_break_lines,
     graph_code,
     instruction_text,
@@ -18,7 +17,6 @@ from stepper.client.text import (
     plural,
     short_name,
     table,
-    translation_name,
     translation_summary,
     walk_name,
 )
@@ -43,7 +41,7 @@ def frames(shell: Shell, argument: str) -> None:
     rows = []
     for item in shell.recording.translations():
         name = compiled_name(shell.recording, item)
-        if argument and argument.lower() not in f"{translation_name(item)} {name}".lower():
+        if argument and argument.lower() not in f"{walk_name(item)} {item.name} {name}".lower():
             continue
         mark = "->" if current is not None and item.id == current.id else ""
         rows.append(
@@ -151,7 +149,9 @@ def events(shell: Shell, argument: str) -> None:
 
 def _event(shell: Shell, event: Event) -> str:
     mark = "->" if event.moment == shell.cursor.position else "  "
-    return clip(f"{mark} {event.moment:>6}  {event_line(event)}", WIDTH)
+    return clip(
+        f"{mark} {event.moment:>6}  {event.kind}  {event_text(shell.recording, event)}", WIDTH
+    )
 
 
 @command("why", usage="[KIND]", group="Find")
@@ -162,7 +162,7 @@ def why(shell: Shell, argument: str) -> None:
     screen, said = shell.screen, False
     for event in _recompiles_next(shell):
         following = recording.translation(event.ref) if event.ref else translation
-        screen.say(f"next, {translation_name(following)} is compiled again: {event.text}")
+        screen.say(f"next, {walk_title(recording, following)} is compiled again: {event.text}")
         said = True
     if translation.recompile_reason:
         screen.say(f"recompiled: {short_name(translation.recompile_reason)}")
@@ -249,7 +249,7 @@ def trace(shell: Shell, argument: str) -> None:
 def translation_(shell: Shell, argument: str) -> None:
     """This translation: its outcome, sizes, time, and its final graph."""
     item = shell.recording.translation(shell.state.translation)
-    shell.screen.say(f"{translation_name(item)}: {translation_summary(item)}")
+    shell.screen.say(f"{walk_title(shell.recording, item)}: {translation_summary(item)}")
     if item.resume_of:
         shell.screen.say(f"resumes {item.resume_of} after a graph break")
     if has_graph(shell.recording, item):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stepper.client.cursor import Cursor
-from stepper.client.frame_names import frame_name
+from stepper.client.frame_names import compiled_name, frame_name
 from stepper.client.text import (
     attempt_name,
     clip,
-    function_name,
     guard_line,
     instruction_line,
     instruction_text,
@@ -52,7 +51,7 @@ def stop_lines(cursor: Cursor, before: int = 0) -> list[str]:
     )
     depth = f"  depth {frame.depth}" if frame.depth else ""
     outermost = translation.phase is Phase.EXECUTE and not frame.depth
-    name = function_name(translation) if outermost else frame_name(recording, frame.id)
+    name = compiled_name(recording, translation) if outermost else frame_name(recording, frame.id)
     lines = [
         f"moment {state.moment.id}/{recording.newest}  {attempt_name(attempt, translation)}{depth}"
         f"  {name}  {location(code, line, recording.facts.cwd)}"

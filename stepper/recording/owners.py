@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from stepper.model.module_path import is_module, module_path
+from stepper.model.trace import Phase
 
 if TYPE_CHECKING:
-    from stepper.model.trace import State
+    from stepper.model.trace import State, Translation
     from stepper.model.value import Value
     from stepper.recording.reader import Recording
 
@@ -29,6 +32,9 @@ class Owners:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._known: dict[int, Owner | None] = {}
+        self._translated: dict[str, list[Translation]] = {}
+        """Those of each compile id, as far as they have been looked at."""
+        self._seen = 0
 
     def of(self, frame: int) -> Owner | None:
         """A frame's; None: it runs no method of a module, or that is not recorded."""
@@ -46,6 +52,32 @@ class Owners:
                 return None
         owner = self._known[frame] = None if value is None else _owner(value)
         return owner
+
+    def of_walk(self, walk: Translation) -> Owner | None:
+        """That of a walk's outermost frame; an execution's is that of the translation that made
+        what is executed."""
+        recording = self._recording
+        if walk.phase is Phase.EXECUTE:
+            made = self._made(walk)
+            return None if made is None else self.of_walk(made)
+        if walk.phase is not Phase.TRANSLATE or not recording.has(walk.first_moment):
+            return None
+        frame = recording.frame(recording.moment(walk.first_moment).frame)
+        return None if frame.depth else self.of(frame.id)
+
+    def _made(self, execution: Translation) -> Translation | None:
+        """The newest translation of its compile id before an execution: the ids begin anew when
+        the compiler is reset."""
+        if not execution.compile_id:
+            return None
+        known = self._recording.translations()
+        for each in known[self._seen :]:
+            if each.phase is Phase.TRANSLATE and each.compile_id:
+                self._translated.setdefault(each.compile_id, []).append(each)
+        self._seen = len(known)
+        found = self._translated.get(execution.compile_id, ())
+        at = bisect_left(found, execution.id, key=attrgetter("id"))
+        return found[at - 1] if at else None
 
     def around(self, frame: int | None) -> Owner | None:
         """That of a frame, or of the nearest one around it that has one."""

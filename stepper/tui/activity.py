@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepper.client.names import brief_function
+from stepper.client.frame_names import brief_compiled_name
 from stepper.client.text import plural
 from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.reader import Recording
@@ -36,7 +36,7 @@ def _now(recording: Recording, quiet: float) -> str:
     translation = recording.translations()[-1]
     if translation.outcome is not Outcome.RUNNING:
         return f"nothing new for {quiet:.0f} s" if quiet > _LONG else "runs"
-    name = f"{translation.compile_id} {brief_function(translation.name)}".strip()
+    name = f"{translation.compile_id} {brief_compiled_name(recording, translation)}".strip()
     if quiet <= _LONG:
         return f"{_DOES[translation.phase]} {name}"
     moment = recording.moment(recording.newest)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stepper.client.names import brief_function
-from stepper.client.text import BY_HAND
+from stepper.client.frame_names import brief_compiled_name
 from stepper.model.trace import Phase
 from stepper.tui.palette import Span
 from stepper.tui.snapshot import Snapshot, Status
@@ -37,9 +36,8 @@ def header(snapshot: Snapshot, name: str) -> list[Span]:
     if snapshot.stopped is not None:
         away = "" if snapshot.at_stop else f" at {snapshot.stopped.moment:,}"
         spans.append((f" {snapshot.stopped.reason}{away} ", "dim"))
-    if translation is not None:
-        by_hand = BY_HAND if translation.by_hand else ""
-        spans.append((f" {brief_function(translation.name)}{by_hand}", ""))
+    if translation is not None and snapshot.recording is not None:
+        spans.append((f" {brief_compiled_name(snapshot.recording, translation)}", ""))
     return spans
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from stepper.client.text import instruction_text, short_name
+from stepper.client.frame_names import frame_name
+from stepper.client.names import brief_function
+from stepper.client.text import instruction_text
 from stepper.model.trace import MomentId
 from stepper.recording.reader import Recording
 
@@ -41,4 +43,6 @@ class Places:
         code = self._recording.code(frame.code)
         here = code.instructions[place.ip]
         line = f":{here.line}" if here.line is not None else ""
-        return instruction_text(here), f"{short_name(code.label)}{line}"
+        return instruction_text(
+            here
+        ), f"{brief_function(frame_name(self._recording, frame.id))}{line}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textual.app import SystemCommand
 from textual.message import Message
 
-from stepper.client.names import brief_function
+from stepper.client.frame_names import brief_compiled_name
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.printing import printable
 from stepper.model.trace import EventKind, Translation
@@ -81,8 +81,10 @@ def _origins(app: StepperApp, snapshot: Snapshot) -> Iterator[SystemCommand]:
 
 def _places(app: StepperApp, recording: Recording) -> Iterator[SystemCommand]:
     for translation in islice(reversed(recording.translations()), _MOST):
-        message = Pane.Goto(translation.first_moment, _frame(translation))
-        yield _verb(_frame(translation), "Go to where it begins.", partial(_post, app, message))
+        message = Pane.Goto(translation.first_moment, _frame(recording, translation))
+        yield _verb(
+            _frame(recording, translation), "Go to where it begins.", partial(_post, app, message)
+        )
     codes = recording.codes()
     for label in _each(code.label for code in codes):
         breakpoint = Breakpoint(BreakpointKind.FUNCTION, pattern=label)
@@ -93,8 +95,9 @@ def _places(app: StepperApp, recording: Recording) -> Iterator[SystemCommand]:
         yield _break(app, f"break at {os.path.basename(filename)}:{line}", breakpoint)
 
 
-def _frame(translation: Translation) -> str:
-    return f"frame {translation.compile_id} {brief_function(translation.name)} {translation.phase}"
+def _frame(recording: Recording, translation: Translation) -> str:
+    name = brief_compiled_name(recording, translation)
+    return f"frame {translation.compile_id} {name} {translation.phase}"
 
 
 def _post(app: StepperApp, message: Message) -> None:

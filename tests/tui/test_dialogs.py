@@ -60,7 +60,7 @@ async def test_breakpoints_say_how_often_they_were_met(sample_path: Path) -> Non
         app.session.hits = {1: 2, 2: 1}
         await pilot.press("B")
         assert "skip  met 2 times" in text(app)
-        assert "restart  met once" in text(app)
+        assert "restart  met 1 time" in text(app)
 
 
 async def test_a_condition_that_is_no_expression_is_refused(sample_path: Path) -> None:

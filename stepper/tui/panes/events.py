@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from textual.cache import LRUCache
 
-from stepper.client.text import one_line, plural, short_name
+from stepper.client.frame_names import event_text
+from stepper.client.text import one_line, plural
 from stepper.model.trace import Event, EventKind, MomentId
 from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
@@ -121,7 +122,7 @@ class EventsPane(ListingPane):
             ("+ ", "new") if new else ("│ " if past else "  ", "dim"),
             (f"{event.moment:>7} ", "number"),
             (f"{event.kind:<12} ", _ROLES.get(event.kind, "")),
-            (short_name(one_line(event.text)), "" if past else "dim"),
+            (event_text(self._recording, event), "" if past else "dim"),
         )
         return Row(spans)
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
+from stepper.client.frame_names import compiled_name
 from stepper.client.text import clip, one_line, plural, short_name, short_path
 from stepper.model.trace import Outcome, Phase, Translation
+from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row, Span
@@ -52,6 +54,7 @@ class FramesPane(ListingPane):
     def __init__(self) -> None:
         super().__init__()
         self._translations: list[Translation] = []
+        self._names: dict[int, str] = {}
         self._name_width = 0
         self._phases = False
         """Whether there is anything but translations."""
@@ -70,14 +73,15 @@ class FramesPane(ListingPane):
         known = [so_far(recording, t) for t in recording.translations()] if recording else []
         self._cwd = snapshot.recording.facts.cwd if snapshot.recording else ""
         wanted = self.filter.lower()
-        self._translations = [t for t in known if wanted in _searched(t)] if wanted else known
+        self._names = {t.id: _name(recording, t) for t in known} if recording else {}
+        self._translations = [t for t in known if wanted in _searched(t, self._names[t.id])]
         here = snapshot.translation.id if snapshot.translation else None
         cursor = None
         if here != self._here:
             self._here = here
             cursor = next((at for at, t in enumerate(self._translations) if t.id == here), None)
         self._phases = any(t.phase is not Phase.TRANSLATE for t in known)
-        names = (len(_name(t)) for t in self._translations)
+        names = (len(self._shown_name(t)) for t in self._translations)
         self._name_width = min(28, max(names, default=4))
         heads = "  attempts instr guards nodes breaks   time"
         phases = f"{'phase':<10}" if self._phases else ""
@@ -86,6 +90,9 @@ class FramesPane(ListingPane):
         )
         empty = f"none of {len(known)} frames holds {self.filter!r}" if wanted else self.EMPTY
         self.list_rows(len(self._translations), cursor=cursor, empty=empty)
+
+    def _shown_name(self, t: Translation) -> str:
+        return "· " * t.level + self._names[t.id]
 
     def draw_row(self, index: int) -> Row:
         t = self._translations[index]
@@ -96,7 +103,7 @@ class FramesPane(ListingPane):
             ("▶ " if here else "  ", "key"),
             (f"{t.phase:<10}" if self._phases else "", _PHASE_ROLES[t.phase]),
             (f"{t.compile_id or '–':<6} ", "constant"),
-            (f"{clip(_name(t), self._name_width):<{self._name_width}} ", "function"),
+            (f"{clip(self._shown_name(t), self._name_width):<{self._name_width}} ", "function"),
             (f"{_SIGNS[t.outcome]} {t.outcome:<8}", _OUTCOME_ROLES[t.outcome]),
             *_counts(t),
             (seconds, ""),
@@ -107,7 +114,7 @@ class FramesPane(ListingPane):
 
     def detail_of(self, index: int) -> list[str]:
         t = self._translations[index]
-        lines = [f"{t.compile_id or '(no compile id)'} {short_name(t.name)}, {t.filename}:{t.line}"]
+        lines = [f"{t.compile_id or '(no compile id)'} {self._names[t.id]}, {t.filename}:{t.line}"]
         if t.recompile_reason:
             lines.append(f"recompiled: {one_line(t.recompile_reason)}")
         if t.reason:
@@ -125,8 +132,10 @@ class FramesPane(ListingPane):
     def on_lines_activated(self, message: Lines.Activated) -> None:
         t = self._translations[message.index]
         if not t.instructions and not t.attempts:
-            self.post_message(self.Say(f"{t.name} was {t.outcome} before its first instruction"))
-        self.go_to(t.first_moment, f"{t.compile_id or t.outcome} {short_name(t.name)}")
+            self.post_message(
+                self.Say(f"{self._names[t.id]} was {t.outcome} before its first instruction")
+            )
+        self.go_to(t.first_moment, f"{t.compile_id or t.outcome} {self._names[t.id]}")
 
 
 _PHASE_ROLES = {Phase.TRANSLATE: "dim", Phase.LOOKUP: "source", Phase.EXECUTE: "tensor"}
@@ -141,14 +150,21 @@ def _counts(t: Translation) -> tuple[Span, Span]:
     )
 
 
-def _name(t: Translation) -> str:
-    return "· " * t.level + _own_name(t)
+def _name(recording: Recording, t: Translation) -> str:
+    if t.resume_of and "<locals>" not in t.resume_of:
+        return f"{short_name(t.resume_of)}, resumed"
+    return compiled_name(recording, t)
 
 
-def _own_name(t: Translation) -> str:
-    return f"{short_name(t.resume_of)}, resumed" if t.resume_of else short_name(t.name)
-
-
-def _searched(t: Translation) -> str:
-    texts = (t.phase, t.compile_id, t.name, t.outcome, t.filename, t.reason, t.recompile_reason)
+def _searched(t: Translation, name: str) -> str:
+    texts = (
+        t.phase,
+        t.compile_id,
+        t.name,
+        name,
+        t.outcome,
+        t.filename,
+        t.reason,
+        t.recompile_reason,
+    )
     return " ".join(texts).lower()

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from functools import partial
 from typing import ClassVar
 
-from stepper.client.names import brief_function
+from stepper.client.frame_names import brief_compiled_name
 from stepper.client.text import one_line, translation_summary
 from stepper.model.cache import CacheData, CacheListing
 from stepper.model.control import ListCache
@@ -76,7 +76,8 @@ class ResultPane(ListingPane, AskingPane):
             self.list_rows(0, empty="there is no translation at this moment")
             return
         summary = translation_summary(so_far(recording, translation))
-        name = f"{translation.compile_id or '(no compile id)'} {brief_function(translation.name)}"
+        name = brief_compiled_name(recording, translation)
+        name = f"{translation.compile_id or '(no compile id)'} {name}"
         changed = self._make(recording, translation)
         columns = None if self._codes is None else side_by_side_headings(self._code_width)
         self.headings((name, "title"), f"  {summary}", second=columns)

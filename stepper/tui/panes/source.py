@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 
+from stepper.client.frame_names import frame_name
 from stepper.client.names import brief_function
 from stepper.client.text import columns_of
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
@@ -50,7 +51,9 @@ class SourcePane(Pane):
         return self.query_one(Lines)
 
     def title(self, snapshot: Snapshot) -> str:
-        return f"source {brief_function(snapshot.code.label)}" if snapshot.code else "source"
+        if snapshot.recording is None or snapshot.frame is None:
+            return "source"
+        return f"source {brief_function(frame_name(snapshot.recording, snapshot.frame.id))}"
 
     def show(self, snapshot: Snapshot) -> None:
         code = snapshot.code

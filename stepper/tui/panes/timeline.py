@@ -24,7 +24,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from stepper.client.text import attempt_name, function_name, short_name
+from stepper.client.frame_names import compiled_name, frame_name
+from stepper.client.text import attempt_name
 from stepper.client.timeline_model import LOOKUP_MARKS, MARKS, Run, Timeline, Window
 from stepper.model.printing import printable
 from stepper.model.trace import EventKind, MomentId, Phase
@@ -252,7 +253,7 @@ class TimelineView(Themed, can_focus=True):
     def _span_row(
         self,
         runs: list[Run],
-        name: Callable[[int], str],
+        name: Callable[[int, int], str],
         here: int | None,
         look: Callable[[int], str] = lambda _: "",
     ) -> list[Span]:
@@ -269,21 +270,26 @@ class TimelineView(Themed, can_focus=True):
                 heat = _HEAT[(each >= 8) + (each >= 32)]
                 spans.append((heat * width, "dim"))
                 continue
-            text = f"├{name(run.id)}" if width > 2 else "├"
+            text = f"├{name(run.id, width - 1)}" if width > 2 else "├"
             spans.append((text[:width].ljust(width, "─"), role))
         return spans
 
-    def _frame_name(self, frame: int) -> str:
+    def _frame_name(self, frame: int, width: int) -> str:
         assert self._recording is not None
-        code = self._recording.code(self._recording.frame(frame).code)
-        return short_name(code.label).rpartition(".")[2]
+        name = frame_name(self._recording, frame)
+        owner = self._recording.owners.of(frame)
+        if owner is None:
+            return name.rpartition(".")[2]
+        if len(name) <= width or "." not in owner.path:
+            return name
+        return name[owner.path.rindex(".") + 1 :]  # siblings differ at the path's end
 
-    def _attempt_name(self, attempt: int) -> str:
+    def _attempt_name(self, attempt: int, width: int) -> str:
         assert self._recording is not None
         known = self._recording.attempt(attempt)
         translation = self._recording.translation(known.translation)
         name = attempt_name(known, translation).replace("attempt ", "#")
-        return f"{name} {function_name(translation)}"
+        return f"{name} {compiled_name(self._recording, translation)}"
 
     def _attempt_role(self, attempt: int) -> str:
         assert self._recording is not None
