@@ -301,7 +301,9 @@ def put_hook_aside() -> bool:
 def put_hook_back() -> None:
     """Have the hook again after `put_hook_aside`; nothing happens if it was not aside."""
 
-def hook_installed() -> bool: ...
+def hook_installed() -> bool:
+    """Whether `install_hook` was called, and not yet `remove_hook`. For tests."""
+
 def set_observer(
     enter: Callable[[CodeType, Any], object] | None,
     leave: Callable[[CodeType, Any, bool], object] | None = None,
