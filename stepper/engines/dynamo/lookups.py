@@ -104,6 +104,10 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         self._probes = Probes()
         self._hits: Hits | None = None
         self._originals: PerCode[weakref.ref[CodeType]] = PerCode()
+        self._ahead: PerCode[weakref.ref[Any]] = PerCode()
+        """By its transformed code: what was compiled ahead of time."""
+        self._unpacked: PerCode[list[weakref.ref[CodeType]]] = PerCode()
+        """The transformed codes of a code's entries that come from a package, in their order."""
         self._missed: dict[int, _Missed] = {}
         """By thread: the newest call for which the compiler was asked and made no entry yet."""
 
@@ -123,6 +127,8 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             self._hits.close()
         self._programs.clear()
         self._originals.clear()
+        self._ahead.clear()
+        self._unpacked.clear()
         self._missed.clear()
         forget()
 
@@ -197,12 +203,29 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         artifacts, f_globals = refusing
         code, stack = artifacts.original_code, self._program_stack(asking)
         call = Call(code, x, f_globals, None, None, stack)
-        memory = self._programs.memory(artifacts.guard_manager)
-        candidate = Candidate(Origin.PRECOMPILED, artifacts, memory)
+        candidate = self._made_ahead(artifacts)
         if self.wanted:
             self._recorder.whole(self._record_walk, call, _REFUSED_AHEAD, [candidate])
         tried = try_entry(candidate, None, SafeReader(x, call.f_globals), matches=False, hit=False)
         self.refused(code, asking, f"{_REFUSED_AHEAD}: {reason(tried)}")
+
+    def _made_ahead(self, artifacts: Any) -> Candidate:
+        memory = self._programs.memory(artifacts.guard_manager)
+        return Candidate(Origin.PRECOMPILED, artifacts, memory)
+
+    def _on_made_ahead(self, compiled: Any) -> None:
+        transformed, original = versions.ahead_of_time(compiled)
+        self._ahead.set(transformed, weakref.ref(compiled))
+        self.registered(transformed, original)
+
+    def _on_unpacked(self, target_code: CodeType) -> None:
+        # This hook, `load_guard_manager`, then who has it made.
+        transformed = versions.unpacked_code(_caller(2))
+        if transformed is not None:
+            codes = self._unpacked.get(target_code) or []
+            del codes[len(versions.cache.precompiled_entries(target_code)) :]  # others are out
+            self._unpacked.set(target_code, [*codes, weakref.ref(transformed)])
+            self.registered(transformed, target_code)
 
     def refused(
         self, code: CodeType, asking: FrameType | None, text: str, exception: str = "RuntimeError"
@@ -284,8 +307,17 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         original = None if known is None else known()
         if original is None:
             return
+        candidates = None
+        if (ahead := self._ahead.get(transformed)) is not None:
+            compiled = ahead()
+            artifacts = None if compiled is None else versions.artifacts_asked(compiled)
+            if artifacts is None:
+                return
+            candidates = [self._made_ahead(artifacts)]
+            candidates[0].code = transformed
         stack = self._program_stack(caller)
-        self._record(Call(original, f_locals, f_globals, None, transformed, stack))
+        call = Call(original, f_locals, f_globals, None, transformed, stack)
+        self._recorder.whole(self._record_walk, call, "", candidates)
 
     def _on_unserved(
         self,
@@ -333,6 +365,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         """`candidates`: what was tried in place of the code's entries in the cache."""
         if candidates is None:
             candidates = self._programs.candidates(call.code)
+            self._know_unpacked(call.code, candidates)
         region, regions = versions.current_region()
         candidates = [
             each
@@ -360,6 +393,16 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
                 self._learn_names(winner.names, winner.wrapper, reader)
         finally:
             self._programs.note_order(call.code)
+
+    def _know_unpacked(self, code: CodeType, candidates: list[Candidate]) -> None:
+        """Say which code each entry has that comes from a package: Dynamo does not."""
+        codes = self._unpacked.get(code) or []
+        entries = versions.cache.precompiled_entries(code)
+        if len(codes) == len(entries):
+            for entry, transformed in zip(entries, codes, strict=True):
+                for each in candidates:
+                    if each.wrapper is entry.guard_manager:
+                        each.code = transformed()
 
     def _tries(
         self, call: Call, candidates: list[Candidate], reader: SafeReader

@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch._dynamo import convert_frame
 from torch._dynamo.comptime import comptime
+from torch._dynamo.package import CompilePackage, InMemoryDynamoStore
 from torch._dynamo.utils import get_metrics_context
 from torch._higher_order_ops import scan, while_loop
 from torch._higher_order_ops.map import map as map_over
@@ -250,7 +251,33 @@ def test_a_function_that_was_compiled_ahead_of_time(tmp_path: Path, *, lookups: 
     assert failure.name == "double"
     assert failure.message.endswith("TENSOR_MATCH L['x']: size[0] 3 ≠ 5")
     walks = [(each.phase, each.name, each.outcome) for each in recording.translations()]
-    assert walks == [(Phase.LOOKUP, "double", Outcome.SKIPPED)] * lookups
+    ends = [Outcome.HIT, Outcome.SKIPPED] if lookups else []
+    assert walks == [(Phase.LOOKUP, "double", end) for end in ends]
+    if lookups:
+        hit = recording.events(kinds=(EventKind.HIT,))
+        assert [event.moment for event in hit] == [recording.translations()[0].last_moment]
+    recording.close()
+
+
+def test_a_call_that_a_package_of_precompiled_code_serves(tmp_path: Path) -> None:
+    store = InMemoryDynamoStore()
+    made: Any = CompilePackage(double)
+    torch._dynamo.optimize("eager", package=made)(double)(THREE)
+    for backend_id, backend in made.cached_backends.items():
+        store.record_eager_backend(backend_id, backend)
+    store.save_package(made, "double")
+    torch._dynamo.reset()
+    path = tmp_path / "a.stepper"
+    with stepper.record(path, lookups=True):
+        loaded, backends = store.load_package(double, "double")
+        compiled = torch._dynamo.optimize("eager", package=loaded)(double)
+        loaded.install(backends)
+        assert compiled(THREE).tolist() == [4.0, 4.0, 4.0]
+        compiled(THREE)
+    recording = recorded(path)
+    assert "loaded from a package of precompiled code" in skips(recording)[0]
+    walks = [(each.phase, each.name, each.outcome) for each in recording.translations()]
+    assert walks == [(Phase.LOOKUP, "double", Outcome.HIT)] * 2
     recording.close()
 
 

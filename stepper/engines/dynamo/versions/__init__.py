@@ -179,6 +179,27 @@ def refusing_ahead_of_time(asking: FrameType | None) -> tuple[Any, dict[str, Any
     return compiled._artifacts, compiled.fn.__globals__
 
 
+def ahead_of_time(compiled: Any) -> tuple[CodeType, CodeType]:
+    """The transformed and the original code of what was compiled ahead of time."""
+    artifacts = compiled._artifacts
+    return artifacts.runtime_env.bytecode, artifacts.original_code
+
+
+def artifacts_asked(compiled: Any) -> Any:
+    """The code and guards of what was compiled ahead of time; None: its guards are not asked."""
+    return compiled._artifacts if compiled._guard_check_enabled else None
+
+
+def unpacked_code(asking: FrameType | None) -> CodeType | None:
+    """The transformed code of the precompiled entry that is put into the cache, in the frame of
+    what does that; None: it is something else that asks."""
+    if asking is None or asking.f_code.co_qualname != "CompilePackage.install":
+        return None
+    serialized = asking.f_locals["guarded_code"].dynamo_code
+    found: CodeType = type(serialized).to_code_object(serialized)  # which is kept, by torch
+    return found
+
+
 _DYNAMO_FILES = os.path.join(os.path.dirname(convert_frame.__file__), "")
 
 

@@ -163,6 +163,12 @@ _LOOKUP_POINTS = {
     ),
     # What a function that was compiled ahead of time asks when its guards have failed.
     "asked_why": ProbePoint("torch._dynamo.guards", "GuardManagerWrapper.check_verbose", ("x",)),
+    # What was compiled ahead of time is there, in this process or from a file.
+    "made_ahead": ProbePoint(
+        "torch._dynamo.aot_compile", "AOTCompiledFunction.__post_init__", ("self",)
+    ),
+    # An entry comes from a package of precompiled code.
+    "unpacked": ProbePoint("torch._dynamo.package", "load_guard_manager", ("target_code",)),
 }
 
 # What captures or loads without a translation.
