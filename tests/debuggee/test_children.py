@@ -263,6 +263,9 @@ def phase():
     with dynamo_timed("by_itself"):
         pass
 
+def run_only():
+    torch._dynamo.run(double)(torch.ones(3))
+
 def fork(number, act):
     child = os.fork()
     if child == 0:
@@ -272,7 +275,7 @@ def fork(number, act):
 
 fork(1, export)  # which imports Dynamo
 import torch._dynamo
-for number, act in enumerate((nothing, stance, compile, ahead, load, block, phase), 2):
+for number, act in enumerate((nothing, stance, compile, ahead, load, block, phase, run_only), 2):
     fork(number, act)
 """
 
@@ -308,7 +311,7 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Doors:
 
 def test_a_child_that_imports_dynamo_and_compiles_nothing_loads_no_engine(doors: Doors) -> None:
     assert (doors.outcome.status, doors.outcome.out) == (0, "")
-    assert set(doors.recordings) == set(range(1, 9))
+    assert set(doors.recordings) == set(range(1, 10))
     assert doors.recordings[2] == ""
 
 
@@ -322,3 +325,4 @@ def test_what_comes_first_to_dynamo_is_recorded_in_a_child(doors: Doors) -> None
     recording = Recording.open(doors.recordings[8])
     assert [each.name for each in recording.timings() or ()] == ["by_itself"]
     recording.close()
+    assert doors.skips(9)[0].startswith("torch._dynamo.run asked for at ")

@@ -46,8 +46,8 @@ class CacheWatcher(EntryNews, CacheListener):
         self._probes = Probes()
         self._recorder: Recorder | None = None
         self._evicting = False
-        self._stance = ""
-        """What was told of the stance last."""
+        self._told = ""
+        """What was told last of how calls are served."""
 
     def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
         """Begin to listen, after all others: probes are removed in the opposite order."""
@@ -175,12 +175,17 @@ class CacheWatcher(EntryNews, CacheListener):
 
     def _on_stance(self, stance: Any) -> None:
         meant = versions.STANCES.get(stance.stance)
-        if meant is None or self._recorder is None:
+        if meant is None:
             return
-        where = place(bytecode.is_program)
-        text = f"stance {stance.stance!r} set {where}. A call of a compiled function: {meant}"
-        if text != self._stance:  # torch sets it twice, and a loop again and again
-            self._stance = text
+        self._tell(f"stance {stance.stance!r} set", meant)
+
+    def _on_run_only(self) -> None:
+        self._tell("torch._dynamo.run asked for", "the entries that exist serve it, or none")
+
+    def _tell(self, what: str, meant: str) -> None:
+        text = f"{what} {place(bytecode.is_program)}. A call of a compiled function: {meant}"
+        if self._recorder is not None and text != self._told:  # torch sets a stance twice
+            self._told = text  # and a loop again and again
             self._recorder.occurred(EventKind.SKIP, text, None, Subject())
 
     def _interprets(self, frame: FrameType | None) -> bool:

@@ -379,6 +379,36 @@ def test_a_stance_and_what_comes_of_it(tmp_path: Path, stance: str) -> None:
     recording.close()
 
 
+def test_a_function_that_may_only_run_what_is_there(tmp_path: Path) -> None:
+    compiled = torch.compile(double, backend="eager")
+    path = tmp_path / "a.stepper"
+    with stepper.record(path):
+        compiled(torch.ones(3))
+        for _ in range(2):
+            torch._dynamo.run(compiled)(torch.ones(3, dtype=torch.float64))
+    recording = recorded(path)
+    (said,) = skips(recording)  # once
+    assert said.startswith(f"torch._dynamo.run asked for at {__file__}:")
+    recording.close()
+
+
+@pytest.mark.parametrize("limit", ["recompile_limit", "accumulated_recompile_limit"])
+def test_a_frame_whose_limit_is_reached_is_told_with_the_limit(tmp_path: Path, limit: str) -> None:
+    compiled = torch.compile(double, backend="eager", dynamic=False)
+    path = tmp_path / "a.stepper"
+    with stepper.record(path), torch._dynamo.config.patch({limit: 1}):
+        for size in (3, 4, 5, 6):
+            compiled(torch.ones(size))
+    recording = recorded(path)
+    assert len(skips(recording)) == 1
+    assert [each.outcome for each in recording.translations()] == [
+        Outcome.COMPILED,
+        Outcome.SKIPPED,
+    ]
+    assert limit in recording.translations()[-1].reason
+    recording.close()
+
+
 def test_a_lookup_that_may_not_compile_leaves_the_guard_that_failed(tmp_path: Path) -> None:
     compiled = torch.compile(double, backend="eager")
     path = tmp_path / "a.stepper"

@@ -310,6 +310,7 @@ _CACHE_POINTS: dict[str, ProbePoint] = {
         "torch._dynamo.types", "ConvertFrameReturn.__init__", ("frame_exec_strategy",)
     ),
     "stance": ProbePoint("torch._dynamo.eval_frame", "_set_stance", ("stance",)),
+    "run_only": ProbePoint("torch._dynamo.eval_frame", "RunOnlyContext.__init__", ()),
 }
 
 
@@ -318,20 +319,19 @@ def cache_points() -> dict[str, ProbePoint]:
     return _CACHE_POINTS
 
 
-# What leads to all of the above, without being watched itself.
+# What leads to all of the above, or is at work itself when the watcher comes.
 _DOORS = (
     ProbePoint("torch._dynamo.convert_frame", "CatchErrorsWrapper.__call__", ()),
     ProbePoint("torch._dynamo.convert_frame", "fullgraph_capture", ()),
-    ProbePoint("torch._dynamo.package", "load_guard_manager", ()),
     ProbePoint("torch._dynamo.package", "CompilePackage.install", ()),
-    ProbePoint("torch._dynamo.aot_compile", "AOTCompiledFunction.deserialize", ()),
     ProbePoint("torch.export", "export", ()),
     ProbePoint("torch.export", "draft_export", ()),
 )
 
 
-def doors() -> tuple[ProbePoint, ...]:
-    """The functions through which a program comes to Dynamo first. Those with parameters are
-    watched with the same later."""
-    watched = ("phase_began", "instant_noted")
-    return (*_DOORS, _CACHE_POINTS["stance"], *(_POINTS[meaning] for meaning in watched))
+def doors() -> dict[ProbePoint, bool]:
+    """The functions through which a program comes to Dynamo first, and whether they are watched for
+    their own sake."""
+    found = [_POINTS["phase_began"], _POINTS["instant_noted"], _LOOKUP_POINTS["made_ahead"]]
+    found += [_CACHE_POINTS["stance"], _CACHE_POINTS["run_only"]]
+    return dict.fromkeys(_DOORS, False) | dict.fromkeys(found, True)
