@@ -339,9 +339,16 @@ def split_arguments(args: str) -> tuple[str, str]:
     return args.strip(), ""
 
 
-def graph_code(nodes: Sequence[Node]) -> list[str]:
-    """The graph as Python, one statement a node; subgraphs after the main graph."""
+def graph_code(nodes: Sequence[Node], rows: Sequence[int | str] | None = None) -> list[str]:
+    """The graph as Python, one statement a node; subgraphs after the main graph.
+
+    Args:
+        nodes: all of them.
+        rows: what is shown of the main graph: places of nodes, and what stands for those that are
+            left out; None: all.
+    """
     lines: list[str] = []
+    shown = range(len(nodes)) if rows is None else rows
     for graph in dict.fromkeys(node.graph for node in nodes):
         own = [node for node in nodes if node.graph == graph]
         inputs = [node for node in own if node.op == "placeholder"]
@@ -349,14 +356,12 @@ def graph_code(nodes: Sequence[Node]) -> list[str]:
         if lines:
             lines.append("")
         lines.append(f"def {graph or 'forward'}({names}):")
-        for node in inputs:
-            about = "  ".join(filter(None, (short_name(node.source), node_meta(node))))
-            lines.append(f"    # {node.name}: {about}" if about else f"    # {node.name}")
-        body = [node for node in own if node.op != "placeholder"]
-        for node in body:
-            meta = node_meta(node)
-            lines.append(f"    {node_code(node)}" + (f"  # {meta}" if meta else ""))
-        if not any(node.op == "output" for node in body):
+        for row in shown:
+            if isinstance(row, str):
+                lines += [] if graph else [f"    # {row}"]
+            elif nodes[row].graph == graph:
+                lines.append(f"    {_statement(nodes[row])}")
+        if not any(node.op == "output" for node in own):
             lines.append(f"    {ELLIPSIS}")
     return lines
 
@@ -375,21 +380,26 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], width: int = 40)
     return lines
 
 
-def graph_table(nodes: Sequence[Node]) -> list[str]:
-    """The graph as a table: op, name, target, arguments, value."""
-    return table(
-        ("op", "name", "target", "args", "value"),
-        (
-            (
-                node.op,
-                node.name,
-                short_name(node.target),
-                one_line(node.args),
-                node_meta(node),
-            )
-            for node in nodes
-        ),
-    )
+def _statement(node: Node) -> str:
+    meta = node_meta(node)
+    if node.op == "placeholder":
+        about = "  ".join(filter(None, (short_name(node.source), meta)))
+        return f"# {node.name}: {about}" if about else f"# {node.name}"
+    return node_code(node) + (f"  # {meta}" if meta else "")
+
+
+def graph_table(nodes: Sequence[Node], rows: Sequence[int | str] | None = None) -> list[str]:
+    """The graph as a table: op, name, target, arguments, value. `rows`: see `graph_code`."""
+    shown = range(len(nodes)) if rows is None else rows
+    cells = [_node_cells(nodes[row]) for row in shown if not isinstance(row, str)]
+    head, *lines = table(("op", "name", "target", "args", "value"), cells)
+    made = iter(lines)
+    return [head, *(row if isinstance(row, str) else next(made) for row in shown)]
+
+
+def _node_cells(node: Node) -> tuple[str, ...]:
+    target, args = short_name(node.target), one_line(node.args)
+    return node.op, node.name, target, args, node_meta(node)
 
 
 def side_effect_line(effect: SideEffect) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
+from stepper.client.folding import Fold, folded
 from stepper.client.frame_names import frame_name
 from stepper.client.text import (
     block_line,
@@ -263,19 +264,30 @@ def print_(shell: Shell, argument: str) -> None:
     shell.screen.say(f"{value_line(described)}  (as recorded)")
 
 
-@command("guards", usage="[PATTERN]", group="Look")
+@command("guards", usage="[PATTERN | all]", group="Look")
 def guards(shell: Shell, argument: str) -> None:
-    """Guards installed before this moment, in order; PATTERN filters by kind or source.
+    """Guards installed before this moment, in order; PATTERN filters by kind, source or module.
 
-    `+` marks those of the last instruction.
+    `+` marks those of the last instruction. Of a large model they are folded by module path:
+    `guards decoder.block[7]` shows those of one, `guards all` shows all.
     """
     position, cwd = shell.cursor.position, shell.recording.facts.cwd
-    found = [
-        guard
-        for guard in shell.recording.guards(shell.state.moment.id)
-        if not argument or _matches(guard.kind, argument) or _matches(guard.source, argument)
-    ]
-    for guard in found:
+    known = shell.recording.guards(shell.state.moment.id)
+    layer = shell.recording.owners.layer
+    if argument and argument != "all":
+        found = [
+            guard
+            for guard in known
+            if any(_matches(text, argument) for text in (guard.kind, guard.source, layer(guard)))
+        ]
+    else:
+        found = known
+    layers = [] if argument else [layer(guard) for guard in found]
+    for row in folded(layers) if layers else range(len(found)):
+        if isinstance(row, Fold):
+            shell.screen.say(f"  {row.text('guard')}: guards {row.layer}", "dim")
+            continue
+        guard = found[row]
         sign = "+" if guard.moment == position - 1 else " "
         cause = f"  by {place_text(guard.user_line, cwd)}" if guard.user_line is not None else ""
         shell.screen.lines([f"{sign} {guard.id:>4}  {guard_line(guard)}  @{guard.moment}{cause}"])
@@ -285,18 +297,36 @@ def guards(shell: Shell, argument: str) -> None:
         shell.screen.say("no guards" + (f" match {argument}" if argument else " yet"))
 
 
-@command("graph", usage="[code | table]", group="Look")
+@command("graph", usage="[code | table] [MODULE | all]", group="Look")
 def graph(shell: Shell, argument: str) -> None:
-    """The FX graph as it is at this moment, as Python code or as a table."""
+    """The FX graph as it is at this moment, as Python code or as a table.
+
+    That of a large model is folded by module path: `graph decoder.block[7]` shows the nodes of one,
+    `graph all` shows all.
+    """
     nodes = shell.recording.nodes(shell.state.moment.id)
-    if argument and not "code".startswith(argument) and not "table".startswith(argument):
-        raise CommandError(f"{argument!r}: graph code or graph table?")
+    word, _, wanted = argument.partition(" ")
+    as_table = bool(word) and "table".startswith(word)
+    if not as_table and not (word and "code".startswith(word)):
+        wanted = argument
+    layers = ["" if node.graph else shell.recording.owners.layer(node) for node in nodes]
+    rows: list[int | str] = [*range(len(nodes))]
+    if not wanted:
+        rows = [
+            f"{row.text('node')}: graph {row.layer}" if isinstance(row, Fold) else row
+            for row in folded(layers)
+        ]
+    elif wanted != "all":
+        rows = [at for at, layer in enumerate(layers) if layer == wanted]
+        if not rows:
+            known = ", ".join(dict.fromkeys(filter(None, layers))) or "none is known"
+            raise CommandError(
+                f"{wanted!r}: graph code, graph table, or a module: {clip(known, WIDTH)}"
+            )
     if not nodes:
         shell.screen.say("the graph is empty")
-    elif argument and "table".startswith(argument):
-        shell.screen.lines(graph_table(nodes))
     else:
-        shell.screen.lines(graph_code(nodes))
+        shell.screen.lines((graph_table if as_table else graph_code)(nodes, rows))
 
 
 @command("node", usage="NAME", group="Look")

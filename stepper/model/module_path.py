@@ -30,7 +30,10 @@ def module_path(source: str) -> str:
         steps.append(f"[{step[1]}]" if step[1].isdecimal() else f".{step[1]}")
     if first is None:
         return ""
-    root = _SCOPED.sub(r"\1", source[:first])
+    before = source[:first]
+    while before.count("(") > before.count(")"):
+        before = before.partition("(")[2]  # `type(L['self']` and the like ask about the module
+    root = _SCOPED.sub(r"\1", before)
     path = "".join(steps)
     return path.removeprefix(".") if root == _ROOT else root + path
 

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from stepper.model.module_path import is_module, module_path
-from stepper.model.trace import Phase
+from stepper.model.module_path import is_module, layer_of, module_path
+from stepper.model.trace import Guard, Node, Phase
 
 if TYPE_CHECKING:
     from stepper.model.trace import State, Translation
@@ -32,6 +32,7 @@ class Owners:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._known: dict[int, Owner | None] = {}
+        self._layers: dict[tuple[type, int], str] = {}
         self._translated: dict[str, list[Translation]] = {}
         """Those of each compile id, as far as they have been looked at."""
         self._seen = 0
@@ -78,6 +79,28 @@ class Owners:
         found = self._translated.get(execution.compile_id, ())
         at = bisect_left(found, execution.id, key=attrgetter("id"))
         return found[at - 1] if at else None
+
+    def layer(self, item: Node | Guard) -> str:
+        """The layer that a node or a guard belongs to; empty: none, or that is not known."""
+        key = type(item), item.id
+        found = self._layers.get(key)
+        if found is None:
+            found = layer_of(self.module(item))
+            if found or self._recording.attempt(item.attempt).last_moment is not None:
+                self._layers[key] = found
+        return found
+
+    def module(self, item: Node | Guard) -> str:
+        """The path of the module that it is about by its source, else of the one whose frame made
+        it."""
+        recording = self._recording
+        path = module_path(item.source)
+        is_input = isinstance(item, Node) and item.source
+        if path or is_input or not recording.has(item.moment):
+            return path
+        frame = recording.frame(recording.moment(item.moment).frame)
+        owner = self.around(frame.id) if frame.attempt == item.attempt else None
+        return "" if owner is None else owner.path
 
     def around(self, frame: int | None) -> Owner | None:
         """That of a frame, or of the nearest one around it that has one."""

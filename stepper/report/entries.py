@@ -53,7 +53,7 @@ class Entries:
         self._kinds.update(guard.kind for guard in guards)
         attempts = recording.attempts(item.id)
         nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
-        modules = [self._module(node) for node in nodes]
+        modules = [self._places.recording.owners.module(node) for node in nodes]
         chosen = self._chosen(item, guards)
         uses = [self._uses.of(Matched(guard, item)) for guard in chosen]
         graph = self._whole("nodes", map(self._node, nodes, modules), len(nodes))
@@ -108,15 +108,6 @@ class Entries:
                 return ()
         self._room.take(part, size)
         return tuple(found)
-
-    def _module(self, node: trace.Node) -> str:
-        """The path of the module whose frame made a node, or that an input belongs to."""
-        if node.source or not self._places.recording.has(node.moment):
-            return module_path(node.source)
-        owner = self._places.recording.owners.around(
-            self._places.recording.moment(node.moment).frame
-        )
-        return "" if owner is None else owner.path
 
     def _layers(
         self, guards: list[trace.Guard], nodes: list[trace.Node], modules: list[str]

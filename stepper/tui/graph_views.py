@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple, Protocol
 
 from stepper.client.drawing import INPUT_OPS, Drawing
+from stepper.client.folding import Fold, FoldKey, folded, row_of
 from stepper.client.names import brief_node, brief_source, brief_target, clip_middle
 from stepper.client.text import node_code, node_line, node_meta, one_line, short_name
 from stepper.model.trace import Node
 from stepper.tui.briefly import brief_row
 from stepper.tui.highlight import python_spans
+from stepper.tui.listing import fold_row
 from stepper.tui.palette import LANES, Row, Span
 from stepper.tui.places import Places
 
@@ -109,6 +111,38 @@ class TableView:
 
     def index(self, node: int) -> int:
         return node
+
+
+class FoldedView:
+    """Another view of the graph, folded by module path."""
+
+    def __init__(self, view: GraphView, layers: Sequence[str], opened: Container[FoldKey]) -> None:
+        """
+        Args:
+            view: what is folded.
+            layers: of each of its rows.
+            opened: the folds that are open.
+        """
+        self._view = view
+        self.rows = folded(layers, opened)
+
+    @property
+    def headings(self) -> tuple[Span, ...]:
+        return self._view.headings
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def row(self, index: int) -> Row:
+        found = self.rows[index]
+        return fold_row(found, "node") if isinstance(found, Fold) else self._view.row(found)
+
+    def node(self, index: int) -> Node | None:
+        found = self.rows[index]
+        return None if isinstance(found, Fold) else self._view.node(found)
+
+    def index(self, node: int) -> int:
+        return row_of(self.rows, self._view.index(node))
 
 
 class _Line(NamedTuple):

@@ -11,6 +11,7 @@ A pane says what its rows are; this file knows the keys.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
@@ -19,6 +20,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.widgets import Input
 
+from stepper.client.folding import Fold, FoldKey
 from stepper.model.trace import MomentId
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span, row
@@ -31,6 +33,12 @@ _DETAIL_FROM = 11
 to show."""
 
 _DETAIL_LINES = 4
+_FOLD_SIGNS = {True: "▾ ", False: "▸ "}
+
+
+def fold_row(fold: Fold, noun: str) -> Row:
+    """The row of a fold: `▸ decoder.block[7]: 102 nodes`."""
+    return row((_FOLD_SIGNS[fold.open], "dim"), (fold.text(noun), "title"))
 
 
 class Caption(Lines, can_focus=False):
@@ -75,6 +83,23 @@ class FilterInput(Input):
         self.screen.set_focus(lines, scroll_visible=False)
 
 
+class FoldLines(Lines):
+    """A list with rows that open: `unfold` is told which, and whether only to open (1) or to close
+    (-1) it; it says whether there was anything to do."""
+
+    def __init__(self, unfold: Callable[[int, int], bool], *, empty: str, id: str) -> None:
+        super().__init__(empty=empty, id=id)
+        self._unfold = unfold
+
+    def action_sideways(self, step: int) -> None:
+        if self._left or self.cursor >= self.count or not self._unfold(self.cursor, step):
+            super().action_sideways(step)
+
+    def activate(self, index: int) -> None:
+        if not self._unfold(index, 0):
+            super().activate(index)
+
+
 class ListingPane(Pane):
     """A pane whose content is one list at a time."""
 
@@ -98,6 +123,8 @@ class ListingPane(Pane):
         super().__init__()
         self.view = self.VIEWS[0] if self.VIEWS else ""
         self._places: Places | None = None
+        self._opened: set[FoldKey] = set()
+        """The folds that are open."""
         self._drawn_size: Size | None = None
         """The size at the last drawing; a pane that comes to light again has it still."""
 
@@ -105,7 +132,7 @@ class ListingPane(Pane):
         yield Caption(id=f"{self.id}-views")
         yield FilterInput(placeholder=self.FILTER, id=f"{self.id}-filter")
         yield Caption(id=f"{self.id}-heads")
-        lines = Lines(empty=self.EMPTY, id=f"{self.id}-filter-list")
+        lines = FoldLines(self.unfold, empty=self.EMPTY, id=f"{self.id}-filter-list")
         lines.opens = True
         yield lines
         yield Caption(id=f"{self.id}-detail")
@@ -165,6 +192,20 @@ class ListingPane(Pane):
         self._caption("views").tell(*self._view_line())
         self.lines.show(count, self.draw_row, cursor=cursor, empty=empty)
         self._show_detail()
+
+    def unfold(self, index: int, direction: int) -> bool:
+        """Open a row (1), close it (-1), or what it is not (0); False where it is no fold."""
+        fold = self.fold_at(index)
+        if fold is None or (fold.open == (direction > 0) and direction):
+            return False
+        self._opened ^= {fold.key}
+        self.redraw()
+        self.lines.move_cursor(index)
+        return True
+
+    def fold_at(self, index: int) -> Fold | None:
+        """The fold that a row is; None: it is none."""
+        return None
 
     def draw_row(self, index: int) -> Row:
         """One row of the list."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
+from stepper.client.folding import Fold
 from stepper.client.text import node_line
 from stepper.model.trace import Node, Phase
-from stepper.tui.graph_views import CodeView, DrawingView, GraphView, TableView
+from stepper.tui.graph_views import CodeView, DrawingView, FoldedView, GraphView, TableView
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row
@@ -62,17 +63,29 @@ class GraphPane(ListingPane):
 
         # A step that leaves the graph alone leaves its layout alone.
         identity = tuple(node.id for node in self._made)
-        made_for = (self.view, self.size.width, snapshot.attempt, identity)
+        made_for = (self.view, self.size.width, snapshot.attempt, identity, frozenset(self._opened))
         if self._graph is not None and made_for == self._made_for:
             return self._graph
         self._made_for = made_for
         if self.view == "table":
             places = self.places(snapshot)
             assert places is not None
-            return TableView(self._made, is_new, places, self.size.width)
+            return self._folded(TableView(self._made, is_new, places, self.size.width))
         if self.view == "code":
-            return CodeView(self._made, is_new)
+            return self._folded(CodeView(self._made, is_new))
         return DrawingView(self._made, is_new, self.size.width)
+
+    def _folded(self, view: GraphView) -> GraphView:
+        assert self.snapshot is not None
+        assert self.snapshot.recording is not None
+        owners = self.snapshot.recording.owners
+        nodes = (view.node(row) for row in range(len(view)))
+        layers = ["" if node is None or node.graph else owners.layer(node) for node in nodes]
+        return FoldedView(view, layers, self._opened)
+
+    def fold_at(self, index: int) -> Fold | None:
+        row = self._graph.rows[index] if isinstance(self._graph, FoldedView) else None
+        return row if isinstance(row, Fold) else None
 
     def _place_cursor(self, new: list[int], kept: str) -> int | None:
         """Where the cursor goes: to the newest node, else to the node it was on."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
+from stepper.client.folding import Fold, folded, row_of
 from stepper.client.names import brief_source, clip_middle
 from stepper.client.text import guard_line, one_line, place_text, short_name
 from stepper.model.trace import Guard, Phase
 from stepper.tui.lines import Lines
-from stepper.tui.listing import ListingPane
+from stepper.tui.listing import ListingPane, fold_row
 from stepper.tui.palette import Row, Span
 from stepper.tui.questions import Question, on_guard
 from stepper.tui.snapshot import Snapshot
@@ -32,6 +33,7 @@ class GuardsPane(ListingPane):
     def __init__(self) -> None:
         super().__init__()
         self._guards: list[Guard] = []
+        self._rows: list[int | Fold] = []
         self._kind = self._source = self._widest = 0
         """Columns of kinds, of sources, and the most that sources may have."""
 
@@ -48,8 +50,8 @@ class GuardsPane(ListingPane):
 
     def show(self, snapshot: Snapshot) -> None:
         self.places(snapshot)
-        at = self.lines.cursor
-        kept = self._guards[at].id if at < len(self._guards) else None
+        here = self._guard_at(self.lines.cursor)
+        kept = here.id if here else None
         wanted = self.filter.lower()
         guards = snapshot.guards
         self._guards = [g for g in guards if wanted in _searched(g)] if wanted else guards
@@ -66,7 +68,13 @@ class GuardsPane(ListingPane):
         empty = f"none of {len(guards)} guards holds {self.filter!r}" if wanted else self.EMPTY
         if snapshot.phase is Phase.LOOKUP:
             empty = "a lookup installs no guards: those that it checks are in pane 2"
-        self.list_rows(len(self._guards), cursor=self._place_cursor(snapshot, kept), empty=empty)
+        at = self._place_cursor(snapshot, kept)
+        recording = snapshot.recording
+        layers = [recording.owners.layer(g) for g in self._guards] if recording else []
+        # Who filters wants to see what was found.
+        self._rows = [*range(len(layers))] if wanted else folded(layers, self._opened)
+        cursor = None if at is None or at < 0 else row_of(self._rows, at)
+        self.list_rows(len(self._rows), cursor=cursor, empty=empty)
 
     def _place_cursor(self, snapshot: Snapshot, kept: int | None) -> int | None:
         if self._guards and snapshot.is_new(self._guards[-1].moment):
@@ -75,9 +83,22 @@ class GuardsPane(ListingPane):
         at = len(self._guards) - 1
         return next((at for at, guard in enumerate(self._guards) if guard.id == kept), at)
 
+    def fold_at(self, index: int) -> Fold | None:
+        row = self._rows[index] if index < len(self._rows) else None
+        return row if isinstance(row, Fold) else None
+
+    def _guard_at(self, index: int) -> Guard | None:
+        """The guard that a row is about; of a fold, none."""
+        row = self._rows[index] if index < len(self._rows) else None
+        return self._guards[row] if isinstance(row, int) else None
+
     def draw_row(self, index: int) -> Row:
         assert self.snapshot is not None
-        guard = self._guards[index]
+        fold = self.fold_at(index)
+        if fold is not None:
+            return fold_row(fold, "guard")
+        guard = self._guard_at(index)
+        assert guard is not None
         new = self.snapshot.is_new(guard.moment)
         assert self._places is not None
         made = self._places.instruction(guard.moment, guard.attempt)
@@ -103,7 +124,9 @@ class GuardsPane(ListingPane):
         return clip_middle(brief_source(one_line(guard.source)), self._widest)
 
     def detail_of(self, index: int) -> list[str]:
-        guard = self._guards[index]
+        guard = self._guard_at(index)
+        if guard is None:
+            return []
         made = self._places.instruction(guard.moment, guard.attempt) if self._places else ""
         lines = [f"{guard.kind} {_source(guard)}  ({guard.scope or 'no scope'})"]
         lines += [f"checks {one_line(code)}" for code in guard.code] or [
@@ -116,11 +139,12 @@ class GuardsPane(ListingPane):
         return lines
 
     def questions_here(self) -> list[Question]:
-        at = self.lines.cursor
-        return [on_guard(self._guards[at])] if at < len(self._guards) else []
+        guard = self._guard_at(self.lines.cursor)
+        return [] if guard is None else [on_guard(guard)]
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
-        guard = self._guards[message.index]
+        guard = self._guard_at(message.index)
+        assert guard is not None
         self.go_to(guard.moment, f"installed {guard.kind} {guard.source}".rstrip())
 
 
