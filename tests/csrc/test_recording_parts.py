@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import random
 import sys
 import types
@@ -587,7 +588,7 @@ def followed(events: Any, facts_of: Any) -> tuple[_C.Steps[Any], Translator]:
     """Steps that put frames down, with an output whose first frame is number 1."""
     steps = new_steps()
     steps.write_frames(facts_of, events, "begun", "ended")
-    steps.hear_frames("at_work", lambda tx: tx.f_code, ignore, ignore, ignore, ignore)
+    steps.hear_frames("at_work", operator.attrgetter("f_code"), ignore, ignore, ignore, ignore)
     attempt, output, first = Attempt(), Translator(), Translator("first")
     output.at_work.append(first)
     steps.follow(attempt, output)
