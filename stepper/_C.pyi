@@ -422,6 +422,9 @@ def finish(result: object, /) -> Any:
     """What the result of transformed code comes to, for a frame that did not run under the hook:
     the calls that `resume` stands for are made."""
 
+def load_special(manager: object, name: str, /) -> Callable[..., object]:
+    """A method that a `with` statement calls, looked up as it does and bound."""
+
 def leave_resume_calls(flag: bool, /) -> bool:
     """Whether the hook gives the callers of this thread's frames the `ResumeCall` that a frame
     returns, instead of making it; returns what it was before."""

@@ -18,6 +18,7 @@
 #include "evalframe/resume_call.h"
 
 #include "evalframe/frame_hook.h"
+#include "support/names.h"
 
 #include <structmember.h>
 
@@ -194,12 +195,56 @@ leave_resume_calls(PyObject *Py_UNUSED(module), PyObject *flag)
     return PyBool_FromLong(before);
 }
 
+#if PY_VERSION_HEX >= 0x030E0000
+#define type_full_name PyType_GetFullyQualifiedName
+#else
+#define type_full_name PyType_GetQualName
+#endif
+
+/* What a `with` statement calls: CPython's own instruction gives it as one value or as two. */
+static PyObject *
+load_special(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2 || !PyUnicode_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "load_special() wants an object and a name");
+        return NULL;
+    }
+    PyTypeObject *type = Py_TYPE(args[0]);
+    PyObject *found = _PyType_Lookup(type, args[1]);
+    if (found == NULL) {
+        int async = _PyType_Lookup(type, ID(__aenter__)) != NULL &&
+                    _PyType_Lookup(type, ID(__aexit__)) != NULL;
+        PyObject *name = type_full_name(type);
+        if (name != NULL) {
+            PyErr_Format(PyExc_TypeError,
+                         "'%U' object does not support the context manager protocol "
+                         "(missed %U method)%s",
+                         name, args[1],
+                         async ? " but it supports the asynchronous context manager protocol. "
+                                 "Did you mean to use 'async with'?"
+                               : "");
+            Py_DECREF(name);
+        }
+        return NULL;
+    }
+    Py_INCREF(found);
+    descrgetfunc get = Py_TYPE(found)->tp_descr_get;
+    if (get == NULL) {
+        return found;
+    }
+    PyObject *bound = get(found, args[0], (PyObject *)type);
+    Py_DECREF(found);
+    return bound;
+}
+
 static PyMethodDef functions[] = {
     {"resume", (PyCFunction)(void (*)(void))resume, METH_FASTCALL,
      PyDoc_STR("What a frame returns to have a function called once it has ended.")},
     {"finish", finish, METH_O, PyDoc_STR("What a frame's result comes to.")},
     {"leave_resume_calls", leave_resume_calls, METH_O,
      PyDoc_STR("Whether this thread makes the calls itself that frames return.")},
+    {"load_special", (PyCFunction)(void (*)(void))load_special, METH_FASTCALL,
+     PyDoc_STR("A method that a with statement calls, looked up as it does and bound.")},
     {NULL},
 };
 

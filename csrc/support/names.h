@@ -7,7 +7,7 @@
 #include "module.h"
 
 #define STEPPER_NAMES(X)                                                                           \
-    X(__dict__), X(__doc__), X(_args), X(_backward_hooks), X(_backward_pre_hooks), X(_cache),      \
+    X(__aenter__), X(__aexit__), X(__dict__), X(__doc__), X(_args), X(_backward_hooks), X(_backward_pre_hooks), X(_cache),      \
         X(_call_impl), X(_compiled_call_impl), X(_dict), X(_forward_hooks), X(_forward_pre_hooks), \
         X(_input_nodes), X(_kwargs), X(_next), X(_prev), X(_size), X(alert), X(annotations),       \
         X(arg), X(args), X(argval), X(attributes), X(block_stack), X(break_down), X(cell),         \

@@ -50,7 +50,7 @@ __all__ = [
     "skip",
 ]
 
-_NEWEST_PYTHON = (3, 13)
+_NEWEST_PYTHON = (3, 14)
 """The newest Python whose bytecode the compiler knows."""
 
 

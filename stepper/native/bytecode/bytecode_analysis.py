@@ -16,11 +16,14 @@ ALWAYS_JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INT
 def _uses(inst: Instruction) -> tuple[set[str], set[str]]:
     """The locals that an instruction reads, and those that it sets without reading them."""
     match inst.opname:
-        case "LOAD_FAST" | "LOAD_FAST_CHECK" | "DELETE_FAST" | "LOAD_FAST_AND_CLEAR":
+        case (
+            "LOAD_FAST" | "LOAD_FAST_BORROW" | "LOAD_FAST_CHECK"
+            | "DELETE_FAST" | "LOAD_FAST_AND_CLEAR"
+        ):  # fmt: skip
             return {inst.argval}, set()
         case "STORE_FAST":
             return set(), {inst.argval}
-        case "LOAD_FAST_LOAD_FAST":
+        case "LOAD_FAST_LOAD_FAST" | "LOAD_FAST_BORROW_LOAD_FAST_BORROW":
             return set(inst.argval), set()
         case "STORE_FAST_STORE_FAST":
             return set(), set(inst.argval)

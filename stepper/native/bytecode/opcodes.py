@@ -1,4 +1,4 @@
-"""Instructions, and all that differs between the bytecodes of CPython 3.11, 3.12 and 3.13.
+"""Instructions, and all that differs between the bytecodes of CPython 3.11 to 3.14.
 
 The interpreter has one method per opcode of any version, so names need no table. What does need one
 is what the same name means: how an argument is packed, what stands in which order below a call,
@@ -35,7 +35,10 @@ CALLABLE_BELOW_NULL = PYTHON >= (3, 13)
 """A call's stack is callable, self or NULL, arguments; before, the first two changed places."""
 
 ITERATOR_STAYS = PYTHON >= (3, 13)
-"""An exhausted FOR_ITER leaves its iterator for a POP_TOP."""
+"""An exhausted FOR_ITER leaves its iterator."""
+
+POP_ITERATOR = "POP_ITER" if PYTHON >= (3, 14) else "POP_TOP"
+"""Which instruction drops that."""
 
 END_FOR = PYTHON >= (3, 12)
 """FOR_ITER jumps to an END_FOR that it passes over."""
@@ -53,15 +56,28 @@ PRECALL = PYTHON == (3, 11)
 FUNCTION_ATTRIBUTES_APART = PYTHON >= (3, 13)
 """MAKE_FUNCTION has no argument; SET_FUNCTION_ATTRIBUTE follows."""
 
+ALWAYS_A_KEYWORD_SLOT = PYTHON >= (3, 14)
+"""CALL_FUNCTION_EX takes keyword arguments or NULL; before, its argument says which."""
+
+EXIT_BELOW_SELF = PYTHON >= (3, 14)
+"""A `with` block keeps its exit function, and above it self or NULL, for a call of both."""
+
+SPECIAL_METHODS: tuple[str, ...] = tuple(getattr(opcode, "_special_method_names", ()))
+"""By LOAD_SPECIAL's argument."""
+
+COMMON_CONSTANTS: tuple[object, ...] = tuple(getattr(opcode, "_common_constants", ()))
+"""By LOAD_COMMON_CONSTANT's argument."""
+
 LOAD_CLOSURE = "LOAD_FAST" if PYTHON >= (3, 13) else "LOAD_CLOSURE"
 """Which instruction pushes a cell."""
 
 PAIRS = {
     "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": ("LOAD_FAST_BORROW", "LOAD_FAST_BORROW"),
     "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
     "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
 }
-"""Instructions that are two (3.13). They have four bits for the number of a variable."""
+"""Instructions that are two (3.13 on). They have four bits for the number of a variable."""
 
 _BINARY: dict[str, Callable[..., object]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -71,10 +87,13 @@ _BINARY: dict[str, Callable[..., object]] = {
     "/=": operator.itruediv, "//=": operator.ifloordiv, "%=": operator.imod,
     "**=": operator.ipow, "@=": operator.imatmul, "&=": operator.iand, "|=": operator.ior,
     "^=": operator.ixor, "<<=": operator.ilshift, ">>=": operator.irshift,
+    "[]": operator.getitem,
 }  # fmt: skip
 BINARY_OPERATORS = [_BINARY[symbol] for _, symbol in opcode._nb_ops]  # type: ignore[attr-defined]  # no stub has it
 """By BINARY_OP's argument."""
 ADD = BINARY_OPERATORS.index(operator.add)
+SUBSCRIPT = BINARY_OPERATORS.index(operator.getitem) if PYTHON >= (3, 14) else None
+"""None: BINARY_SUBSCR is an instruction of its own."""
 
 _COMPARE = {
     "<": operator.lt, "<=": operator.le, "==": operator.eq,

@@ -121,7 +121,10 @@ class PyCodegen:
 
     def subscript(self) -> None:
         """Replace an object and a key by the item."""
-        self.emit("BINARY_SUBSCR")
+        if opcodes.SUBSCRIPT is None:
+            self.emit("BINARY_SUBSCR")
+        else:
+            self.emit("BINARY_OP", opcodes.SUBSCRIPT)
 
     def build(self, name: str, count: int) -> None:
         """An instruction that builds something of so many values."""

@@ -62,7 +62,7 @@ _numbers = itertools.count(1)
 
 _ENTERED = frozenset(
     {"RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "JUMP_IF_TRUE_OR_POP",
-     "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "SEND", "END_FOR", "LOAD_FAST_AND_CLEAR",
+     "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT", "SEND", "END_FOR", "LOAD_FAST_AND_CLEAR",
      *opcodes.PAIRS}
 )  # fmt: skip
 """Instructions that are done in the program's own code: what they leave cannot be passed on."""
@@ -102,6 +102,9 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
         _write_branches(codegen, inst, names)
     elif loops:
         _write_iteration(codegen, inst, names, base)
+    elif _enters(tx, inst):
+        next_index, kinds = _write_entering(codegen, inst)
+        _write_resume(codegen, inst, next_index, names, kinds)
     else:
         kinds = _write_instruction(codegen, inst, base)
         _write_resume(codegen, inst, next_index, names, kinds)
@@ -159,7 +162,7 @@ def _base(tx: InstructionTranslator, inst: Instruction) -> int:
         case "CALL_KW":
             return depth - int(inst.argval) - 3
         case "CALL_FUNCTION_EX":
-            return depth - 3 - (int(inst.argval) & 1)
+            return depth - 3 - (opcodes.ALWAYS_A_KEYWORD_SLOT or int(inst.argval) & 1)
         case "FOR_ITER":
             return depth - 1
     nulls = [i for i, value in enumerate(tx.stack) if isinstance(value, NullVariable)]
@@ -215,6 +218,43 @@ def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> list
     return kinds
 
 
+def _enters(tx: InstructionTranslator, inst: Instruction) -> bool:
+    """Whether a context manager is entered by the instructions from this one on, of which the
+    first are a COPY and a LOAD_SPECIAL."""
+    following = tx.instructions[inst.index + 1].opname if inst.opname == "COPY" else inst.opname
+    return following == "LOAD_SPECIAL"
+
+
+def _write_entering(codegen: PyCodegen, inst: Instruction) -> tuple[int, list[bool]]:
+    """Enter a context manager, up to the call of its `__enter__`, and store what that leaves.
+
+    The exit function is bound, so that it is known to have NULL for a self. Returns the index of
+    the next instruction, and what `_write_instruction` returns.
+    """
+    code = codegen.tx.f_code
+    begin, index = len(codegen.output), inst.index
+    below = [not isinstance(value, NullVariable) for value in codegen.tx.stack[:-1]]
+    if inst.opname == "COPY":
+        codegen.dup()
+        index += 1
+    else:
+        below.pop()
+    codegen.load_callable(_C.load_special)
+    codegen.emit("SWAP", 2)
+    codegen.emit("SWAP", 3)
+    codegen.load_const("__exit__")
+    codegen.call(2)
+    codegen.emit("SWAP", 2)
+    # Behind two more SWAPs the program loads `__enter__` and calls it.
+    entering = [_program_instr(code, index + place) for place in (3, 4)]
+    codegen.output += entering
+    for each in codegen.output[begin:]:
+        each.location = entering[0].location
+    after = [*below, True, False, True]
+    _store_stack(codegen, after)
+    return index + 5, after
+
+
 def _store_stack(codegen: PyCodegen, kinds: list[bool]) -> None:
     """Put what is on the stack into variables: not before the instruction has been done, or what it
     calls could see them.
@@ -258,7 +298,7 @@ def _write_iteration(codegen: PyCodegen, inst: Instruction, names: list[str], ba
     _store_stack(codegen, [*kinds, True])  # with the item
     _write_resume(codegen, inst, inst.index + 1, names, [*kinds, True])
     codegen.output.append(ended)
-    after = ["END_FOR"] * opcodes.END_FOR + ["POP_TOP"] * opcodes.ITERATOR_STAYS
+    after = ["END_FOR"] * opcodes.END_FOR + [opcodes.POP_ITERATOR] * opcodes.ITERATOR_STAYS
     for name in after:
         codegen.emit(name)
     _store_stack(codegen, kinds[:base])

@@ -8,16 +8,19 @@ is taken back that came of it but the guards. What does more than compute is lef
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import types
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import lookup
+from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.polyfills import FunctionContext
-from stepper.native.source import ConstantSource
+from stepper.native.source import ConstantSource, Source
 from stepper.native.variables.base import Keywords, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.functions import UserFunctionVariable
+from stepper.native.variables.functions import UserFunctionVariable, UserMethodVariable
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.new_object import make_new
 from stepper.native.variables.tensor import TensorVariable
@@ -26,8 +29,24 @@ from stepper.native.variables.user_defined import UserDefinedClassVariable
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
 
-APPLY = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]  # a class method
+APPLY: Any = lookup(torch.autograd.Function, "apply")
+"""A class method; from torch 2.15 on one that C has made, which has no function behind it."""
+APPLY_FUNCTION: object = getattr(APPLY, "__func__", None)
 _TWO_PARTS = torch.autograd.Function.setup_context
+
+
+def apply(cls: type[torch.autograd.Function], *args: object) -> object:
+    """`cls.apply`, for graphs: FX finds no name for one that C has made."""
+    return cls.apply(*args)
+
+
+def apply_of(tx: Translator, cls: UserDefinedClassVariable, source: Source) -> VariableTracker:
+    """`apply` of a class, of which C has made it."""
+    name = source.name()
+    text = f"{name}.__class__.__name__ == 'builtin_function_or_method'"
+    guards = tx.output.install_guard(source, GuardBuilder.EXPRESSION, name=text)
+    guards |= cls.guards
+    return UserMethodVariable(ApplyVariable(APPLY, guards=guards), cls, source=source, guards=guards)
 
 
 class ApplyVariable(UserFunctionVariable):
@@ -52,7 +71,10 @@ class ApplyVariable(UserFunctionVariable):
         needed = {key: guard for key, guard in output.guards.items() if key not in found}
         output.rollback(mark)
         guards = output.install_again(needed)
-        result = tx.call_in_graph("call_function", cls.value.apply, given, {})
+        target = cls.value.apply
+        if APPLY_FUNCTION is None:
+            target = types.MethodType(apply, cls.value)
+        result = tx.call_in_graph("call_function", target, given, {})
         return result.with_guards(self.guards | cls.guards | guards)
 
     def _interpret(

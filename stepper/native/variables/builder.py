@@ -22,7 +22,7 @@ from stepper.native.guards.originals import require
 from stepper.native.source import AttrSource, GetItemSource, Source
 from stepper.native.variables import ctx_manager
 from stepper.native.variables import torch as torch_functions
-from stepper.native.variables.autograd_function import APPLY, ApplyVariable
+from stepper.native.variables.autograd_function import APPLY_FUNCTION, ApplyVariable
 from stepper.native.variables.base import (
     AttributeMutationExisting,
     LazyVariableTracker,
@@ -229,7 +229,7 @@ class VariableBuilder:
         if value is inspect.signature:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return SignatureFunctionVariable(source=source, guards=guards)
-        if value is APPLY:
+        if value is APPLY_FUNCTION:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return ApplyVariable(value, source=source, guards=guards)
         if kind is types.FunctionType:

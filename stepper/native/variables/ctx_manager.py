@@ -237,6 +237,25 @@ class ExitVariable(VariableTracker):
         return ConstantVariable(None)
 
 
+class EnterVariable(VariableTracker):
+    """`__enter__` of a context that has been entered already, with its exit function.
+
+    result: what it returns.
+    """
+
+    def __init__(self, result: VariableTracker, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.result = result
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        return self.result
+
+
 class ModeClassVariable(VariableTracker):
     """A class of contexts that the graph enters and leaves by itself.
 

@@ -107,6 +107,10 @@ class UserDefinedClassVariable(UserDefinedVariable):
             function = tx.build(AttrSource(source, "__func__"), found.__func__)
             if isinstance(function, BaseUserFunctionVariable):
                 return UserMethodVariable(function, self, **self.propagate(self, function))
+        from stepper.native.variables.autograd_function import APPLY, apply_of
+
+        if found is APPLY:
+            return apply_of(tx, self, source)
         if found is MISSING or is_data_descriptor(found) or not is_plain_attribute(found):
             raise self.refuse("an attribute")
         return tx.build(source, found)

@@ -54,8 +54,8 @@ class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstruct
 
     def CALL_FUNCTION_EX(self, inst: Instruction) -> None:
         kwargs: dict[str, VariableTracker] = {}
-        if inst.argval & 1:
-            mapping = self.pop()
+        mapping = self.pop() if opcodes.ALWAYS_A_KEYWORD_SLOT or inst.argval & 1 else NullVariable()
+        if not isinstance(mapping, NullVariable):
             if not isinstance(mapping, ConstDictVariable):
                 raise unimplemented("keyword arguments of another mapping")
             if not all(type(key) is str for key in mapping.items):
@@ -105,7 +105,7 @@ class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstruct
                 made.defaults = attribute.unpack(self)
             case 2:
                 made.kwdefaults = self._named(attribute)
-            case 4:
+            case 4 | 16:
                 made.annotated = True
             case 8:
                 made.cells = self._items(attribute)

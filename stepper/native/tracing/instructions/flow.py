@@ -11,11 +11,9 @@ from stepper.native.bytecode.bytecode_analysis import only_raises
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
 from stepper.native.tracing.instructions.operators import OperatorInstructions
-from stepper.native.variables.base import (
-    VariableTracker,
-)
+from stepper.native.variables.base import NullVariable, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.ctx_manager import ContextManagerVariable
+from stepper.native.variables.ctx_manager import ContextManagerVariable, EnterVariable
 from stepper.native.variables.iter import IteratorVariable, iterate
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
@@ -27,6 +25,9 @@ if TYPE_CHECKING:
 
 class FlowInstructions(OperatorInstructions):
     """Jumps, loops and blocks."""
+
+    _entered: VariableTracker
+    """What `as` gets, between the LOAD_SPECIAL of an exit function and that of its `__enter__`."""
 
     # --- jumps
 
@@ -171,3 +172,20 @@ class FlowInstructions(OperatorInstructions):
         self.block_stack.append((inst.index, exit_function))
         self.push(exit_function)
         self.push(value)
+
+    def LOAD_SPECIAL(self, inst: Instruction) -> None:
+        name = opcodes.SPECIAL_METHODS[inst.arg or 0]
+        manager = self.pop()
+        self.output.chosen_by(manager)
+        if isinstance(manager, UserDefinedObjectVariable):
+            found = manager.bound_special(self, name)
+        elif not isinstance(manager, ContextManagerVariable):
+            raise unimplemented(f"a with block of {manager.describe()}")
+        elif name == "__exit__":
+            found, self._entered = manager.enter(self)
+            # Before the COPY: what is entered and what is left are one object.
+            self.block_stack.append((inst.index - 1, found))
+        else:
+            found = EnterVariable(self._entered, guards=manager.guards)
+        self.push(found)
+        self.push(NullVariable())

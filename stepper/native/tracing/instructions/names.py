@@ -38,12 +38,14 @@ class NameInstructions(Translator):
     def NOP(self, inst: Instruction) -> None:
         pass
 
-    RESUME = CACHE = EXTENDED_ARG = PRECALL = COPY_FREE_VARS = NOP
+    RESUME = CACHE = EXTENDED_ARG = PRECALL = COPY_FREE_VARS = NOT_TAKEN = NOP
 
     # --- the stack
 
     def POP_TOP(self, inst: Instruction) -> None:
         self.stack.pop()
+
+    POP_ITER = POP_TOP
 
     def PUSH_NULL(self, inst: Instruction) -> None:
         self.push(NullVariable())
@@ -60,7 +62,7 @@ class NameInstructions(Translator):
     def LOAD_FAST(self, inst: Instruction) -> None:
         self._load_fast(inst.argval)
 
-    LOAD_FAST_CHECK = LOAD_CLOSURE = LOAD_FAST
+    LOAD_FAST_CHECK = LOAD_FAST_BORROW = LOAD_CLOSURE = LOAD_FAST
 
     def _load_fast(self, name: str) -> None:
         found = self.symbolic_locals.get(name)
@@ -78,6 +80,8 @@ class NameInstructions(Translator):
     def LOAD_FAST_LOAD_FAST(self, inst: Instruction) -> None:
         for name in inst.argval:
             self._load_fast(name)
+
+    LOAD_FAST_BORROW_LOAD_FAST_BORROW = LOAD_FAST_LOAD_FAST
 
     def STORE_FAST(self, inst: Instruction) -> None:
         self._store_fast(inst.argval)
@@ -122,6 +126,16 @@ class NameInstructions(Translator):
 
     def LOAD_CONST(self, inst: Instruction) -> None:
         self.push(self._constant(inst.argval))
+
+    def LOAD_SMALL_INT(self, inst: Instruction) -> None:
+        self.push(ConstantVariable(inst.arg or 0))
+
+    def LOAD_COMMON_CONSTANT(self, inst: Instruction) -> None:
+        value = opcodes.COMMON_CONSTANTS[inst.arg or 0]
+        if isinstance(value, type) and issubclass(value, BaseException):
+            self.push(ExceptionClassVariable(value))
+        else:
+            self.push(BuiltinVariable(value))
 
     def _constant(self, value: object) -> VariableTracker:
         if type(value) in CONSTANT_TYPES:

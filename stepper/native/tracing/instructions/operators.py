@@ -28,6 +28,9 @@ class OperatorInstructions(Translator):
     # --- operators
 
     def BINARY_OP(self, inst: Instruction) -> None:
+        if inst.arg == opcodes.SUBSCRIPT:
+            self.BINARY_SUBSCR(inst)
+            return
         a, b = self.popn(2)
         self.push(binary_op(self, opcodes.BINARY_OPERATORS[inst.arg or 0], a, b))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import order_of
@@ -86,4 +87,5 @@ class RaisingInstructions(Translator):
         value = self.stack[-1]
         assert isinstance(value, ExceptionVariable)
         arguments = [value.cls, value, TracebackVariable()]
-        self.push(self.stack[-4].call_function(self, arguments, {}))
+        leave = self.stack[-5 if opcodes.EXIT_BELOW_SELF else -4]
+        self.push(leave.call_function(self, arguments, {}))
