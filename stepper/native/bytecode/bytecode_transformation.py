@@ -43,7 +43,11 @@ def assemble(
     if again is not None:
         made.extend(_handler(*again, line))
     for label, rank in sorted(entered, key=lambda each: each[1], reverse=True):
-        rest.insert(places[rank], label)
+        at = places[rank]
+        rest.insert(at, label)
+        if opcodes.JUMPS_WANT_BOOLS and rest[at + 1].name.startswith(opcodes.JUMPS_ON_TRUTH):
+            # A value for whose truth the graph was broken is asked for it here.
+            rest.insert(at + 1, Instr("TO_BOOL", location=rest[at + 1].location))
     if again is not None or entered:
         made.extend(rest)
     room = max(_room_for(body), _HANDLER_ROOM + _room_for(again[1] if again is not None else ()))

@@ -46,6 +46,12 @@ END_FOR = PYTHON >= (3, 12)
 SENT_TO_STAYS = PYTHON >= (3, 12)
 """A SEND to what has ended leaves that below the result, for an END_SEND."""
 
+JUMPS_WANT_BOOLS = PYTHON >= (3, 13)
+"""A conditional jump takes a bool, which a COMPARE_OP or TO_BOOL has made."""
+
+JUMPS_ON_TRUTH = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")
+"""Those jumps."""
+
 JUMP_IF_TRUE = "POP_JUMP_FORWARD_IF_TRUE" if PYTHON == (3, 11) else "POP_JUMP_IF_TRUE"
 JUMP_IF_FALSE = "POP_JUMP_FORWARD_IF_FALSE" if PYTHON == (3, 11) else "POP_JUMP_IF_FALSE"
 """Which instructions jump forwards."""

@@ -271,7 +271,7 @@ def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str]) -> 
     assert inst.target is not None
     tx = codegen.tx
     other = Label()
-    if opcodes.PYTHON >= (3, 13):
+    if opcodes.JUMPS_WANT_BOOLS:
         codegen.emit("TO_BOOL")
     name = inst.opname.replace("_BACKWARD", "_FORWARD")
     codegen.emit(name, other)

@@ -52,6 +52,7 @@ _STATE: dict[object, object] = {
     torch.compiler.is_exporting: lambda tx: False,
     _jit.is_scripting: lambda tx: False,
     _jit.is_tracing: lambda tx: False,
+    versions.is_tracing: lambda tx: False,
     versions.tracing_state: lambda tx: None,
     versions.is_torch_function_enabled: lambda tx: True,
     versions.cudnn_enabled: lambda tx: versions.cudnn_enabled(),

@@ -130,10 +130,10 @@ class _Flow:
         nothing: set[int] = set()
         place = inst.arg or 0
         match inst.opname:
-            case "LOAD_FAST" | "LOAD_FAST_CHECK":
+            case "LOAD_FAST" | "LOAD_FAST_BORROW" | "LOAD_FAST_CHECK":
                 checked = CHECKS_LOADS or inst.opname == "LOAD_FAST_CHECK"
                 return {place} if self._is_ours(place) or not checked else nothing, {place}, nothing
-            case "LOAD_FAST_LOAD_FAST":
+            case "LOAD_FAST_LOAD_FAST" | "LOAD_FAST_BORROW_LOAD_FAST_BORROW":
                 return {place >> 4, place & 15}, nothing, nothing
             case "STORE_FAST":
                 return nothing, {place}, nothing
@@ -160,5 +160,7 @@ def _depth(inst: Instruction, before: int, jump: bool) -> int:
     """How many values are on the stack after an instruction."""
     if inst.opname == "RETURN_GENERATOR":
         return 1  # what is sent first
+    if inst.opname == "RETURN_VALUE":
+        return before - 1  # told as 0 from Python 3.14 on
     argument = inst.arg if inst.opcode >= dis.HAVE_ARGUMENT else None
     return before + dis.stack_effect(inst.opcode, argument, jump=jump)
