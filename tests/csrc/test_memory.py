@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +40,7 @@ No function of Python, and what is called meanwhile has as little of it as can b
 runs out, CPython itself loses references, and even exceptions. 3.11 does so in a list of constants
 and in `map`, 3.12 and 3.13.0 where they make a function, so no call here makes one."""
 SEEDS = itertools.count()
+LOCK = threading.Lock()
 
 
 def call(prepare: Callable[[], Call]) -> Callable[[], Call]:
@@ -295,6 +297,7 @@ def resumed() -> Call:
 
     def use() -> None:
         assert _C.finish(_C.resume(function, 3)) == 6
+        _C.load_special(LOCK, "__exit__")
         before = _C.set_frame_callback(False)
         leave = _C.leave_resume_calls(False)
         try:

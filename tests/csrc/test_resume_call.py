@@ -141,3 +141,40 @@ def test_a_thread_can_make_the_calls_itself() -> None:
     assert type(left) is _C.ResumeCall
     assert (left.function, left.args) == (ends, (3,))
     assert function(3) == _C.finish(left) == 3
+
+
+class Entered:
+    """What a with statement takes, by its class and not by what the object itself has."""
+
+    def __exit__(self, *of: object) -> str:
+        return "left"
+
+
+class Awaited:
+    async def __aenter__(self) -> None: ...
+    async def __aexit__(self, *of: object) -> None: ...
+
+
+def refusal(function: Callable[..., Any], *args: Any) -> str:
+    with pytest.raises(TypeError) as caught:
+        function(*args)
+    return str(caught.value)
+
+
+def enter(manager: Any) -> None:
+    with manager:
+        pass
+
+
+def test_a_special_method_is_found_as_a_with_statement_finds_it() -> None:
+    manager = Entered()
+    vars(manager)["__exit__"] = print
+    assert _C.load_special(manager, "__exit__")() == "left"
+    for other in (object(), manager.__class__, Awaited()):
+        said = refusal(_C.load_special, other, "__enter__")
+        assert "(missed __enter__ method)" in said
+        if sys.version_info >= (
+            3,
+            14,
+        ):  # where that is an instruction of its own, of __exit__ first
+            assert refusal(_C.load_special, other, "__exit__") == refusal(enter, other)

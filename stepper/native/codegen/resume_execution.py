@@ -62,8 +62,8 @@ _numbers = itertools.count(1)
 
 _ENTERED = frozenset(
     {"RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "JUMP_IF_TRUE_OR_POP",
-     "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT", "SEND", "END_FOR", "LOAD_FAST_AND_CLEAR",
-     *opcodes.PAIRS}
+     "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT", "SEND", "END_FOR",
+     "LOAD_FAST_AND_CLEAR", *opcodes.PAIRS}
 )  # fmt: skip
 """Instructions that are done in the program's own code: what they leave cannot be passed on."""
 

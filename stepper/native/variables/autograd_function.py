@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 APPLY: Any = lookup(torch.autograd.Function, "apply")
 """A class method; from torch 2.15 on one that C has made, which has no function behind it."""
-APPLY_FUNCTION: object = getattr(APPLY, "__func__", None)
+APPLY_FUNCTION: Any = getattr(APPLY, "__func__", None)
 _TWO_PARTS = torch.autograd.Function.setup_context
 
 
 def apply(cls: type[torch.autograd.Function], *args: object) -> object:
     """`cls.apply`, for graphs: FX finds no name for one that C has made."""
-    return cls.apply(*args)
+    return cls.apply(*args)  # type: ignore[no-untyped-call]  # torch's stubs say nothing of it
 
 
 def apply_of(tx: Translator, cls: UserDefinedClassVariable, source: Source) -> VariableTracker:
     """`apply` of a class, of which C has made it."""
     name = source.name()
     text = f"{name}.__class__.__name__ == 'builtin_function_or_method'"
-    guards = tx.output.install_guard(source, GuardBuilder.EXPRESSION, name=text)
-    guards |= cls.guards
-    return UserMethodVariable(ApplyVariable(APPLY, guards=guards), cls, source=source, guards=guards)
+    guards = tx.output.install_guard(source, GuardBuilder.EXPRESSION, name=text) | cls.guards
+    function = ApplyVariable(APPLY, guards=guards)
+    return UserMethodVariable(function, cls, source=source, guards=guards)
 
 
 class ApplyVariable(UserFunctionVariable):
