@@ -74,6 +74,9 @@ SPECIAL_METHODS: tuple[str, ...] = tuple(getattr(opcode, "_special_method_names"
 COMMON_CONSTANTS: tuple[object, ...] = tuple(getattr(opcode, "_common_constants", ()))
 """By LOAD_COMMON_CONSTANT's argument."""
 
+INTERPOLATION = dis.opmap.get("BUILD_INTERPOLATION")
+"""The opcode of a part of a t-string; None: there are none."""
+
 LOAD_CLOSURE = "LOAD_FAST" if PYTHON >= (3, 13) else "LOAD_CLOSURE"
 """Which instruction pushes a cell."""
 
