@@ -212,8 +212,8 @@ load_special(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t coun
     PyTypeObject *type = Py_TYPE(args[0]);
     PyObject *found = _PyType_Lookup(type, args[1]);
     if (found == NULL) {
-        int async = _PyType_Lookup(type, ID(__aenter__)) != NULL &&
-                    _PyType_Lookup(type, ID(__aexit__)) != NULL;
+        int async = _PyType_Lookup(type, ID(__aenter__)) != NULL
+                    && _PyType_Lookup(type, ID(__aexit__)) != NULL;
         PyObject *name = type_full_name(type);
         if (name != NULL) {
             PyErr_Format(PyExc_TypeError,
