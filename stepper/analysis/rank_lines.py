@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from stepper.analysis.collectives import first_unlike
 from stepper.analysis.compare_recordings import FrameDiff
 from stepper.analysis.line import Line
 from stepper.analysis.ranks import Class, Ranks, first_divergence
@@ -62,8 +63,8 @@ def rank_lines(found: Ranks, *, everything: bool = False) -> Iterator[Line]:
         yield Line(f"and {plural(len(others) - len(shown), 'more class')}: --all compares them")
     yield Line("")
     yield Line(
-        "Not recorded, so not told: which collective the others wait in because of it, and calls "
-        "that compiled nothing.",
+        "Not recorded, so not told: collectives outside of graphs, in which the others may wait, "
+        "and calls that compiled nothing.",
         role="dim",
     )
 
@@ -119,8 +120,19 @@ def _deviation(number: int, usual: Class, other: Class) -> Iterator[Line]:
                 yield from _frame(first, sides)
             else:
                 yield from _alone(first, sides)
+            yield from _waiting(sides)
         except RecordingError as error:
             yield Line(clip(f"  {error}", WIDTH))
+
+
+def _waiting(sides: tuple[_Side, _Side]) -> Iterator[Line]:
+    """Who waits for whom, as far as the collectives are in graphs."""
+    found = first_unlike(*(side.recording for side in sides))
+    if found is not None:
+        number, *unlike = found
+        yield Line(f"  collective {number} of the graphs: who runs it waits there for the other")
+        texts = [f"{each.name} in {_named(each.of)}" if each else "has no more" for each in unlike]
+        yield from _both(sides, texts)
 
 
 class _Side(NamedTuple):

@@ -21,6 +21,9 @@ from tests.conftest import clean_environment
 
 PROGRAM = """
 import os, sys, torch, stepper
+import torch.distributed as dist
+
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 
 def scenario(kind, rank):
     def helper(x):
@@ -35,6 +38,9 @@ def scenario(kind, rank):
             y = y.relu()
         if kind == "break" and odd:
             torch._dynamo.graph_break()
+        if kind == "collective":
+            dist.all_reduce(y)
+            dist.all_gather_into_tensor(y, y) if odd else dist.all_reduce(y)
         return y + x
 
     odd = rank == 1
@@ -45,7 +51,7 @@ def scenario(kind, rank):
             continue
         step(torch.ones(8 if kind == "shape" and odd else size), odd=odd and kind in ODD)
 
-ODD = ("branch", "break")
+ODD = ("branch", "break", "collective")
 for kind in sys.argv[1:]:
     for rank in range(4):
         os.makedirs(kind, exist_ok=True)
@@ -55,7 +61,7 @@ for kind in sys.argv[1:]:
         with stepper.record(f"{kind}/rank{rank}.stepper"):
             scenario(kind, rank)
 """
-KINDS = ("same", "shape", "branch", "environment", "break", "cache", "skip")
+KINDS = ("same", "shape", "branch", "environment", "break", "cache", "skip", "collective")
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +98,7 @@ def test_the_rank_that_deviates_is_a_class_of_its_own(sessions: Path, kind: str)
     assert "  1  ranks 0, 2-3: " in text
     assert "  2  rank 1: " in text
     assert "class 2, rank 1: against rank 0 of class 1" in text
-    assert "which collective the others wait in" in text
+    assert "collectives outside of graphs" in text
 
 
 def test_another_shape_is_told_by_the_guard_and_the_input(sessions: Path) -> None:
@@ -168,3 +174,11 @@ def test_the_command_tells_by_its_exit_code(
     nothing = run_python("-m", "stepper", "ranks", sessions)
     assert nothing.returncode == 2
     assert "no session folder" in nothing.stderr
+
+
+def test_the_collective_in_which_one_waits_for_the_other(sessions: Path) -> None:
+    found = [each.strip() for each in told(sessions / "collective").splitlines()]
+    at = found.index("collective 2 of the graphs: who runs it waits there for the other")
+    assert found[at + 1].startswith("rank 0  all_reduce in 0/0 ")
+    assert found[at + 2].startswith("rank 1  all_gather_into_tensor in 0/0 ")
+    assert "of the graphs" not in told(sessions / "branch")
