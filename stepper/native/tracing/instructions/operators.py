@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 
 from stepper.native.bytecode import opcodes
@@ -98,8 +99,9 @@ class OperatorInstructions(Translator):
         self.push(ConstantVariable(not value.truth(self), guards=value.guards))
 
     def TO_BOOL(self, inst: Instruction) -> None:
-        following = self.instructions[self.instruction_pointer].opname
-        if isinstance(self.stack[-1], TensorVariable) and following.startswith("POP_JUMP"):
+        following = itertools.islice(self.instructions, self.instruction_pointer, None)
+        jump = next(each.opname for each in following if each.opname != "EXTENDED_ARG")
+        if isinstance(self.stack[-1], TensorVariable) and jump.startswith("POP_JUMP"):
             return  # the jump is where the graph is broken
         value = self.pop()
         self.push(ConstantVariable(value.truth(self), guards=value.guards))
