@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stepper.native.bytecode.opcodes import Instruction
     from stepper.native.guards.guard import Guard
     from stepper.native.guards.guard_builder import GuardBuilder
+    from stepper.native.guards.scope import GlobalState
     from stepper.native.polyfills import Polyfill
     from stepper.native.source import GuardSource, Source
     from stepper.native.tracing.graph_arg import GraphArg
@@ -41,6 +42,7 @@ class Output(Protocol):
     variables: trackers of objects with an identity, by id.
     contents: what is inside of objects that are containers by inheritance, by id of the object.
     globals: trackers of global variables, by the identity of their namespace and their name.
+    state: torch's, as it was when the frame was entered.
     grad_enabled, grad_set_at: the gradient mode, and the frame's instruction that set it last.
     tainted, handled: whether an operator has changed a fake tensor, and whether it would be noticed
         if the frame is run again.
@@ -58,6 +60,7 @@ class Output(Protocol):
     contents: dict[int, VariableTracker]
     globals: dict[tuple[int, str], tuple[object, VariableTracker]]
     mutables: dict[str, Source]
+    state: GlobalState
     grad_enabled: bool
     grad_set_at: int
     tainted: bool

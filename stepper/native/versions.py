@@ -76,6 +76,8 @@ UTILITIES = ("_device",)
 
 OPERATOR_NAMESPACES = frozenset({_Ops, _OpNamespace})
 """The classes of `torch.ops` and of what is found in it by the name of a library."""
+FILLED_WHEN_ASKED = (_OpNamespace, OpOverloadPacket)
+"""Classes of objects that keep what they were asked for by its name, if there is such a thing."""
 
 
 def operator_of(custom: CustomOpDef) -> OpOverload:
@@ -97,7 +99,7 @@ function_stack_size = torch._C._len_torch_function_stack
 dispatch_stack_size = torch._C._len_torch_dispatch_stack
 is_tracing = torch._C._is_tracing
 tracing_state = torch._C._get_tracing_state
-is_torch_function_enabled = torch._C._is_torch_function_enabled
+is_torch_function_enabled: Callable[[], bool] = torch._C._is_torch_function_enabled
 log_usage = torch._C._log_api_usage_once
 assert_true: Callable[..., object] = torch._assert_async
 autocast_is_on = torch._C._is_any_autocast_enabled

@@ -14,6 +14,7 @@ nothing.
 
 from __future__ import annotations
 
+import dis
 import functools
 import sys
 import types
@@ -26,6 +27,7 @@ from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import is_fixed, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import TORCH, is_library
+from stepper.native.versions import FILLED_WHEN_ASKED
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Output
@@ -128,7 +130,11 @@ def _methods(cls: type) -> list[object]:
 
 def _looked_up(function: types.FunctionType) -> Iterator[tuple[dict[str, object], str, object]]:
     """What a function's code may look up: where, the name, what is there; `ABSENT`: nothing."""
-    wanted = {name for code in _codes(function.__code__) for name in code.co_names} - _NEVER_CALLED
+    codes = list(_codes(function.__code__))
+    wanted = {name for code in codes for name in code.co_names} - _NEVER_CALLED
+    for inst in (inst for code in codes for inst in dis.get_instructions(code)):
+        if inst.opname == "STORE_GLOBAL":  # what it notes itself, as it runs
+            wanted.discard(inst.argval)
     seen: set[int] = set()
     pending = [function.__globals__]
     while pending:
@@ -141,6 +147,9 @@ def _looked_up(function: types.FunctionType) -> Iterator[tuple[dict[str, object]
             yield names, name, value
             fields = getattr(value, "__dict__", None)
             if type(fields) is dict:  # no class has one
+                if type(value) in FILLED_WHEN_ASKED:  # as the function's first call would have it
+                    for member in wanted:
+                        getattr(value, member, None)
                 pending.append(fields)
 
 

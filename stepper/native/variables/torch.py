@@ -54,7 +54,7 @@ _STATE: dict[object, object] = {
     _jit.is_tracing: lambda tx: False,
     versions.is_tracing: lambda tx: False,
     versions.tracing_state: lambda tx: None,
-    versions.is_torch_function_enabled: lambda tx: True,
+    versions.is_torch_function_enabled: lambda tx: tx.output.state.torch_function,
     versions.cudnn_enabled: lambda tx: versions.cudnn_enabled(),
     versions.log_usage: lambda tx: None,
 }
