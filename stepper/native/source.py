@@ -14,6 +14,7 @@ import collections
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Protocol
 
 from stepper._C import instance_dict, set_skip
@@ -252,6 +253,38 @@ class GetItemSource(ChainedSource):
         codegen(self.base)
         codegen.load_const(self.index)
         codegen.subscript()
+
+
+@dataclass(frozen=True)
+class EntrySource(ChainedSource):
+    """A key, or its value, by its place in the order of a dictionary.
+
+    view: `keys` or `values`.
+    """
+
+    view: str
+    place: int
+
+    def expression(self) -> str:
+        return f"___entry({self.base.name()}, {self.view!r}, {self.place})"
+
+    def scope(self) -> dict[str, object]:
+        return {**self.base.scope(), "___entry": entry_of}
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen.load_callable(entry_of)
+        codegen(self.base)
+        codegen.load_const(self.view)
+        codegen.load_const(self.place)
+        codegen.call(3)
+
+
+def entry_of(entries: dict[object, object], view: str, place: int) -> object:
+    """What stands there in a dictionary's order: a key, or a value."""
+    return next(islice(getattr(entries, view)(), place, None))
+
+
+set_skip(entry_of.__code__, "recursive")
 
 
 @dataclass(frozen=True)

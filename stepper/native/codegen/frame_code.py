@@ -60,7 +60,7 @@ def finish(codegen: PyCodegen) -> None:
     again = Label()
     compiled = None
     own, recovery = PyCodegen(tx), PyCodegen(tx)
-    output.remove_unused_numbers(nodes)
+    output.remove_unused(nodes)
     if not output.is_empty:
         compiled = output.translation.compile_graph(nodes)
         arguments = [arg.source for arg in output.graphargs.values()]

@@ -17,7 +17,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.containers import put_contents
 from stepper.native.variables.context_var import ContextVariable
-from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.dicts import ConstDictVariable, write_key
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.lists import ListVariable
@@ -102,7 +102,7 @@ def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[A
             if not in_order or owner.items.get(key) is not value
         }
         for key, value in entries.items():
-            codegen.load_const(key)
+            write_key(codegen, key)
             codegen(value)
         codegen.build("BUILD_MAP", len(entries))
         name = "update" if in_order else "clear"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import operator
 import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
@@ -404,8 +405,6 @@ class OutputGraph:
         if isinstance(value, SYMBOLS):
             return SymNodeVariable(proxy, guards=guards)
         if isinstance(value, tuple | list):
-            import operator
-
             items = []
             for index, item in enumerate(value):
                 inner = self.graph.create_node("call_function", operator.getitem, (node, index))
@@ -433,13 +432,22 @@ class OutputGraph:
             for node in self.graph.nodes
         )
 
-    def remove_unused_numbers(self, kept: Iterable[torch.fx.Node]) -> None:
-        """Sizes and what was computed of them, only to be asked of while tracing, are no nodes."""
+    def remove_unused(self, kept: Iterable[torch.fx.Node]) -> None:
+        """What nobody asks for is no node: sizes and what was computed of them, only to be asked of
+        while tracing; items of what an operator gave; modes in which nothing runs."""
         kept = set(kept)
         for node in reversed(self.graph.nodes):
-            unused = not node.users and node not in kept
-            if unused and node.op != "placeholder" and gives_number(node):
+            unused = not node.users and node not in kept and node.op != "placeholder"
+            if unused and (gives_number(node) or _is_item_of_results(node)):
                 self._erase(node)
+        mode, last = self.state.grad_enabled, None
+        for node in [*self.graph.nodes, None]:
+            sets = node is not None and node.target is set_grad_enabled
+            if last is not None and (sets or last.args[0] == mode):
+                self._erase(last)
+            elif last is not None:
+                mode = last.args[0] is True
+            last = node if sets else None
 
     def remove_unused_inputs(self) -> None:
         """Inputs that nothing reads are not passed."""
@@ -459,6 +467,13 @@ def _is_known(node: torch.fx.Node) -> bool:
     """Whether a node, of which a fake tensor has given a plain value, gives the same of a real
     one."""
     return called(node) in ANSWERS or all(map(gives_number, node.all_input_nodes))
+
+
+def _is_item_of_results(node: torch.fx.Node) -> bool:
+    """Whether a node only takes an item of several that an operator has given."""
+    if node.target is not operator.getitem or not isinstance(node.args[0], torch.fx.Node):
+        return False
+    return isinstance(node.args[0].meta.get("example_value"), tuple | list)
 
 
 def gives_number(node: torch.fx.Node) -> bool:

@@ -180,7 +180,11 @@ class InstructionTranslatorBase(Instructions):
         """`type(value)`."""
         kind = value.python_type()
         if kind.__module__ == "builtins":
-            return BuiltinVariable(kind, guards=value.guards)
+            known = self.output.variables.get(id(kind))
+            made = BuiltinVariable(kind) if known is None else known[1]
+            if known is None:
+                self.output.remember_variable(kind, made)
+            return made.with_guards(value.guards)
         made_of = getattr(value, "cls", None)
         if isinstance(made_of, VariableTracker):
             return made_of.with_guards(value.guards)

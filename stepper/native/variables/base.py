@@ -140,6 +140,11 @@ class VariableTracker:
         """The value itself, for those that are known and cannot be told from a copy."""
         raise self.refuse("the value")
 
+    def as_key(self) -> object:
+        """The value, as a key of dictionaries: a constant, or an object that is guarded to be this
+        one and is equal to itself only."""
+        raise self.refuse("use as a key")
+
     def as_proxy(self) -> Any:
         """What stands for it among the arguments of a node."""
         raise self.refuse("use in the graph")

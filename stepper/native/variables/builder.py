@@ -19,7 +19,7 @@ import torch
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
-from stepper.native.source import AttrSource, GetItemSource, Source
+from stepper.native.source import AttrSource, EntrySource, GetItemSource, Source
 from stepper.native.variables import ctx_manager
 from stepper.native.variables import torch as torch_functions
 from stepper.native.variables.autograd_function import APPLY_FUNCTION, ApplyVariable
@@ -33,7 +33,7 @@ from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.context_var import ContextVariable
 from stepper.native.variables.data_class import DataClassClassVariable, is_model_output
-from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.dicts import ConstDictVariable, key_of
 from stepper.native.variables.enums import EnumVariable, is_plain_member
 from stepper.native.variables.exceptions import ExceptionClassVariable
 from stepper.native.variables.folding import OPERATORS
@@ -127,6 +127,8 @@ class VariableBuilder:
             return self._wrap_sequence(value)
         if kind is dict and all(map(is_key, value)):
             return self._wrap_dict(value)
+        if kind is dict and 0 < len(value) <= MOST_ENTRIES and all(map(is_known_object, value)):
+            return self._wrap_dict_of_objects(value)
         if kind in (set, frozenset) and all(map(is_key, value)):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
@@ -316,6 +318,31 @@ class VariableBuilder:
         return ConstDictVariable(
             items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
         )
+
+
+    def _wrap_dict_of_objects(self, value: dict[object, object]) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
+        items: dict[object, VariableTracker] = {}
+        for place, (key, item) in enumerate(value.items()):
+            tracker = self.tx.build(EntrySource(self.source, "keys", place), key)
+            guards |= tracker.guards
+            items[key_of(tracker)] = LazyVariableTracker(
+                item, EntrySource(self.source, "values", place)
+            )
+        return ConstDictVariable(
+            items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
+        )
+
+
+MOST_ENTRIES = 32
+"""Of a dictionary with objects as keys, which are found one by one."""
+
+
+def is_known_object(key: object) -> bool:
+    """Whether a dictionary's key is an object that is guarded to be this one, and equal to itself
+    only."""
+    return type(key) in (type, types.FunctionType) or is_plain_member(key)
 
 
 def is_builtin(value: Any) -> bool:

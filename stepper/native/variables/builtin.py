@@ -80,6 +80,9 @@ class BuiltinVariable(VariableTracker):
     def as_python_constant(self) -> object:
         return self.fn
 
+    def as_key(self) -> object:
+        return self.fn if isinstance(self.fn, type) else super().as_key()
+
     def truth(self, tx: Translator) -> bool:
         return True
 

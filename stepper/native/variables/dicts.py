@@ -1,4 +1,4 @@
-"""Dictionaries with constant keys, and their views."""
+"""Dictionaries whose keys are known, and their views."""
 
 from __future__ import annotations
 
@@ -50,12 +50,15 @@ class ConstDictVariable(HasBuiltinMethods):
         return dict
 
     def is_python_constant(self) -> bool:
-        return all(item.is_python_constant() for item in self.items.values())
+        constant = all(item.is_python_constant() for item in self.items.values())
+        return constant and all(map(is_constant, self.items))
 
     def as_python_constant(self) -> object:
         return {key: item.as_python_constant() for key, item in self.items.items()}
 
     def as_proxy(self) -> object:
+        if not all(map(is_constant, self.items)):
+            raise self.refuse("use in the graph")
         return {key: item.as_proxy() for key, item in self.items.items()}
 
     def truth(self, tx: Translator) -> bool:
@@ -65,7 +68,7 @@ class ConstDictVariable(HasBuiltinMethods):
         return list(self.items.values())
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
-        return [wrap_constant(key, self.guards) for key in self.items]
+        return [tracker_of_key(tx, key, self.guards) for key in self.items]
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
         found = self.items.get(key_of(key))
@@ -148,7 +151,7 @@ class ConstDictVariable(HasBuiltinMethods):
 
     def reconstruct(self, codegen: Codegen) -> None:
         for key, value in self.items.items():
-            codegen.load_const(key)
+            write_key(codegen, key)
             codegen(value)
         codegen.build("BUILD_MAP", len(self.items))
 
@@ -206,13 +209,28 @@ class DictViewVariable(VariableTracker):
 
 
 def key_of(key: VariableTracker) -> object:
-    """The value of a constant key."""
-    if not key.is_python_constant() or key.mutation_type is not None:
+    """The value of a key that is known."""
+    if not key.is_python_constant():
+        return key.as_key()
+    if key.mutation_type is not None:
         raise key.refuse("use as a key")
     value = key.as_python_constant()
-    if not is_constant(value):
-        raise key.refuse("use as a key")
-    return value
+    return value if is_constant(value) else key.as_key()
+
+
+def tracker_of_key(tx: Translator, key: object, guards: Guards) -> VariableTracker:
+    """The tracker of a key that `key_of` has given."""
+    if is_constant(key):
+        return wrap_constant(key, guards)
+    return tx.output.variables[id(key)][1].with_guards(guards)
+
+
+def write_key(codegen: Codegen, key: object) -> None:
+    """Push a key that `key_of` has given."""
+    if is_constant(key):
+        codegen.load_const(key)
+    else:
+        codegen(codegen.tx.output.variables[id(key)][1])
 
 
 def pairs_of(tx: Translator, other: VariableTracker) -> dict[object, VariableTracker]:

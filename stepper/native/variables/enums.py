@@ -41,5 +41,9 @@ class EnumVariable(UserDefinedObjectVariable):
         fields = self.instance_dict()
         return tx.build(InstanceAttrSource(self.source, own), fields[own]).with_guards(self.guards)
 
+    def as_key(self) -> object:
+        plain = lookup(type(self.value), "__hash__") is enum.Enum.__hash__
+        return self.value if plain and self.source is not None else super().as_key()
+
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         raise self.refuse(f"assignment to attribute {name}")

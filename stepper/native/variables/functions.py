@@ -135,6 +135,9 @@ class UserFunctionVariable(BaseUserFunctionVariable):
     def get_function(self) -> types.FunctionType:
         return self.fn
 
+    def as_key(self) -> object:
+        return self.fn if self.source is not None else super().as_key()
+
     def bound_to(self, obj: VariableTracker) -> VariableTracker:
         return UserMethodVariable(self, obj, **self.propagate(obj, self))
 

@@ -38,6 +38,7 @@ from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import ObservedException, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
+from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import TensorMethodVariable, is_graph_method
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ class UserDefinedClassVariable(UserDefinedVariable):
         return True
 
     def as_python_constant(self) -> object:
+        return self.value
+
+    def as_key(self) -> object:
+        if self.source is None or not is_hashed_by_identity(type(self.value)):
+            raise self.refuse("use as a key")
         return self.value
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
