@@ -391,6 +391,34 @@ def _zipping(iterators, fill):
         yield tuple(values)
 
 
+@_stands_for(ITERATORS, itertools.groupby)
+def _groupby(iterable, key=None):
+    return _grouping(iter(iterable), key)
+
+
+def _grouping(iterator, key):
+    ahead = []  # what begins the next group, once it has been seen
+    for first in iterator:
+        ahead.append((first if key is None else key(first), first))
+        break
+    while ahead:
+        mark, _ = ahead[0]
+        group = _group(iterator, key, mark, ahead)
+        yield mark, group
+        for _ in group:  # what nobody has taken of it is left out
+            pass
+
+
+def _group(iterator, key, mark, ahead):
+    yield ahead.pop()[1]
+    for each in iterator:
+        rank = each if key is None else key(each)
+        if rank not in (mark,):  # neither the same nor equal
+            ahead.append((rank, each))
+            return
+        yield each
+
+
 @_stands_for(ITERATORS, itertools.product)
 def _product(*iterables, repeat=1):
     if repeat < 0:

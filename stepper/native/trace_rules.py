@@ -23,6 +23,7 @@ _INLINED = (
     os.path.join(TORCH, "backends", "mha") + os.sep,
     os.path.join(TORCH, "distributions") + os.sep,
     os.path.join(TORCH, "utils", "_contextlib.py"),
+    os.path.join(TORCH, "autograd", "grad_mode.py"),
 )
 """What of torch is interpreted like the program."""
 _given_up: PerCode[str] = PerCode()

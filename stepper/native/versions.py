@@ -146,14 +146,22 @@ _record_function: Callable[..., AbstractContextManager[object]] = (
 )
 
 
+_inference_mode: Callable[..., AbstractContextManager[object]] = torch.inference_mode
+
+
 def enter_autocast(*given: object) -> AbstractContextManager[object]:
-    """A node of graphs, as the next two: under autocast from here on."""
+    """A node of graphs, as the next three: under autocast from here on."""
     return _enter(_autocast(*given))
 
 
 def enter_record_function(*given: object) -> AbstractContextManager[object]:
     """What runs from here on has a name in profiles."""
     return _enter(_record_function(*given))
+
+
+def enter_inference_mode(mode: bool) -> AbstractContextManager[object]:
+    """In inference mode, or out of it, from here on."""
+    return _enter(_inference_mode(mode))
 
 
 def leave_mode(context: AbstractContextManager[object]) -> None:
@@ -169,7 +177,9 @@ def end_modes(grad_enabled: bool) -> None:
         contexts.pop().__exit__(None, None, None)
 
 
-OF_MODES = frozenset({set_grad_enabled, enter_autocast, enter_record_function, leave_mode})
+OF_MODES = frozenset(
+    {set_grad_enabled, enter_autocast, enter_record_function, enter_inference_mode, leave_mode}
+)
 """The nodes that are only about modes."""
 
 

@@ -115,6 +115,8 @@ def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
     code = tx.f_code
     if inst.handler is not None or inst.opname in _ENTERED:
         return False
+    if inst.opname.startswith("LOAD_FAST") and str(inst.argval).startswith("___stack"):
+        return False  # a resume function puts its stack together
     if "__class__" in code.co_freevars or "super" in code.co_names:
         return False  # `super()` looks for the first argument
     info = info_of(code)

@@ -50,6 +50,7 @@ from stepper.native.versions import (
     OF_MODES,
     FakeTensor,
     end_of,
+    enter_inference_mode,
     set_grad_enabled,
     version_of,
 )
@@ -415,6 +416,9 @@ class OutputGraph:
             if type(value) is list:
                 return ListVariable.new(items, guards)
             return GraphOutputVariable(proxy, items, type(value), guards=guards)
+        modes = {each.target for each in self.graph.nodes}
+        if called(node) == "is_inference" and enter_inference_mode in modes:
+            raise unimplemented("a question for inference mode, where it has been entered")
         if value is not None and type(value) is not torch.dtype and not _is_known(node):
             raise unimplemented(f"{called(node)} of a tensor, which is no tensor,")
         return wrap_constant(value, guards)
@@ -440,7 +444,8 @@ class OutputGraph:
             unused = not node.users and node not in kept and node.op != "placeholder"
             if unused and (gives_number(node) or _is_item_of_results(node)):
                 self._erase(node)
-        mode, last = self.state.grad_enabled, None
+        mode: bool | None = self.state.grad_enabled
+        last = None
         for node in [*self.graph.nodes, None]:
             sets = node is not None and node.target is set_grad_enabled
             if last is not None and (sets or last.args[0] == mode):
@@ -448,6 +453,8 @@ class OutputGraph:
             elif last is not None:
                 mode = last.args[0] is True
             last = node if sets else None
+            if not sets and node is not None and node.target in OF_MODES:
+                mode = None  # they may set it, too
 
     def remove_unused_inputs(self) -> None:
         """Inputs that nothing reads are not passed."""

@@ -319,7 +319,6 @@ class VariableBuilder:
             items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
         )
 
-
     def _wrap_dict_of_objects(self, value: dict[object, object]) -> VariableTracker:
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
         guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
@@ -342,6 +341,10 @@ MOST_ENTRIES = 32
 def is_known_object(key: object) -> bool:
     """Whether a dictionary's key is an object that is guarded to be this one, and equal to itself
     only."""
+    if isinstance(key, torch.nn.Module):
+        return "_parameters" in key.__dict__ and is_hashed_by_identity(type(key))
+    if type(key) is types.BuiltinFunctionType:
+        return torch_functions.is_torch_function(key)
     return type(key) in (type, types.FunctionType) or is_plain_member(key)
 
 

@@ -83,7 +83,10 @@ class ConstantVariable(VariableTracker):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         from stepper.native.variables.folding import fold
+        from stepper.native.variables.lists import TupleVariable
 
+        if name == "join" and len(args) == 1 and not args[0].is_python_constant():
+            args = [TupleVariable(args[0].unpack(tx), **self.propagate(args))]
         return fold(getattr(self.value, name), [self, *args], kwargs, skip=1)
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:

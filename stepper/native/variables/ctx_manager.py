@@ -19,6 +19,7 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import (
     autocast_arguments,
     enter_autocast,
+    enter_inference_mode,
     enter_record_function,
     leave_mode,
     set_grad_enabled,
@@ -40,6 +41,7 @@ GRAD_MODES: dict[object, bool | None] = {
 
 MODES: dict[type, tuple[Callable[..., object], Callable[..., tuple[Argument, ...]], bool]] = {
     torch.autocast: (enter_autocast, autocast_arguments, True),
+    torch.inference_mode: (enter_inference_mode, lambda made: (made.mode,), False),
     torch.autograd.profiler.record_function: (
         enter_record_function,
         lambda made: (made.name, made.args),
@@ -319,6 +321,9 @@ class ModeVariable(ContextManagerVariable):
             output.modes = (*before, lambda: self.kind(*given))
         output.side_effects.changes += 1
         output.trail.append(lambda: setattr(output, "modes", before))
+        grad_enabled = output.grad_enabled
+        if self.kind is torch.inference_mode:  # of fake tensors, that is all that it does
+            note_grad_mode(tx, not given[0])
 
         def leave(tx: Translator) -> None:
             node = output.graph.create_node("call_function", leave_mode, (entered,))
@@ -326,6 +331,7 @@ class ModeVariable(ContextManagerVariable):
             inside, output.modes = output.modes, before
             output.side_effects.changes += 1
             output.trail.append(lambda: setattr(output, "modes", inside))
+            note_grad_mode(tx, grad_enabled)
 
         return ExitVariable(leave, guards=self.guards), InsideVariable(self.kind)
 
@@ -347,11 +353,16 @@ class InsideVariable(VariableTracker):
 def set_grad_mode(tx: Translator, mode: bool) -> None:
     """Have the graph, and the operators of the translation from here on, use this mode."""
     output = tx.output
-    before = output.grad_enabled
     node = output.graph.create_node("call_function", set_grad_enabled, (mode,))
     output.note_node(node, None, NO_GUARDS)
     output.side_effects.changes += 1
-    place = output.grad_set_at
+    note_grad_mode(tx, mode)
+
+
+def note_grad_mode(tx: Translator, mode: bool) -> None:
+    """The operators of the translation use this mode from here on."""
+    output = tx.output
+    before, place = output.grad_enabled, output.grad_set_at
     output.grad_enabled, output.grad_set_at = mode, tx.root.current_instruction.index
 
     def undo() -> None:

@@ -275,6 +275,11 @@ class RangeVariable(VariableTracker):
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         return item.as_python_constant() in self.value
 
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name not in ("start", "stop", "step"):
+            raise self.refuse(f"attribute {name}")
+        return ConstantVariable(getattr(self.value, name), guards=self.guards)
+
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_callable(range)
         for part in (self.value.start, self.value.stop, self.value.step):

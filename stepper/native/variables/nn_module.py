@@ -20,6 +20,7 @@ from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.lists import SliceVariable, TupleVariable
+from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable, no_attribute
 
@@ -155,6 +156,10 @@ class NNModuleVariable(UserDefinedObjectVariable):
 
     def in_own_dict(self, name: str) -> bool:
         return super().in_own_dict(name) and name not in self.instance_dict()["_buffers"]
+
+    def as_key(self) -> object:
+        plain = is_hashed_by_identity(type(self.value)) and self.source is not None
+        return self.value if plain else super().as_key()
 
     def truth(self, tx: Translator) -> bool:
         if has(type(self.value), "__len__") and not has(type(self.value), "__bool__"):

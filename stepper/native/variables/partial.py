@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
 from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -75,6 +76,13 @@ class FunctoolsPartialVariable(VariableTracker):
 
     def truth(self, tx: Translator) -> bool:
         return True
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name == "func":
+            return tx.realize(self.func).with_guards(self.guards)
+        if name != "args":
+            raise self.refuse(f"attribute {name}")
+        return TupleVariable(self.args, guards=self.guards)
 
     def call_function(
         self,

@@ -68,15 +68,20 @@ _REFUSED = {
     ),
     **dict.fromkeys(
         ("data_ptr", "storage", "untyped_storage", "set_", "resize_", "resize_as_", "share_memory_",
-         "is_shared", "detach_", "requires_grad_", "retain_grad", "backward", "register_hook",
+         "is_shared", "requires_grad_", "retain_grad", "backward", "register_hook",
          "register_post_accumulate_grad_hook", "as_subclass", "_make_subclass", "apply_", "map_",
          "map2_", "swap_tensors", "__setstate__", "__reduce__", "__reduce_ex__", "__deepcopy__",
-         "unsqueeze_", "squeeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "as_strided_",
+         "as_strided_",
          "index_put_impl_", "new", "type", "is_set_to", "rename", "rename_", "align_to",
          "refine_names", "_is_view", "__dlpack__", "record_stream", "pin_memory", "is_pinned"),
         "changes or shows more than the graph knows",
     ),
 }  # fmt: skip
+
+_RESHAPING = frozenset(
+    {"detach_", "unsqueeze_", "squeeze_", "transpose_", "t_", "swapaxes_", "swapdims_"}
+)
+"""Methods that change what a tensor is, and not its data: of those that the graph has made."""
 
 _PYTHON_METHODS = frozenset(
     {
@@ -213,6 +218,10 @@ class TensorVariable(VariableTracker):
             why = _REFUSED[name]
             raise unimplemented(f"Tensor.{name} {why}", _KEEP_IT if why is _NEEDS_DATA else "")
         require(tx.output, self.class_type, name)
+        if name in _RESHAPING:
+            if not self._is_the_graphs_own(tx):
+                raise unimplemented(f"Tensor.{name} of a tensor that is not the graph's own")
+            tx.output.tainted = True
         if name in _QUESTIONS or (name == "size"):
             values = [arg.as_python_constant() for arg in args]
             named = {key: arg.as_python_constant() for key, arg in kwargs.items()}
@@ -228,6 +237,14 @@ class TensorVariable(VariableTracker):
         if not is_graph_method(name):
             raise self.refuse(f"method {name}")
         return tx.call_in_graph("call_method", name, [self, *args], kwargs)
+
+    def _is_the_graphs_own(self, tx: Translator) -> bool:
+        """Whether an operator of the graph has made it, and its memory."""
+        storage = storage_of(self.fake)
+        inputs = [node.meta["example_value"] for node in tx.output.graphargs]
+        return bool(storage) and all(
+            storage_of(fake) != storage for fake in inputs if isinstance(fake, torch.Tensor)
+        )
 
     def _measure(self, tx: Translator, name: str, values: list[object]) -> VariableTracker:
         """A size or stride, or all; symbols are nodes."""

@@ -161,6 +161,9 @@ class TorchInGraphFunctionVariable(VariableTracker):
     def python_type(self) -> type:
         return type(self.value)
 
+    def as_key(self) -> object:
+        return self.value if self.source is not None else super().as_key()
+
     def truth(self, tx: Translator) -> bool:
         return True
 
@@ -180,7 +183,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         if self.value in _QUESTIONS:
             return self._answer(args, kwargs, options)
         if "out" in kwargs:
-            raise unimplemented("an operator with out=", "use what it returns, without out=")
+            return self._write_to(tx, args, kwargs)
         alone = len(args) == 1 and not kwargs
         if self.value is torch.as_tensor and alone and isinstance(args[0], TensorVariable):
             return args[0]
@@ -188,6 +191,21 @@ class TorchInGraphFunctionVariable(VariableTracker):
         if copies and any(isinstance(arg, TensorVariable) for arg in args):
             raise unimplemented("torch.tensor of a tensor")
         result = tx.call_in_graph("call_function", self.value, args, kwargs)
+        return result.with_guards(self.guards)
+
+    def _write_to(
+        self, tx: Translator, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
+    ) -> VariableTracker:
+        """A call with `out=`: a change in place, of a tensor that has the size already."""
+        out = kwargs["out"]
+        if isinstance(out, ConstantVariable) and out.value is None:
+            return tx.call_in_graph("call_function", self.value, args, kwargs)
+        if not isinstance(out, TensorVariable) or out.source is not None:
+            raise unimplemented("an operator with out=", "use what it returns, without out=")
+        before = out.fake.shape, out.fake.stride()
+        result = tx.call_in_graph("call_function", self.value, args, kwargs)
+        if (out.fake.shape, out.fake.stride()) != before:
+            raise unimplemented("an operator with out= of another size")
         return result.with_guards(self.guards)
 
     def _answer(

@@ -29,9 +29,12 @@ import torch
 from tests.engines.native import (
     models,
     programs,
+    sample_everyday,
     sample_functions,
     sample_objects,
     sample_protocols,
+    sample_python,
+    sample_torch,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -109,6 +112,9 @@ def all_programs() -> list[Program]:
         ("functions", sample_functions.SAMPLES),
         ("objects", sample_objects.SAMPLES),
         ("protocols", sample_protocols.SAMPLES),
+        ("everyday code", sample_everyday.SAMPLES),
+        ("python around tensors", sample_python.SAMPLES),
+        ("parts of torch", sample_torch.SAMPLES),
     ):
         for function, args in functions:
             name = function.__name__.rstrip("_")
