@@ -135,7 +135,7 @@ def nested(x: Any, table: dict[int, int]) -> Any:
 
 
 def of_what_it_does_not_know(x: Any, table: dict[int, int]) -> Any:
-    for a, _ in itertools.groupby([2, 3]):
+    for a in itertools.tee([2, 3])[0]:
         x = x + a
     return x
 
