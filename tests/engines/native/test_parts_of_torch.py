@@ -264,3 +264,35 @@ def test_where_that_would_be_noticed_the_graph_breaks(function: Any) -> None:
         expected = without_addresses(outcome(function, other))
         assert without_addresses(outcome(captured, one)) == expected
         assert torch.equal(one, other)
+
+
+def in_inference_mode(x: torch.Tensor) -> Any:
+    with torch.inference_mode():
+        y = x * 2
+        gradients = torch.is_grad_enabled()
+        with torch.inference_mode(False):
+            inner = torch.is_grad_enabled()
+    return y.is_inference(), torch.is_inference(y), y.requires_grad, gradients, inner
+
+
+def test_what_is_asked_of_a_tensor_of_inference_mode_is_left_to_python() -> None:
+    # A resume function that cannot even take such a tensor from its own stack goes on as it is.
+    captured = native.optimize(run_graph)(in_inference_mode)
+    for _ in range(3):
+        same(captured, in_inference_mode, X)
+
+
+def writes_to(x: torch.Tensor, into: torch.Tensor) -> Any:
+    made = torch.empty(3, 3)
+    torch.mul(x, 2, out=made)
+    torch.mul(x[1], 2, out=into[0])
+    made.unsqueeze_(0).squeeze_(0).t_()
+    return made, made.shape, into + 1
+
+
+def test_out_arguments_and_reshaping_in_place_change_what_is_meant() -> None:
+    captured = native.optimize(run_graph)(writes_to)
+    for _ in range(2):
+        one, other = X.clone(), X.clone()
+        assert str(captured(X, one)) == str(writes_to(X, other))
+        assert torch.equal(one, other)

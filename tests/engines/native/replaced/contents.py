@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import enum
 import types
+from typing import Any
 
 import torch
 
@@ -209,3 +211,28 @@ contents(
      lambda h: h.__setitem__(2, torch.Size([1, 2])), lambda h: h.__setitem__(2, (1, 2))],
     lambda h, x: (x.to(h[0]) + 1, str(h[1]), h[2], type(h[2]).__name__),
 )  # fmt: skip
+
+
+class _Kind(enum.Enum):
+    ONE = 1
+
+
+def _by_kind(table: Any, x: torch.Tensor) -> Any:
+    table[_Kind] = x
+    found = [x * factor for key, factor in table.items() if key is not _Kind]
+    del table[_Kind]
+    return found, [str(key) for key in table], table.get(int)
+
+
+contents(
+    "a dictionary by class and member",
+    lambda: {int: 2, _Kind.ONE: 3, torch.sin: 4, float: 5},
+    [
+        lambda table: table.update({int: 7}),
+        lambda table: table.update({str: 1}),
+        lambda table: table.pop(int),
+        lambda table: (table.pop(_Kind.ONE), table.update({torch.cos: 3})),
+        lambda table: table.update({float: torch.ones(3)}),
+    ],
+    _by_kind,
+)
