@@ -1,7 +1,7 @@
 """The C parts of stepper. Sources in `csrc/`; each file there opens with how it works and why."""
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import (
     Any,
@@ -16,6 +16,10 @@ from typing import (
     TypeVar,
     final,
 )
+
+from stepper.debuggee.described import Described
+from stepper.model.trace import Block
+from stepper.model.value import Value
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -123,6 +127,157 @@ class Writing:
     def __new__(cls, lock: ReentrantLock, writes: bool) -> Writing: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
+
+# --- walks (csrc/record/in_view.c, csrc/record/walk_moments.c, csrc/record/moves.c) ---
+
+@final
+class Viewed:
+    """A value of a walk that is in view."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def body(self) -> int:
+        """The number of its description."""
+
+    @property
+    def children(self) -> tuple[Viewed, ...]: ...
+    @property
+    def described(self) -> Described | None: ...
+
+@final
+class InView:
+    """Which values are in view, in a walk."""
+
+    def __new__(cls, body: Callable[[Value, list[tuple[str, int]] | None], int]) -> InView:
+        """`body(value, items)`: stores a description, if it is new, and says under which number;
+        `items` are the labels and numbers of what the value holds, None where it holds nothing."""
+
+    @property
+    def fresh(self) -> list[tuple[int, int]]:
+        """Descriptions that were not told yet: (value, body)."""
+
+    def know(self, described: Described, /) -> Viewed:
+        """The value of a description, which is told when it is new."""
+
+    def seen(self, value: object, /) -> Described | None:
+        """The description of the object of this address that is in view: it may be of one that
+        was there before."""
+
+    def exchange(self, taken: list[Viewed], dropped: list[Viewed], /) -> None:
+        """Values have moved: these stand in one place more, and those in one place less, like what
+        was taken out of others meanwhile. What stands nowhere is forgotten."""
+
+    def forget(self) -> None:
+        """Nothing is in view any more."""
+
+class WalkFrameState:
+    """What changes of a walk's frame with each moment."""
+
+    id: int
+    ip: int
+    last_moment: int
+    stack: list[Viewed]
+    locals: dict[str, Viewed]
+    blocks: Sequence[Block]
+
+class WalkState:
+    """What changes of a walk with each moment."""
+
+    values: InView
+    moments: int
+    last: int
+    """The newest of its moments."""
+    keyframe_due: int
+    muted: bool
+
+    def looked(
+        self,
+        steps: Steps[Any],
+        frame: WalkFrameState,
+        stack: list[Described],
+        locals: dict[str, Described],
+        blocks: Sequence[Block],
+        packed: bytes | None,
+        /,
+    ) -> int:
+        """Tell a moment at the frame's `ip`, by what has changed since its newest one; `packed`:
+        the blocks, encoded, if they are others. Returns the moment's number."""
+
+LOAD: Final[int]
+"""This and the following: the operations of `stepper.debuggee.effects`."""
+CONST: Final[int]
+NULL_SLOT: Final[int]
+COPY: Final[int]
+SWAP: Final[int]
+POP: Final[int]
+STORE: Final[int]
+DELETE: Final[int]
+TOPS: Final[int]
+TOPS_IF: Final[int]
+MAKE: Final[int]
+
+@final
+class Moves:
+    """What the instructions of a code object move."""
+
+    def __new__(
+        cls,
+        index: list[int],
+        targets: list[int],
+        effects: list[tuple[tuple[int, Any, Any], ...] | None],
+        names: list[str],
+        blocks: list[tuple[Block, ...]],
+        packed: list[bytes],
+        /,
+    ) -> Moves:
+        """`index`: the instruction that begins at each code unit, -1: none. The others have an item
+        for each instruction: where it may go besides to the next one (-1: nowhere), its effect (see
+        `stepper.debuggee.effects`), its name, the blocks that are open, those encoded."""
+
+class RunState:
+    """A frame of watched code that runs: where it is."""
+
+    moves: Moves | None
+    """None: each moment is looked at."""
+    walk: Any
+    frame: Any
+    key: int
+    """The address of the real frame."""
+    at: int
+    """Index of its newest instruction."""
+    exact: bool
+    """Whether `frame` holds what was there before that instruction."""
+    looks: bool
+    """Whether all moments are to be looked at."""
+
+@final
+class UnlessMoved:
+    """A callback for instructions, called only where values have not just been moved about."""
+
+    def __new__(
+        cls,
+        callback: Callable[..., object],
+        running: Mapping[int, list[Any]],
+        raising: Mapping[int, Any],
+        lock: ReentrantLock,
+        recorder: object,
+        walks: object,
+        controller: object,
+        steps: Steps[Any],
+        describe: Callable[[object, Described | None], Described],
+        value_stack: Callable[[FrameType], list[Any] | None],
+        no_code_runs: Callable[[str, list[Viewed]], bool],
+        frozen: frozenset[type],
+        null: object,
+        null_slot: Described,
+        break_down: Callable[[Exception], None],
+        /,
+    ) -> UnlessMoved:
+        """`running` and `raising`: the executions of each thread, the frames that an exception
+        goes through. `null` is what an empty slot holds, `null_slot` its description."""
+
+    def __call__(self, *args: Any) -> Any: ...
 
 # --- interrupts (csrc/support/undo.c, csrc/support/undisturbed.c) ---
 

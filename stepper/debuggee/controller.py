@@ -111,7 +111,8 @@ class Controller:
         """To be called at the next moment."""
         self._mode = _C.ReentrantLock()
         """Guards the hand-over of requests."""
-        self._standing: int | None = None
+        self.standing: int | None = None
+        """The thread that stands still; C reads it (csrc/record/moves.c)."""
         self._scratch: dict[str, object] = {}
         self._requests: SimpleQueue[Request | None] = SimpleQueue()
         if channel is not None:
@@ -131,7 +132,7 @@ class Controller:
     @property
     def stands(self) -> bool:
         """Whether this thread stands still: what runs in it was asked for at the stop."""
-        return self._standing == _thread.get_ident()
+        return self.standing == _thread.get_ident()
 
     # -- what the recorder calls -----------------------------------------------------------------
 
@@ -154,7 +155,7 @@ class Controller:
             if armed is not None and ip not in armed and not self._leaving:
                 self._keep_reading()
                 return
-        if self._standing == _thread.get_ident():
+        if self.standing == _thread.get_ident():
             return  # something that an evaluation started
         self._keep_reading()
         if self._leaving:
@@ -181,7 +182,7 @@ class Controller:
 
     def occurred(self, kind: EventKind, moment: MomentId, text: str, subject: Subject) -> None:
         """Something happened while an instruction was interpreted. Blocks like `at_moment`."""
-        if kind not in self._breakpoints.wanted or self._standing == _thread.get_ident():
+        if kind not in self._breakpoints.wanted or self.standing == _thread.get_ident():
             return
         if self.passing and not self._leaving:
             return
@@ -244,7 +245,7 @@ class Controller:
     def abandon(self) -> None:
         """In a forked child: the session is the parent's."""
         self.let_go()
-        self._standing = None
+        self.standing = None
         if self._channel is not None:
             self._channel.abandon()
             self._channel = None
@@ -289,7 +290,7 @@ class Controller:
         assert self._recorder is not None
         steps = self._recorder.steps
         began, away = time.monotonic(), steps.away
-        self._mode.during(setattr, self, "_standing", _thread.get_ident())
+        self._mode.during(setattr, self, "standing", _thread.get_ident())
         try:
             self._send(message)
             origin = self._recorder.place()
@@ -305,7 +306,7 @@ class Controller:
             self._send(Running())
 
     def _stand_no_more(self) -> None:
-        self._standing = None
+        self.standing = None
         self._refuse_the_rest()
 
     def _next_request(self) -> Request | None:
@@ -429,7 +430,7 @@ class Controller:
         """The program runs, as far as anybody can tell, and stands still again afterwards."""
         assert self._recorder is not None
         scratch, stood = self._scratch, self.stood
-        self._mode.during(setattr, self, "_standing", None)
+        self._mode.during(setattr, self, "standing", None)
         self._asides += 1
         self._send(Running())
         try:
@@ -440,7 +441,7 @@ class Controller:
             self._forget_goal()
             self._scratch, self.stood = scratch, stood
             self._recorder.commit()
-            self._mode.during(setattr, self, "_standing", _thread.get_ident())
+            self._mode.during(setattr, self, "standing", _thread.get_ident())
 
     def _evaluate(self, seq: int, expression: str, frame: int | None) -> Response:
         if self._engine is None:
@@ -469,7 +470,7 @@ class Controller:
         self._mode.during(self._take_in, request)
 
     def _take_in(self, request: Request | None) -> None:
-        if self._standing is not None:
+        if self.standing is not None:
             self._requests.put(request)
         elif request is None:
             self.let_go()

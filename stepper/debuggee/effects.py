@@ -5,7 +5,7 @@ pop. What they leave follows from what was there; nothing of the user's runs. So
 execution need not look at all values again after each of them. An instruction's effect is a few
 *operations* on a stack and a dictionary of locals:
 
-    (LOAD, name)   (CONST, described)   (NULL,)   (COPY, n)   (SWAP, n)
+    (LOAD, name)   (CONST, described)   (NULL_SLOT,)   (COPY, n)   (SWAP, n)
     (POP,)   (STORE, name)   (DELETE, name)
     (TOPS, pops, pushes)   takes some values and leaves new ones, which are to be looked at
     (MAKE, pops, pushes)   likewise, and the new ones hold those taken
@@ -24,11 +24,28 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from stepper.debuggee.in_view import Described, Known
+import msgspec
+
+from stepper._C import (
+    CONST,
+    COPY,
+    DELETE,
+    LOAD,
+    MAKE,
+    NULL_SLOT,
+    POP,
+    STORE,
+    SWAP,
+    TOPS,
+    TOPS_IF,
+    Moves,
+    Viewed,
+)
+from stepper.debuggee.described import Described
 from stepper.model.trace import Block
 from stepper.support.disassembly import disassemble
 
-LOAD, CONST, NULL, COPY, SWAP, POP, STORE, DELETE, TOPS, TOPS_IF, MAKE = range(11)
+_encode = msgspec.msgpack.Encoder().encode
 
 Operation = tuple[int, Any, Any]
 Effect = tuple[Operation, ...] | None
@@ -66,7 +83,7 @@ _INDEXED = frozenset({tuple, list, dict})
 _INDICES = frozenset({int, str})
 
 
-def no_code_runs(opname: str, taken: list[Known]) -> bool:
+def no_code_runs(opname: str, taken: list[Viewed], /) -> bool:
     """Whether a TOPS_IF instruction that takes these values runs no code of the user's."""
     kinds = [None if known.described is None else known.described.kind for known in taken]
     match opname:
@@ -82,24 +99,29 @@ def no_code_runs(opname: str, taken: list[Known]) -> bool:
 class Plan:
     """What is known of a code object before it runs. Instructions are counted as `dis` does."""
 
-    __slots__ = ("blocks", "calls", "cells", "effects", "first", "index", "names", "targets")
+    __slots__ = ("blocks", "calls", "cells", "first", "index", "moves")
 
     def __init__(self, code: CodeType, constant: Callable[[object], Described]) -> None:
         listed = disassemble(code)
         self.index = {each.offset: at for at, each in enumerate(listed)}
-        self.names = [each.opname for each in listed]
-        self.first = self.names.index("RESUME") + 1 if "RESUME" in self.names else 0
+        names = [each.opname for each in listed]
+        self.first = names.index("RESUME") + 1 if "RESUME" in names else 0
         """The first instruction that is more than a beginning."""
         self.calls = {at: taken for at, each in enumerate(listed) if (taken := taken_by_call(each))}
         """How many values each call takes: see `taken_by_call`."""
         self.cells = cells = {*code.co_cellvars, *code.co_freevars}
-        self.effects: list[Effect] = [_effect(each, cells, constant) for each in listed]
-        jumps = (*dis.hasjrel, *dis.hasjabs)
-        self.targets: list[int] = [
-            self.index.get(each.argval, -1) if each.opcode in jumps else -1 for each in listed
-        ]
-        """Where an instruction may go besides to the next one; -1: nowhere."""
         self.blocks = _blocks(code, listed, self.index)
+        jumps = (*dis.hasjrel, *dis.hasjabs)
+        packed = {blocks: _encode(blocks) for blocks in self.blocks}
+        units = range(0, len(code.co_code), 2)
+        self.moves = Moves(
+            [self.index.get(offset, -1) for offset in units],
+            [self.index.get(each.argval, -1) if each.opcode in jumps else -1 for each in listed],
+            [_effect(each, cells, constant) for each in listed],
+            names,
+            self.blocks,
+            [packed[blocks] for blocks in self.blocks],
+        )
 
 
 def taken_by_call(instruction: dis.Instruction) -> int:
@@ -145,7 +167,7 @@ def _effect(
         case "LOAD_GLOBAL":
             return ((TOPS, 0, 2 if "NULL" in instruction.argrepr else 1),)
         case "PUSH_NULL":
-            return ((NULL, None, None),)
+            return ((NULL_SLOT, None, None),)
         case "COPY" | "SWAP":
             return ((COPY if name == "COPY" else SWAP, argument, None),)
         case "POP_TOP" | "POP_ITER":

@@ -30,33 +30,17 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
-
 from stepper import _C
 from stepper._C import NULL as NO_VALUE
 from stepper._C import call_and_undo, frame_locals, value_stack
-from stepper.debuggee.effects import (
-    CONST,
-    COPY,
-    DELETE,
-    LOAD,
-    MAKE,
-    NULL,
-    POP,
-    STORE,
-    SWAP,
-    TOPS_IF,
-    Operation,
-    Plan,
-    no_code_runs,
-)
+from stepper.debuggee.described import Described
+from stepper.debuggee.effects import Plan, no_code_runs
 from stepper.debuggee.engine import Recorder
-from stepper.debuggee.in_view import Described, Known
 from stepper.debuggee.mirror import Mark
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import Block, Outcome, Phase
-from stepper.model.value import Value, ValueId
+from stepper.model.value import Value
 from stepper.support.per_object import PerCode
 
 _NULL = Described("NULL", Value(cls="NULL", text="NULL"))
@@ -64,8 +48,6 @@ _NULL = Described("NULL", Value(cls="NULL", text="NULL"))
 _NEAR_THE_TOP = 2
 """Slots, of those that an instruction may have left alone, that are looked at all the same: it may
 have put another value of the same address there."""
-
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class Program(NamedTuple):
@@ -100,7 +82,7 @@ class Knowledge(Protocol):
     def exchanges(self) -> bool:
         """Whether frames of this thread may be made to call something else: see `instead`."""
 
-    def describe(self, value: object) -> Described: ...
+    def describe(self, value: object, before: Described | None = None, /) -> Described: ...
     def program(self, code: CodeType, frame: FrameType) -> Program | None:
         """What a code is that begins to run; None: not to be followed."""
 
@@ -114,10 +96,10 @@ class Knowledge(Protocol):
     def break_down(self, error: Exception) -> None: ...
 
 
-class Execution:
+class Execution(_C.RunState):
     """A frame of watched code that runs."""
 
-    __slots__ = ("at", "exact", "frame", "graph", "key", "plan", "walk")
+    __slots__ = ("graph", "plan")
 
     def __init__(
         self, key: int, walk: Walk, frame: WalkFrame, plan: Plan | None, graph: Graph | None = None
@@ -127,6 +109,7 @@ class Execution:
         self.plan = plan
         self.graph = graph
         """Either it runs transformed code or a graph's function."""
+        self.moves = None if plan is None else plan.moves
         self.walk = walk
         self.frame = frame
         self.at = -1
@@ -150,6 +133,18 @@ class Executions:
 
     # What the interpreter calls
 
+    def unless_moved(
+        self, callback: Callable[..., object], raising: dict[int, Any]
+    ) -> Callable[..., Any]:
+        """The callback for an instruction, called only where values have not just been moved about:
+        such moments are told in C. `raising` is empty unless exceptions are on their way."""
+        recorder, knowledge = self._recorder, self._knowledge
+        return _C.UnlessMoved(
+            callback, self.running, raising, self._walks.lock, recorder, self._walks,
+            recorder.controller, recorder.steps, knowledge.describe, value_stack, no_code_runs,
+            knowledge.frozen, NO_VALUE, _NULL, self.break_down,
+        )  # fmt: skip
+
     def step(self, real: FrameType, code: CodeType, offset: int) -> None:
         """An instruction of a watched frame is about to run."""
         if self._walks.busy:
@@ -165,11 +160,13 @@ class Executions:
         at = None if plan is None else plan.index.get(offset)
         if plan is None or at is None:
             return
-        before, execution.at = execution.at, at
+        execution.at = at
         if execution.walk.idle:
             execution.exact = False
         else:
-            self._record_step(execution, real, plan, before, at)
+            execution.frame.ip = at
+            with self._walks.writing:
+                self._look(execution, real, plan, at)
         if (taken := plan.calls.get(at)) and self._knowledge.exchanges:
             self._exchange(real, taken)
 
@@ -225,22 +222,6 @@ class Executions:
                 _C.put_on_stack(real, index, other)
                 return
 
-    def _record_step(
-        self, execution: Execution, real: FrameType, plan: Plan, before: int, at: int
-    ) -> None:
-        """Tell the moment before an instruction, by what the last one did or by looking."""
-        execution.frame.ip = at
-        with self._walks.writing:
-            if (
-                execution.exact
-                and (at == before + 1 or at == plan.targets[before])
-                and not self._recorder.controller.alert
-                and (operations := plan.effects[before]) is not None
-                and self._follow(execution, real, operations, plan.names[before], plan.blocks[at])
-            ):
-                return
-            self._look(execution, real, plan, at)
-
     def _arrive(self, real: FrameType, code: CodeType, offset: int) -> Execution | None:
         """A frame's first instruction, or the first that we hear of."""
         plan = self._plan(code)
@@ -270,6 +251,7 @@ class Executions:
             python_stack=self._knowledge.python_stack(real) if not stack else (),
         )
         execution = Execution(id(real), walk, walk.enter(program.code), plan)
+        execution.looks = program.by_hand  # or `_exchange` would not be asked
         stack.append(execution)
         return execution
 
@@ -321,7 +303,7 @@ class Executions:
         """Look at all values, and tell the moment."""
         values = value_stack(real)
         frame = execution.frame
-        describe = self._knowledge.describe
+        describe, seen = self._knowledge.describe, execution.walk.values.seen
         if values is None:
             values = []
         settled = 0
@@ -335,7 +317,7 @@ class Executions:
                 if known is not None and known.key == id(value) and known.kind in frozen:
                     stack.append(known)
                     continue
-            stack.append(_NULL if value is NO_VALUE else describe(value))
+            stack.append(_NULL if value is NO_VALUE else describe(value, seen(value)))
         real_locals = frame_locals(real)
         locals: dict[str, Described] = {}
         for name, value in real_locals.items():
@@ -345,17 +327,17 @@ class Executions:
                 if known is not None and known.key == id(value) and known.kind in frozen:
                     locals[name] = known
                     continue
-            locals[name] = describe(value)
+            locals[name] = describe(value, seen(value))
         execution.exact = self._recorder.everything
         self._record(execution, real, at, stack, locals, plan.blocks[at], values, real_locals)
 
     def _look_at_node(self, execution: Execution, real: FrameType, graph: Graph, at: int) -> None:
         """The values of a graph's nodes so far."""
-        describe = self._knowledge.describe
+        describe, seen = self._knowledge.describe, execution.walk.values.seen
         values = {
             name: value for name, value in frame_locals(real).items() if name not in graph.hidden
         }
-        locals = {name: describe(value) for name, value in values.items()}
+        locals = {name: describe(value, seen(value)) for name, value in values.items()}
         execution.frame.ip = at
         self._record(execution, real, at, [], locals, (), [], values)
 
@@ -389,103 +371,6 @@ class Executions:
             walk.moment(execution.frame, at, stack, locals, blocks)
         finally:
             walk.names = _no_names
-
-    def _follow(
-        self,
-        execution: Execution,
-        real: FrameType,
-        operations: tuple[Operation, ...],
-        opname: str,
-        blocks: tuple[Block, ...],
-    ) -> bool:
-        """Tell the moment after an instruction of which it is known what it does; False: it is not.
-
-        Nothing is changed before that is certain.
-        """
-        frame = execution.frame
-        stack = frame.stack.copy()
-        locals = frame.locals
-        keep = len(stack)
-        changes: dict[str, ValueId] | None = None
-        taken: list[Known] = []
-        dropped: list[Known] = []
-        for operation, argument, more in operations:
-            if operation == LOAD:
-                if (known := locals.get(argument)) is None:
-                    return False
-                stack.append(known)
-                taken.append(known)
-            elif operation == CONST:
-                known = execution.walk.values.know(argument)
-                stack.append(known)
-                taken.append(known)
-            elif operation == STORE:
-                known = stack.pop()
-                keep = min(keep, len(stack))
-                old = locals.get(argument)
-                if locals is frame.locals:
-                    locals = locals.copy()
-                if old is not None:
-                    dropped.append(old)
-                locals[argument] = known
-                changes = changes or {}
-                changes[argument] = known.number
-            elif operation == POP:
-                dropped.append(stack.pop())
-                keep = len(stack)
-            elif operation == COPY:
-                known = stack[-argument]
-                stack.append(known)
-                taken.append(known)
-            elif operation == SWAP:
-                stack[-1], stack[-argument] = stack[-argument], stack[-1]
-                keep = min(keep, len(stack) - argument)
-            elif operation == DELETE:
-                if argument not in locals:
-                    return False
-                locals = locals.copy()
-                dropped.append(locals.pop(argument))
-                changes = {argument: 0}
-            elif operation == NULL:
-                known = execution.walk.values.know(_NULL)
-                stack.append(known)
-                taken.append(known)
-            else:
-                base = len(stack) - argument
-                values = value_stack(real)
-                if base < 0 or values is None or len(values) != base + more:
-                    return False
-                dropped = stack[base:]
-                if operation == TOPS_IF and not no_code_runs(opname, dropped):
-                    return False
-                if operation != MAKE and self._may_have_died(dropped):
-                    return False
-                del stack[base:]
-                describe = self._knowledge.describe
-                for value in values[base:]:
-                    known = execution.walk.values.know(
-                        _NULL if value is NO_VALUE else describe(value)
-                    )
-                    stack.append(known)
-                    taken.append(known)
-                keep = base
-                break
-        else:
-            if dropped and self._may_have_died(dropped):
-                return False
-        execution.walk.shift(frame, stack, locals, keep, changes, taken, dropped, blocks)
-        return True
-
-    def _may_have_died(self, dropped: list[Known]) -> bool:
-        """Whether one of the values that have just left a place may be gone, with all that its end
-        can lead to."""
-        frozen = self._knowledge.frozen
-        for known in dropped:
-            if known.users <= dropped.count(known):
-                described = known.described
-                if described is None or described.kind not in frozen:
-                    return True
-        return False
 
 
 def _no_names(frame: int | None) -> dict[str, object]:

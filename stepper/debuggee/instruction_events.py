@@ -40,6 +40,9 @@ class Follower(Protocol):
 
     running: dict[int, list[Any]]
 
+    def unless_moved(
+        self, callback: Callable[..., object], raising: dict[int, Any]
+    ) -> Callable[..., Any]: ...
     def step(self, real: FrameType, code: CodeType, offset: int) -> None: ...
     def line(self, real: FrameType, code: CodeType, line: int) -> None: ...
     def returned(self, real: FrameType, value: object) -> None: ...
@@ -167,7 +170,8 @@ class Monitoring:
         self._tool = free
         monitoring.use_tool_id(free, TOOL)
         register = monitoring.register_callback
-        register(free, events.INSTRUCTION, AtInstruction(self._callback(self._on_instruction())))
+        on_instruction = self._follower.unless_moved(self._callback(self._on_instruction()), {})
+        register(free, events.INSTRUCTION, AtInstruction(on_instruction))
         register(free, events.LINE, self._callback(self._on_line()))
         register(free, events.PY_RETURN, self._callback(self._on_return()))
         register(free, events.PY_UNWIND, self._callback(self._on_unwind()))
@@ -334,7 +338,7 @@ class Tracing:
                 return None
             frame.f_trace_lines = lines
             frame.f_trace_opcodes = not lines
-            return local
+            return unless_moved
 
         def local(frame: FrameType, event: str, argument: Any) -> Any:
             try:
@@ -360,8 +364,9 @@ class Tracing:
                         sys.settrace(None)
             except Exception as defect:
                 break_down(defect)
-            return local
+            return unless_moved
 
+        unless_moved = follower.unless_moved(local, raising)
         hide(trace.__code__)
         hide(local.__code__)
         own_tracer(trace.__code__)

@@ -570,14 +570,9 @@ class Recorder:
             names=names,
         )
 
-    def record_moment(
-        self, frame: int, ip: int, delta: bytes | None, keyframe: bytes | None
-    ) -> MomentId:
-        """A walk's next moment, encoded; returns its number, the one after `moment`."""
-        moment = self.steps.add(frame, ip, delta)
-        if keyframe is not None:
-            self._writer.keyframe(moment, keyframe)
-        return moment
+    def store_keyframe(self, moment: MomentId, state: bytes) -> None:
+        """The whole state of a walk at its newest moment, encoded."""
+        self._writer.keyframe(moment, state)
 
     def new_walk_ids(self) -> tuple[int, int]:
         """Numbers for a walk and its attempt."""

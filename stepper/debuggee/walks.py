@@ -11,7 +11,7 @@ keyframes), and whoever reads a recording steps them in both directions without 
     walk.leave(frame)
     walk.end(Outcome.HIT)
 
-Values. A walk sees values only as descriptions, made by its caller: see `in_view`.
+Values. A walk sees values only as descriptions, made by its caller: see `described`.
 
 Order. Walks nest (a call in transformed code leads to a lookup, a compilation, an execution), lie
 inside of translations (a backend calls a compiled function) and interleave (threads). All moments
@@ -32,14 +32,21 @@ from __future__ import annotations
 
 import _thread
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from stepper._C import KEYFRAME_EVERY, ReentrantLock, Writing
-from stepper.debuggee.in_view import Described, InView, Known
+from stepper._C import (
+    KEYFRAME_EVERY,
+    InView,
+    ReentrantLock,
+    WalkFrameState,
+    WalkState,
+    Writing,
+)
+from stepper.debuggee.described import Described
 from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.threads import thread_name
 from stepper.model import trace
@@ -47,7 +54,7 @@ from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Place
 from stepper.model.trace import Block, EventKind, MomentId, Outcome, Phase
-from stepper.model.value import Value, ValueId
+from stepper.model.value import Item, Value, ValueId
 from stepper.recording.packing import pack
 
 if TYPE_CHECKING:
@@ -69,27 +76,20 @@ def no_names(frame: int | None) -> dict[str, object]:
     return {}
 
 
-class WalkFrame:
-    """A frame of a walk, as it was at its newest moment."""
+class WalkFrame(WalkFrameState):
+    """A frame of a walk, as it was at its newest moment. Its `id` is 0 until it is written."""
 
-    __slots__ = (
-        "blocks", "call_moment", "code", "depth", "id", "ip", "last_moment", "locals", "parent",
-        "stack", "walk",
-    )  # fmt: skip
+    __slots__ = ("call_moment", "code", "depth", "parent", "walk")
 
     def __init__(self, walk: Walk, code: Code, parent: WalkFrame | None) -> None:
         self.walk = walk
         self.code = code
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.id = 0
-        """0 until it is written."""
-        self.ip = 0
         self.call_moment: MomentId | None = None
-        self.last_moment: MomentId = 0
-        self.stack: list[Known] = []
-        self.locals: dict[str, Known] = {}
-        self.blocks: Sequence[Block] = ()
+        self.stack = []
+        self.locals = {}
+        self.blocks = ()
 
     @property
     def place(self) -> Place:
@@ -132,8 +132,15 @@ class Walks:
 
     # Descriptions count downwards from -1: those of trackers are numbered by the engine.
 
-    def body(self, value: Value, store: Callable[[int, bytes], None]) -> int:
-        """The number of a description, which is stored when it is new."""
+    def body(
+        self,
+        store: Callable[[int, bytes], None],
+        value: Value,
+        items: Sequence[tuple[str, ValueId]] | None = None,
+    ) -> int:
+        """The number of a description, with what the value holds; stored when it is new."""
+        if items is not None:
+            value = msgspec.structs.replace(value, items=tuple(Item(*each) for each in items))
         packed = pack(value)
         number = self._bodies.get(packed)
         if number is None:
@@ -185,7 +192,7 @@ class Walks:
         return partial(self.lock.during, hook)
 
 
-class Walk:
+class Walk(WalkState):
     """One walk; made by `Recorder.begin_walk`."""
 
     def __init__(
@@ -207,9 +214,8 @@ class Walk:
         self.names = names
         self.attempt = 0
         """Id of its attempt; 0 until it is written."""
+        # Not recorded: the session is over, or an evaluation made the call.
         self.muted = self._walks.muted or self._walks.busy
-        """It is not recorded: the session is over, or an evaluation made the call."""
-        self.moments = 0
         self.record = trace.Translation(
             id=0,
             compile_id=compile_id,
@@ -228,14 +234,10 @@ class Walk:
         self._subject = Subject(name=code.qualname or code.name)
         self._began = time.monotonic()
         self._stood_before = recorder.controller.stood
-        self.values = InView(lambda value: self._walks.body(value, recorder.store_value))
-        self.keyframe_due = 0
-        self._last = 0
+        self.values = InView(partial(self._walks.body, recorder.store_value))
         self._frame: WalkFrame | None = None
         """The frame of its newest moment."""
-        self._pending: (
-            tuple[Sequence[Described], Mapping[str, Described], Sequence[Block]] | None
-        ) = None
+        self._pending: tuple[list[Described], dict[str, Described], Sequence[Block]] | None = None
         if not self.muted:  # it is whole: whoever finds it under way can end it
             self._walks.begins(self)
         if recorder.everything or _EVENTS[phase] in recorder.controller.wanted:
@@ -266,8 +268,8 @@ class Walk:
         self,
         frame: WalkFrame,
         ip: int,
-        stack: Sequence[Described] = (),
-        locals: Mapping[str, Described] = {},
+        stack: list[Described] | None = None,
+        locals: dict[str, Described] | None = None,
         blocks: Sequence[Block] = (),
     ) -> None:
         """An instruction of the frame is about to run. Blocks while the program stands still.
@@ -280,11 +282,12 @@ class Walk:
         recorder = self._recorder
         with self._walks.writing:
             frame.ip = ip
+            state = (stack or [], locals or {}, blocks)
             if recorder.everything:
-                self._record(frame, stack, locals, blocks)
+                self._record(frame, *state)
                 number = recorder.moment
             else:
-                self._pending = (stack, locals, blocks)
+                self._pending = state
                 number = recorder.moment + 1
             self._frame = frame
             if recorder.controller.alert:
@@ -299,7 +302,7 @@ class Walk:
     def leave(self, frame: WalkFrame) -> None:
         """The frame ends, by return or by exception."""
         with self._walks.writing:
-            self.values.drop([*frame.stack, *frame.locals.values()])
+            self.values.exchange([], [*frame.stack, *frame.locals.values()])
             frame.stack, frame.locals = [], {}
             if frame.id and not self.muted:
                 self._recorder.store_frame_end(frame.id, frame.last_moment)
@@ -349,7 +352,7 @@ class Walk:
             stood = recorder.controller.stood - self._stood_before
             self.record = msgspec.structs.replace(
                 self.record,
-                last_moment=max(self._last, self.record.first_moment - 1),
+                last_moment=max(self.last, self.record.first_moment - 1),
                 outcome=outcome,
                 reason=reason,
                 attempts=1,
@@ -398,77 +401,21 @@ class Walk:
     def _record(
         self,
         frame: WalkFrame,
-        stack: Sequence[Described],
-        locals: Mapping[str, Described],
+        stack: list[Described],
+        locals: dict[str, Described],
         blocks: Sequence[Block],
     ) -> None:
         """Write a moment: what changed in the frame since its newest one."""
         if not frame.id:
             self.begin_frame(frame)
-        values = self.values
-        known_stack = [values.know(each) for each in stack]
-        known_locals = {name: values.know(each) for name, each in locals.items()}
-        values.exchange(
-            [*known_stack, *known_locals.values()], [*frame.stack, *frame.locals.values()]
-        )
-
-        keep = 0
-        for new, old in zip(known_stack, frame.stack, strict=False):
-            if new is not old:
-                break
-            keep += 1
-        changed = keep != len(known_stack) or keep != len(frame.stack)
-        changes: dict[str, int] | None = None
-        if known_locals != frame.locals:
-            before = frame.locals
-            changes = {
-                name: known.number
-                for name, known in known_locals.items()
-                if before.get(name) is not known
-            }
-            changes.update((name, 0) for name in before.keys() - known_locals.keys())
-        frame.stack, frame.locals = known_stack, known_locals
-        rows = None
+        packed = None
         if blocks is not frame.blocks and blocks != frame.blocks:
-            rows = list(blocks)
-        frame.blocks = blocks
-        delta: bytes | None = None
-        if rows is not None:
-            delta = _encode((keep, self._numbers(frame, keep), changes, values.fresh, rows))
-        elif changed or changes or values.fresh:
-            delta = _encode((keep, self._numbers(frame, keep), changes, values.fresh))
-        self.write_moment(frame, delta)
-
-    def shift(
-        self,
-        frame: WalkFrame,
-        stack: list[Known],
-        locals: dict[str, Known],
-        keep: int,
-        changes: dict[str, ValueId] | None,
-        taken: Sequence[Known],
-        dropped: Sequence[Known],
-        blocks: Sequence[Block],
-    ) -> None:
-        """A step of somebody who knows what has changed: `keep` values of the stack, from the
-        bottom, are as they were, these locals have changed (0: deleted), these values stand in one
-        place more or less."""
-        self.values.exchange(taken, dropped)
-        push = [known.number for known in stack[keep:]]
-        moved = push or keep != len(frame.stack)
-        frame.stack, frame.locals = stack, locals
-        fresh = self.values.fresh
-        delta: bytes | None
-        if blocks is not frame.blocks:
-            frame.blocks = blocks
-            delta = _encode((keep, push, changes, fresh, blocks))
-        elif fresh:
-            delta = _encode((keep, push, changes, fresh))
-        elif changes:
-            delta = _encode((keep, push, changes))
-        else:
-            delta = _encode((keep, push)) if moved else None
-        self.write_moment(frame, delta)
+            packed = _encode(blocks)
+        recorder = self._recorder
+        number = self.looked(recorder.steps, frame, stack, locals, blocks, packed)
+        if number >= self.keyframe_due:
+            self.keyframe_due = number + KEYFRAME_EVERY
+            recorder.store_keyframe(number, self._keyframe(frame))
 
     @staticmethod
     def _numbers(frame: WalkFrame, keep: int) -> list[ValueId]:
@@ -487,19 +434,6 @@ class Walk:
             frame.code,
             frame.call_moment,
         )
-
-    def write_moment(self, frame: WalkFrame, delta: bytes | None) -> None:
-        """A moment of a frame that is up to date: `delta` is what has just changed in it, with all
-        that is fresh."""
-        self.values.fresh.clear()
-        recorder = self._recorder
-        number = recorder.moment + 1
-        keyframe = None
-        if number >= self.keyframe_due:
-            keyframe = self._keyframe(frame)
-            self.keyframe_due = number + KEYFRAME_EVERY
-        self._last = frame.last_moment = recorder.record_moment(frame.id, frame.ip, delta, keyframe)
-        self.moments += 1
 
     def _keyframe(self, frame: WalkFrame) -> bytes:
         frames = []

@@ -14,8 +14,8 @@ import pytest
 
 from stepper.debuggee import walks
 from stepper.debuggee.controller import Controller
+from stepper.debuggee.described import Described
 from stepper.debuggee.engine import Engine
-from stepper.debuggee.in_view import Described
 from stepper.debuggee.recorder import Recorder
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.dynamo.describe import DynamoDescriber

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torch.fx import GraphModule
 
+from stepper.debuggee.described import Described
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.execution import Executions, Graph, Program
-from stepper.debuggee.in_view import Described
 from stepper.debuggee.instruction_events import Events, make_events
 from stepper.engines.common import values
 from stepper.engines.common.versions import HAS_MONITORING
@@ -236,9 +236,9 @@ class ExecutionWatcher(ABC):
 
     # --- what is asked
 
-    def describe(self, value: object) -> Described:
+    def describe(self, value: object, before: Described | None = None, /) -> Described:
         """See `Knowledge.describe`."""
-        return values.describe(value)
+        return values.describe(value, before)
 
     def python_stack(self, frame: FrameType) -> tuple[PythonFrame, ...]:
         """See `Knowledge.python_stack`."""

@@ -15,8 +15,8 @@ from typing import Any, Generic, NamedTuple
 import msgspec
 
 from stepper._C import shortened
+from stepper.debuggee.described import Described
 from stepper.debuggee.engine import Recorder
-from stepper.debuggee.in_view import Described
 from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.common.choices import AnyChoice, CallChoice, Choices

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stepper._C import shortened
-from stepper.debuggee.in_view import Described
+from stepper.debuggee.described import Described
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, size, text_of

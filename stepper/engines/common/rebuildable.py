@@ -25,7 +25,7 @@ import torch
 
 from stepper._C import MAX_TEXT, shortened
 from stepper._C import fields as fields_of
-from stepper.debuggee.in_view import Described
+from stepper.debuggee.described import Described
 from stepper.engines.common.values import FROZEN, MAX_ITEMS, describe
 from stepper.model.value import CLASS_FACT, MEMBER_FACT, Value
 from stepper.support.words import class_name, plain_text

@@ -3,7 +3,7 @@
 The rules are those of `describe` (exact types only, no property, method or `__repr__` of a user's
 object), with one thing more: real values are the program's own, so nothing here holds one. A
 description is data, and says by its `key` (the object's address) which values are the same object;
-that is true only as long as the object lives, see `stepper.debuggee.in_view`.
+that is true only as long as the object lives, see `stepper.debuggee.described`.
 
 Containers show what they hold, two levels deep; of anything else the type is all that can be said
 without asking it. `frozen` marks what can neither change nor hold anything: one look is enough.
@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from stepper._C import MAX_TEXT, shortened
-from stepper.debuggee.in_view import Described
+from stepper.debuggee.described import Described
 from stepper.engines.common.tensors import tensor_meta
 from stepper.engines.common.versions import without_torch_function
 from stepper.model.value import TensorMeta, Value
@@ -61,9 +61,33 @@ _tensors: dict[tuple[Any, ...], Value] = {}
 _types: dict[str, Value] = {}
 
 
-def describe(value: object) -> Described:
-    """What a value is now."""
+def describe(value: object, before: Described | None = None) -> Described:
+    """What a value is now: the very description of `before`, where that still says it."""
+    if before is not None and (same := _same(value, before)) is not None:
+        return same
     return _inside(value, DEPTH)
+
+
+def _same(value: Any, before: Described) -> Described | None:
+    """A description, if all that it says holds of a value; None: it does not, or nobody can say
+    that for less than it takes to describe it."""
+    kind = type(value)
+    if kind is torch.Tensor or kind is torch.nn.Parameter:
+        same = before.kind is kind and tensor(value) is before.value
+    elif kind is list or kind is tuple:
+        children = before.children
+        same = (
+            before.kind is kind
+            and len(value) == before.value.length == len(children)
+            and all(
+                type(item) in (torch.Tensor, torch.nn.Parameter) and id(item) == child.key
+                and _same(item, child) is not None
+                for item, (_, child) in zip(list(value), children, strict=False)
+            )
+        )  # fmt: skip
+    else:
+        same = before.kind is None and type(kind) is type and _other(value, kind) is before.value
+    return before if same else None
 
 
 def tensor(value: Any) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from stepper.debuggee.in_view import Described
+from stepper.debuggee.described import Described
 from stepper.engines.common.lookup_walk import died
 from stepper.engines.common.lookup_words import (
     OTHER_BACKEND,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, MethodType
 
 from stepper import _C
-from stepper.debuggee.in_view import Described
+from stepper.debuggee.described import Described
 from stepper.engines.common import execution
 from stepper.engines.common.execution import RunGraph
 from stepper.engines.native.cache import BOOK, graphs_of
@@ -22,12 +22,12 @@ from stepper.native.runtime.cache_entry import GuardedCode
 class ExecutionWatcher(execution.ExecutionWatcher):
     """Has executions of what the native engine has transformed followed."""
 
-    def describe(self, value: object) -> Described:
+    def describe(self, value: object, before: Described | None = None, /) -> Described:
         """See `Knowledge.describe`."""
         if type(value) is _C.ResumeCall:
             text = f"call of {value.function.__qualname__}"
             return Described(id(value), Value(cls="ResumeCall", type="ResumeCall", text=text))
-        return super().describe(value)
+        return super().describe(value, before)
 
     def transformed(self) -> Iterator[tuple[CodeType, CodeType, str]]:
         """See `execution.ExecutionWatcher`."""

@@ -66,23 +66,43 @@ for thread in threads:
 
 # Before it: whatever was followed without being looked at is compared with what is there.
 CHECKED = """\
+import sys
+from _thread import get_ident
 from stepper._C import NULL, frame_locals, value_stack
 from stepper.debuggee.execution import Executions
-follow = Executions._follow
+make = Executions.unless_moved
 followed = 0
 
-def check(self, execution, real, *rest):
-    global followed
-    if not follow(self, execution, real, *rest):
-        return False
-    followed += 1
-    there = [known.described.key for known in execution.frame.stack]
-    assert there == ["NULL" if v is NULL else id(v) for v in value_stack(real)], there
-    names = {name: known.described.key for name, known in execution.frame.locals.items()}
-    assert names == {name: id(v) for name, v in frame_locals(real).items()}, names
-    return True
+def unless_moved(self, callback, raising):
+    looked = []
 
-Executions._follow = check
+    def look(*event):
+        looked.append(event)
+        return callback(*event) if len(event) == 3 else self.step(real, *event)
+
+    moves = make(self, look, raising)
+
+    def check(*event):
+        global followed, real
+        looked.clear()
+        if len(event) == 3:  # of sys.settrace
+            real = event[0]
+            moves(*event)
+        else:
+            real = sys._getframe(1)
+            make(self, lambda *_: look(*event), raising)(real, "opcode", None)
+        if not looked:
+            followed += 1
+            frame = self.running[get_ident()][-1].frame
+            there = [known.described.key for known in frame.stack]
+            assert there == ["NULL" if v is NULL else id(v) for v in value_stack(real)], there
+            names = {name: known.described.key for name, known in frame.locals.items()}
+            assert names == {name: id(v) for name, v in frame_locals(real).items()}, names
+        return check
+
+    return check
+
+Executions.unless_moved = unless_moved
 """
 
 
