@@ -71,7 +71,9 @@ class NativeDescriber(Describer):
         """See `stepper.debuggee.engine.Describer`."""
         self.shown_with.clear()
 
-    def _value(self, tracker: Any, fields: dict[str, Any], number: object) -> Value:
+    def _value(
+        self, tracker: Any, fields: dict[str, Any], number: Callable[[object], ValueId]
+    ) -> Value:
         kind = type(tracker)
         items, length = self._items(tracker, fields, number)
         text, type_name, constant = _words(tracker, fields, length)
@@ -99,7 +101,7 @@ class NativeDescriber(Describer):
         )
 
     def _items(
-        self, tracker: Any, fields: dict[str, object], number: Any
+        self, tracker: Any, fields: dict[str, object], number: Callable[[object], ValueId]
     ) -> tuple[tuple[Item, ...], int | None]:
         found: list[tuple[str, object]] = []
         length = None
