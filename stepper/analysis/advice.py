@@ -7,6 +7,7 @@ from functools import cached_property
 
 import msgspec
 
+from stepper.analysis.conditions import holds
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
 from stepper.analysis.sources import path_of, spelled
@@ -16,7 +17,7 @@ from stepper.client.text import plural, python_frame_line
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
-from stepper.model.shapes import ShapeStep, Stage
+from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
 
@@ -131,6 +132,21 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         return "", ""
 
     @cached_property
+    def unmet(self) -> str:
+        """A condition of the newest entry, which has a symbol there, that the first value does not
+        meet: as a symbol from the beginning it would take as many entries. Empty: none is known."""
+        source, aspect = self.series.source, self.series.aspect
+        at = "" if aspect.what == "value" else f".{aspect.what}()[{aspect.at}]"
+        sizes = self.sizes_of(f"{source}{at}")
+        first = self.series.values[0] if self.series.values else UNKNOWN
+        if not sizes or sizes[-1].symbol is None or type(first) is not int:
+            return ""
+        symbol = sizes[-1].symbol
+        asked = (each for each in symbol.conditions if each.kind is ShapeStepKind.GUARD)
+        unmet = (each for each in asked if holds(each.expression, {symbol.name: first}) is False)
+        return next((each.expression for each in unmet), "")
+
+    @cached_property
     def _is_expression(self) -> bool:
         """Whether a number is a symbol in the newest entry, or made of other symbols."""
         found = self.sizes_of(self.series.source)
@@ -153,6 +169,17 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     def evidence(self) -> str:
         """What the recording shows of how it changes."""
         return seen(self.series, self.name)
+
+    def one_more(self, entry: str) -> Advice:
+        """Advice where the first value takes an entry of its own, `entry` being of the others."""
+        first = text_of(self.series.values[0])
+        of = "" if self.what == "value" else f"{self.series.aspect} of "
+        return self.advise(
+            f"{of}{self.name} is a symbol by now, and {first} takes an entry of its own all the "
+            f"same: that of the others requires {self.unmet}. Keep it on one side of this "
+            "condition, or accept one more.",
+            f"{entry} has a symbol there",
+        )
 
     def advise(self, text: str, evidence: str = "", changes: tuple[Change, ...] = ()) -> Advice:
         """Advice on it; `evidence`: what is known besides how it changes."""

@@ -31,6 +31,11 @@ def _dtype(it: Changing) -> str:
         return (
             f"A dtype is never a symbol: {it.name} is complex in one call, which has its own entry."
         )
+    if any(is_parameter(it, each) for each in (it.series.source, *it.series.likewise)):
+        return (
+            "A dtype is never a symbol, and that of parameters has changed, too: the module was "
+            "cast between the calls. Cast it before the first, or accept an entry for each dtype."
+        )
     return (
         f"A dtype is never a symbol: convert {it.name} before the call, e.g. "
         f"{it.name}.to(torch.{first}), or accept an entry for each."

@@ -172,6 +172,13 @@ def _series(found: list[Recompilation]) -> list[Series]:
             seen = values.setdefault(key, [expected] if expected != UNKNOWN else [])
             if actual != UNKNOWN and not (seen and alike(seen[-1], actual)):
                 seen.append(actual)
+    # A check of a part of what is known to have changed in the same calls says nothing more.
+    told = {(source, *where[source, aspect]) for source, aspect in where if values[source, aspect]}
+    where = {
+        key: calls
+        for key, calls in where.items()
+        if values[key] or key[1].what or (key[0], *calls) not in told
+    }
     # What changed in the same calls and in the same way is one thing: the weights of a model, say.
     same: dict[object, list[tuple[str, Aspect]]] = {}
     for key in where:

@@ -188,6 +188,8 @@ def _automatic(it: Changing) -> Advice | None:
     symbol, entry = it.as_symbol
     if not symbol or _marked(it):
         return None
+    if it.unmet:
+        return it.one_more(entry)
     return it.advise(
         f"{compiler(it.history)} has made size {it.dim} of {it.name} a symbol by itself. To save "
         f"the entry for its first size: {_how(it)}.",

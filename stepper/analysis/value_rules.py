@@ -159,6 +159,8 @@ def _automatic(it: Changing) -> Advice | None:
     symbol, entry = it.as_symbol if _a_number(it) else ("", "")
     if not symbol:
         return None
+    if it.unmet:
+        return it.one_more(entry)
     # What an int is used for is not recorded; see above.
     or_else = "" if it.all_are(int) else ", or keep it in a tensor"
     dynamic = Dynamic(it.history.capabilities.compile)

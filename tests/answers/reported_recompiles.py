@@ -360,3 +360,43 @@ def marks_that_come_later(run: Run) -> None:
         if marked:
             torch._dynamo.mark_dynamic(x, [0, 1])
         compiled(x)
+
+
+@case(
+    "", "why-recompile",
+    cause=("past changes: 0, 1", "Ne(8 - s38, 8)"),
+    advice="0 takes an entry of its own all the same",
+    counts=(2, 1),
+    never=("dynamic=True",),
+)  # fmt: skip
+def position_from_zero(run: Run) -> None:
+    def decoded(x: Any, past: int) -> Any:
+        return x[:, past:] * past  # cause
+
+    compiled = run.compile(decoded, dynamic=True if run.remedied else None)
+    for past in range(run.remedied, 4):
+        compiled(ones(2, 8), past)
+
+
+@case(
+    "", "why-recompile",
+    cause=("dtype of x changes: float32, float64, and of 2 others"),
+    advice="the module was cast between the calls",
+    counts=(2, 1),
+    never=("x.to(torch.float32)",),
+)  # fmt: skip
+def module_cast_between_calls(run: Run) -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(2, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.fc(x)  # cause
+
+    model = Model()
+    compiled = run.compile(model)
+    if not run.remedied:
+        compiled(ones(2))
+    model.double()
+    compiled(ones(2).double())
