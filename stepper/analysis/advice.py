@@ -133,18 +133,26 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def unmet(self) -> str:
-        """A condition of the newest entry, which has a symbol there, that the first value does not
-        meet: as a symbol from the beginning it would take as many entries. Empty: none is known."""
+        """A condition that the first value does not meet, of the entries that have a symbol there:
+        as a symbol from the beginning it would take as many. Empty: none is known, or one meets
+        it."""
         source, aspect = self.series.source, self.series.aspect
         at = "" if aspect.what == "value" else f".{aspect.what}()[{aspect.at}]"
-        sizes = self.sizes_of(f"{source}{at}")
         first = self.series.values[0] if self.series.values else UNKNOWN
-        if not sizes or sizes[-1].symbol is None or type(first) is not int:
+        if type(first) is not int:
             return ""
-        symbol = sizes[-1].symbol
-        asked = (each for each in symbol.conditions if each.kind is ShapeStepKind.GUARD)
-        unmet = (each for each in asked if holds(each.expression, {symbol.name: first}) is False)
-        return next((each.expression for each in unmet), "")
+        found = ""
+        for size in self.sizes_of(f"{source}{at}"):
+            if size.symbol is not None and not size.value:
+                name = size.symbol.name
+                asked = (
+                    each for each in size.symbol.conditions if each.kind is ShapeStepKind.GUARD
+                )
+                unmet = (each for each in asked if holds(each.expression, {name: first}) is False)
+                found = next((each.expression for each in unmet), "")
+                if not found:
+                    return ""
+        return found
 
     @cached_property
     def _is_expression(self) -> bool:

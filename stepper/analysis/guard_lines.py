@@ -145,15 +145,13 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
                 yield Line(text, item.first_moment, "title")
                 yield Line(f"  {named(guard)}", guard.moment)
         return
-    found = asked(recording, expression)
+    found = asked(recording, expression, function)
     if found is None:
         yield Line(
             f"{expression!r} is nothing that can be asked about: give a name with attributes and "
             "constant indices, e.g. self.fc.weight or x.shape[0]"
         )
         return
-    wanted = function.lower()
-    found = [each for each in found if wanted in each.translation.name.lower()]
     if not found and function:
         yield Line(f"no entry is of a function with {function!r} in its name")
         return

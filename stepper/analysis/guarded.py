@@ -172,15 +172,21 @@ def of_state(recording: Recording, expression: str) -> list[tuple[Translation, G
     ]
 
 
-def asked(recording: Recording, expression: str) -> list[Guarded] | None:
-    """What each entry's guards know of an expression; None: it is none that could be guarded.
+def asked(recording: Recording, expression: str, function: str = "") -> list[Guarded] | None:
+    """What each entry, of functions with this in their name, knows of an expression by its guards;
+    None: it is none that could be guarded.
 
     A person's spelling will do: `self.fc.weight`, `x.shape[0]`, `config['depth']`.
     """
     path = path_of(expression)
     if path is None:
         return None
-    return [_in_entry(recording, item, path) for item in entries(recording)]
+    wanted = function.lower()
+    return [
+        _in_entry(recording, item, path)
+        for item in entries(recording)
+        if wanted in item.name.lower()
+    ]
 
 
 def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guarded:
