@@ -19,7 +19,6 @@ An engine says that in a class of its own, by the methods from `interprets` to `
 
 from __future__ import annotations
 
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -38,8 +37,6 @@ from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
 from stepper.model.trace import MomentId
 from stepper.uncompiled import keep_out
 
-_PADDED = re.compile(r"\.(\d+?)0+\b")
-"""A fraction with zeros behind it: sympy writes all the digits that it keeps."""
 _ASKING_FRAMES = 8
 """How many of torch's own frames are kept of who asked."""
 
@@ -269,7 +266,7 @@ class ShapeWatcher(ABC):
                 claim.asker,
                 ShapeStepKind.REPLACED,
                 symbol=str(claim.about),
-                expression=_text(claim.asked),
+                expression=str(claim.asked),
                 symbols=_symbols(claim.asked),
                 source=self._stands_for(claim.about),
                 reason=claim.reason,
@@ -292,7 +289,7 @@ class ShapeWatcher(ABC):
 
     def _say(self, kind: ShapeStepKind, expression: Any, more: str = "") -> None:
         self.record()
-        text = f"{_text(expression)}{more}"
+        text = f"{expression}{more}"
         self._record(self._asker(), kind, expression=text, symbols=_symbols(expression))
 
     def _record(self, asker: Asker, kind: ShapeStepKind, **facts: Any) -> None:
@@ -357,11 +354,6 @@ class ShapeWatcher(ABC):
                 asking.append(PythonFrame(code.co_filename, line, code.co_qualname))
             frame = frame.f_back
         return stage, computed, tuple(asking)
-
-
-def _text(expression: Any) -> str:
-    """An expression of sympy's as text, a float as `0.3` and not as `0.300000000000000`."""
-    return _PADDED.sub(r".\1", str(expression))
 
 
 def hearer(
