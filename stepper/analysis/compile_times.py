@@ -19,14 +19,12 @@ from functools import cached_property
 from stepper.analysis.traced import Attempts, TracedFrame, walk
 from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
-from stepper.model.timing import Timing
+from stepper.model.timing import BACKEND_PHASES, Timing
 from stepper.model.trace import Attempt, MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
 TRACING = "bytecode_tracing"
 GUARDS = "build_guards"
-BACKEND = frozenset({"backend_compile", "entire_backward_compile"})
-"""The call of the backend, and a backward that is compiled when gradients are asked for."""
 _COMPILATION = frozenset({"entire_frame_compile", "entire_backward_compile"})
 _ATTEMPT = "compile_attempt_"
 
@@ -267,7 +265,7 @@ class CompileTimes:
         for line, phases in frame.phases.items():
             moment, nanoseconds = found.get(line, (phases[0].timing.moment, 0))
             for phase in phases:
-                others = phase.outermost(BACKEND | _COMPILATION)
+                others = phase.outermost(BACKEND_PHASES | _COMPILATION)
                 nanoseconds += phase.total - sum(each.total for each in others)
             found[line] = moment, nanoseconds
         return found

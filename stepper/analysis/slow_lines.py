@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sized
 from typing import TypeVar
 
 from stepper.analysis.compile_times import (
-    BACKEND,
     GUARDS,
     TRACING,
     CompileTimes,
@@ -28,6 +27,7 @@ from stepper.client.text import (
     walk_name,
 )
 from stepper.model.program import UserLine
+from stepper.model.timing import BACKEND_PHASES
 from stepper.model.trace import Attempt, Translation, headline
 from stepper.recording.reader import Recording
 
@@ -111,7 +111,7 @@ def phase_text(name: str) -> str:
 
 def _sentence(times: CompileTimes) -> str:
     total = times.total
-    backend, tracing = times.spent(BACKEND), times.spent({TRACING})
+    backend, tracing = times.spent(BACKEND_PHASES), times.spent({TRACING})
     guards, compiler = times.spent({GUARDS}), times.spent({"compile_file", "async_compile.wait"})
     thrown = sum(timed.total for timed, _ in times.thrown_away())
     of_backend = f", of which {time_words(compiler)} in compilers of C++ or Triton" * (compiler > 0)
@@ -136,7 +136,7 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
         first = pairs[0][0]
         total = sum(root.total for _, root in pairs)
         again = ""
-        forwards = [root for _, root in pairs if root.name not in BACKEND]
+        forwards = [root for _, root in pairs if root.name not in BACKEND_PHASES]
         if len(forwards) > 1:
             later = sum(root.total for root in forwards[1:])
             again = f"  compiled {len(forwards)} times, after the first {time_words(later)}"
@@ -148,7 +148,7 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
 
 
 def _compilation(item: Translation, root: Timed) -> str:
-    if root.name in BACKEND:
+    if root.name in BACKEND_PHASES:
         return f"{walk_name(item)}  {time_words(root.total)}  {_WORDS[root.name]}"
 
     def spent(names: frozenset[str]) -> int:
@@ -157,7 +157,7 @@ def _compilation(item: Translation, root: Timed) -> str:
     parts = [
         f"tracing {time_words(spent(frozenset({TRACING})))}",
         f"{plural(item.instructions, 'instruction')}",
-        f"backend {time_words(spent(BACKEND))}",
+        f"backend {time_words(spent(BACKEND_PHASES))}",
         f"guards {time_words(spent(frozenset({GUARDS})))}",
     ]
     return f"{walk_name(item)}  {time_words(root.total)}  {', '.join(parts)}"

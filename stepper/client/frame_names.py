@@ -33,7 +33,7 @@ def compiled_name(recording: Recording, item: Translation) -> str:
 
 
 def brief_compiled_name(recording: Recording, item: Translation) -> str:
-    """The same in a list or a title, without the functions around it."""
+    """A walk's name for a list or a title, without the functions around it."""
     return brief_function(compiled_name(recording, item))
 
 

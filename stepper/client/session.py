@@ -23,9 +23,11 @@ from stepper.client.process import Process
 from stepper.client.pump import Pump
 from stepper.client.status import ExitStatus
 from stepper.client.terminal import PseudoTerminal
+from stepper.client.waiting import waits_for_input
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import (
     BreakpointChanged,
+    Compiling,
     DebuggeeMessage,
     Detach,
     Evaluate,
@@ -78,6 +80,8 @@ class Session:
         """Where the program stands still; None while it runs and when it is over."""
         self.hits: dict[int, int] = {}
         """How often each breakpoint was met, as of the newest stop."""
+        self.compiles_since: float | None = None
+        """When the backend began that is at work; None: none is."""
         self.breakpoints: list[Breakpoint] = number_breakpoints(breakpoints)
         self.exit_status: ExitStatus | None = None
         """How the program ended; None before that, and for a recording that was opened."""
@@ -143,6 +147,11 @@ class Session:
         """Whether the program opened this session itself: it is not our child, and it has the
         terminal when it does not stand still."""
         return self._channel is not None and self._process is None
+
+    @property
+    def waits_for_input(self) -> bool:
+        """Whether the program is known to wait for its standard input."""
+        return self.hello is not None and waits_for_input(self.hello.facts.pid)
 
     @property
     def growing(self) -> bool:
@@ -330,6 +339,9 @@ class Session:
                 self.hits = message.hits
             case Running():
                 self.stopped = None
+            case Compiling(done=done):
+                self.compiles_since = None if done else time.monotonic()
+                return
             case BreakpointChanged(id=number, removed=True):
                 self.breakpoints = [b for b in self.breakpoints if b.id != number]
             case _:

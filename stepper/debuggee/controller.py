@@ -41,6 +41,7 @@ from stepper.model.breakpoint import Breakpoint
 from stepper.model.cache import CacheError
 from stepper.model.control import (
     BreakpointChanged,
+    Compiling,
     Detach,
     Evaluate,
     ForkTranslation,
@@ -222,6 +223,11 @@ class Controller:
         """Tell the user something, if there is a front end."""
         if self._channel is not None:
             self._channel.send(Notice(text=text))
+
+    def compiling(self, *, done: bool) -> None:
+        """Tell the front end, if there is one, that the backend begins or has ended."""
+        if self._channel is not None:
+            self._channel.send(Compiling(done=done))
 
     def let_go(self) -> None:
         """Never stop again."""

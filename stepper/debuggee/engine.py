@@ -130,6 +130,9 @@ class Controller(Protocol):
     def request_stop(self, reason: str, text: str = "") -> None:
         """Stop at the next moment."""
 
+    def compiling(self, *, done: bool) -> None:
+        """The backend begins, or has ended."""
+
     def notice(self, text: str) -> None:
         """Tell the user something."""
 

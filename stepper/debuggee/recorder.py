@@ -51,7 +51,7 @@ from stepper.model.lookup import CheckedGuard, RejectedEntry, TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
-from stepper.model.timing import CacheAnswer
+from stepper.model.timing import BACKEND_PHASES, CacheAnswer
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
 
 if TYPE_CHECKING:
@@ -310,10 +310,14 @@ class Recorder:
         self._occurred(EventKind.EXCEPTION, text, number, subject, moment=failure.moment)
 
     def phase_began(self, name: str) -> None:
+        if name in BACKEND_PHASES:
+            self.controller.compiling(done=False)
         self._phase_times.began(name, self.moment)
 
     def phase_ended(self, name: str, translation: int | None, compile_id: str = "") -> None:
         self._phase_times.ended(name, translation, compile_id)
+        if name in BACKEND_PHASES:
+            self.controller.compiling(done=True)
 
     def cache_answered(self, name: str, answer: CacheAnswer, translation: int | None) -> None:
         self._phase_times.cache_answered(name, answer, self.moment, translation)

@@ -306,6 +306,12 @@ class Running(_Message, frozen=True, tag="running"):
     """The program runs on."""
 
 
+class Compiling(_Message, frozen=True, tag="compiling"):
+    """The compiler hands a graph to the backend; later, that the backend is done."""
+
+    done: bool = False
+
+
 class BreakpointChanged(_Message, frozen=True, tag="breakpoint-changed"):
     """A one-shot breakpoint was used up, or a condition raised."""
 
@@ -331,5 +337,7 @@ class Exiting(_Message, frozen=True, tag="exiting"):
     """The interpreter is shutting down in order; the recording is complete."""
 
 
-DebuggeeEvent = Hello | Refused | Stopped | Running | BreakpointChanged | Notice | Moved | Exiting
+DebuggeeEvent = (
+    Hello | Refused | Stopped | Running | Compiling | BreakpointChanged | Notice | Moved | Exiting
+)
 DebuggeeMessage = Response | DebuggeeEvent

@@ -6,6 +6,9 @@ import msgspec
 
 from stepper.model.trace import MomentId
 
+BACKEND_PHASES = frozenset({"backend_compile", "entire_backward_compile"})
+"""The call of the backend, and a backward that is compiled when gradients are asked for."""
+
 
 class CacheAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a compiler's cache on disk answered when it was asked for a graph."""

@@ -13,27 +13,43 @@ _LONG = 1.0
 _MAKES_THE_GRAPH = "RETURN_"
 """How the names of the instructions begin at which a graph goes to the backend."""
 
+_WAITS = "waits for input: O, then type it"
+
 _DOES = {Phase.TRANSLATE: "interprets", Phase.LOOKUP: "looks up", Phase.EXECUTE: "executes"}
 
 
-def activity(recording: Recording | None, quiet: float) -> str:
+def activity(
+    recording: Recording | None,
+    quiet: float,
+    *,
+    compiles: float | None = None,
+    waits: bool = False,
+) -> str:
     """What happens.
 
     Args:
         recording: as it was read last.
         quiet: for how many seconds there was no newer moment.
+        compiles: for how many seconds the backend has been at work; None: it is not.
+        waits: whether the program waits for its standard input.
     """
+    if waits:
+        return _WAITS
     if recording is None or not recording.newest:
         return f"nothing is recorded so far, {quiet:.0f} s" if quiet > _LONG else ""
     counts = ", ".join(
         plural(recording.event_count([kind]), word)
         for kind, word in ((EventKind.TRANSLATION, "frame"), (EventKind.GRAPH_BREAK, "break"))
     )
-    return f"{counts}; {_now(recording, quiet)}"
+    return f"{counts}; {_now(recording, quiet, compiles)}"
 
 
-def _now(recording: Recording, quiet: float) -> str:
+def _now(recording: Recording, quiet: float, compiles: float | None) -> str:
     translation = recording.translations()[-1]
+    if compiles is not None and compiles > _LONG:
+        runs = translation.outcome is Outcome.RUNNING
+        name = f" {translation.compile_id} {brief_compiled_name(recording, translation)}" * runs
+        return f"compiles{name}: {compiles:.0f} s in the backend"
     if translation.outcome is not Outcome.RUNNING:
         return f"nothing new for {quiet:.0f} s" if quiet > _LONG else "runs"
     name = f"{translation.compile_id} {brief_compiled_name(recording, translation)}".strip()

@@ -356,7 +356,13 @@ class StepperApp(PromptKeys[int]):
     def _watch(self, first: str) -> None:
         """Say what the running program does, and go on saying it."""
         quiet = time.monotonic() - self._newer_at
-        happens = activity(self.session.recording, quiet)
+        since = self.session.compiles_since
+        happens = activity(
+            self.session.recording,
+            quiet,
+            compiles=None if since is None else time.monotonic() - since,
+            waits=self.session.waits_for_input,
+        )
         self._said, self._watches = True, first
         self._status_line.say((f" {first}", ""), (f"  {happens}" if happens else "", "dim"))
 

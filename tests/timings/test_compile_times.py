@@ -12,9 +12,9 @@ from collections import Counter
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from stepper.analysis.compile_times import BACKEND, TRACING, CompileTimes
+from stepper.analysis.compile_times import TRACING, CompileTimes
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
-from stepper.model.timing import CacheAnswer
+from stepper.model.timing import BACKEND_PHASES, CacheAnswer
 from stepper.recording.reader import Recording
 from tests.conftest import ROOT, clean_environment
 from tests.recordings import sample_recording
@@ -140,7 +140,7 @@ def test_no_moment_is_before_the_one_before_it(ran: Ran) -> None:
 
 def test_what_the_backend_takes_is_the_backends(ran: Ran) -> None:
     graphs = 2
-    assert ran.times.spent(BACKEND) >= graphs * 2 * SLEEP
+    assert ran.times.spent(BACKEND_PHASES) >= graphs * 2 * SLEEP
 
 
 def test_a_slow_line_has_its_time_and_so_has_the_call_that_led_there(ran: Ran) -> None:

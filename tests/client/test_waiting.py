@@ -1,0 +1,47 @@
+"""That a program waits for its input is known from the kernel, and not guessed from its silence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stepper.client.waiting import waits_for_input
+from tests.debuggee.harness import until
+
+told = pytest.mark.skipif(
+    not Path("/proc/self/syscall").exists() or os.uname().machine not in ("x86_64", "aarch64"),
+    reason="the kernel does not say what a process waits for",
+)
+
+
+@told
+@pytest.mark.parametrize("asks", ["input()", "import readline; input()"])
+def test_a_program_that_reads_its_terminal_waits_for_input(asks: str) -> None:
+    ours, its = os.openpty()
+    program = subprocess.Popen([sys.executable, "-S", "-c", asks], stdin=its, stdout=its)
+    try:
+        until(lambda: waits_for_input(program.pid))
+        os.write(ours, b"yes\n")
+        assert program.wait() == 0
+        assert not waits_for_input(program.pid), "it is over"
+    finally:
+        program.kill()
+        program.wait()
+        os.close(ours)
+        os.close(its)
+
+
+def test_a_program_that_waits_for_something_else_does_not() -> None:
+    asks = "import select; print('x', flush=True); select.select([1], [], [1])"
+    with subprocess.Popen(
+        [sys.executable, "-S", "-c", f"{asks}; import time; time.sleep(60)"],
+        stdout=subprocess.PIPE,
+    ) as program:
+        assert program.stdout is not None
+        program.stdout.readline()
+        assert not waits_for_input(program.pid)
+        program.kill()
