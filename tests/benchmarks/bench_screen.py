@@ -1,7 +1,7 @@
 """How fast the screen answers: `python -m tests.benchmarks.bench_screen [MOMENTS …]`.
 
-The recordings are those of `bench_questions`, with 10,000, 100,000 and 1,000,000 steps. Measured are
-the first paint (from the opened recording until the screen has been drawn) and keys: from the press
+The recordings are those of `bench_questions`, with 10,000 to 1,000,000 steps. Measured are
+the first paint (from opening the recording until all is drawn) and keys: from the press
 until what it asked for is drawn. Times are the processor's: with several programs at work on the
 machine, those of the clock say nothing. The bounds are 0.5 s and 50 ms at every size.
 """
