@@ -19,7 +19,7 @@ from functools import cached_property
 from stepper.analysis.traced import Attempts, TracedFrame, walk
 from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
-from stepper.model.timing import BACKEND_PHASES, Timing
+from stepper.model.timing import BACKEND_PHASES, RUNS, Timing
 from stepper.model.trace import Attempt, MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
@@ -278,18 +278,15 @@ class CompileTimes:
         return sum(ns for each in frames for _, ns in self._with_phases(each).values())
 
     @cached_property
-    def opnames(self) -> list[tuple[str, int, int]]:
-        """The kinds of instructions, with how many places of the code that is traced have one and
-        what all of them took; the longest first."""
-        places: Counter[str] = Counter()
+    def opnames(self) -> list[tuple[str, int]]:
+        """The kinds of instructions with the nanoseconds of all of a kind, the longest first."""
         spent: Counter[str] = Counter()
         for frame in walk(self._of_tracing):
             instructions = self.recording.code(frame.code).instructions
             for ip, nanoseconds in frame.spent.items():
                 if ip < len(instructions):
-                    places[instructions[ip].opname] += 1
                     spent[instructions[ip].opname] += nanoseconds
-        return [(name, places[name], nanoseconds) for name, nanoseconds in spent.most_common()]
+        return spent.most_common()
 
     def _is_own(self, code: int) -> bool:
         if code not in self._own:
@@ -314,7 +311,7 @@ def unfinished(translations: Iterable[Translation]) -> list[Translation]:
 
 
 def _forest(timings: list[Timing]) -> list[Timed]:
-    found = {timing.id: Timed(timing) for timing in timings}
+    found = {timing.id: Timed(timing) for timing in timings if timing.name not in RUNS}
     roots = []
     for each in found.values():
         parent = each.timing.parent

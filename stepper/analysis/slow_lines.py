@@ -15,6 +15,7 @@ from stepper.analysis.compile_times import (
     unfinished,
 )
 from stepper.analysis.line import Line
+from stepper.analysis.run_costs import cost_lines
 from stepper.analysis.sites import program_line
 from stepper.analysis.slow_tree import calls
 from stepper.client.text import (
@@ -93,7 +94,10 @@ def slow_lines(
     yield from _by_line(recording, times, every)
     if not function and not after:
         yield from _by_call(recording, times, every)
+    yield from _by_opname(times, every)
     yield from _by_phase(times, every)
+    if not after:
+        yield from cost_lines(recording, function, every=every)
 
 
 def time_words(nanoseconds: int) -> str:
@@ -212,6 +216,17 @@ def _by_call(recording: Recording, times: CompileTimes, every: bool) -> Iterator
         yield Line(text, row.moment)
     if not every and len(rows) > _MOST_CALLS:
         yield Line(f"  … {plural(len(rows) - _MOST_CALLS, 'more line')} (--all)", role="dim")
+
+
+def _by_opname(times: CompileTimes, every: bool) -> Iterator[Line]:
+    if not times.opnames:
+        return
+    yield Line("")
+    yield Line("instructions while tracing, by kind", role="title")
+    tracing = times.spent({TRACING})
+    for name, nanoseconds in _cut(times.opnames, every):
+        yield Line(f"  {_row(nanoseconds, tracing or None)}  {name}")
+    yield from _left(times.opnames, every, "kind")
 
 
 def _line_text(recording: Recording, line: LineTime) -> str:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from stepper.analysis.compile_times import TRACING
 from stepper.model.program import Code
-from stepper.model.timing import Timing
+from stepper.model.timing import RUNS, Timing
 from stepper.model.trace import Attempt, MomentId, Phase
 from stepper.recording.moments import Run
 from stepper.recording.reader import Recording
@@ -69,6 +69,7 @@ def spans(recording: Recording) -> dict[str, list[Span]]:
     timings = recording.timings()
     if timings is None:
         return {}
+    timings = [each for each in timings if each.name not in RUNS]
     found: dict[str, list[Span]] = {}
     for timing in timings:
         end = timing.began + max(0, timing.nanoseconds)

@@ -233,7 +233,9 @@ class Recorder(Protocol):
     def phase_began(self, name: str) -> None:
         """The compiler begins with something that it times."""
 
-    def phase_ended(self, name: str, translation: int | None, compile_id: str = "") -> None:
+    def phase_ended(
+        self, name: str, translation: int | None, compile_id: str = "", *, told: int = 0
+    ) -> None:
         """The phase that began last has ended; `translation` is the innermost that is under way,
         `compile_id` says where there is none what it belongs to."""
 

@@ -314,8 +314,10 @@ class Recorder:
             self.controller.compiling(done=False)
         self._phase_times.began(name, self.moment)
 
-    def phase_ended(self, name: str, translation: int | None, compile_id: str = "") -> None:
-        self._phase_times.ended(name, translation, compile_id)
+    def phase_ended(
+        self, name: str, translation: int | None, compile_id: str = "", *, told: int = 0
+    ) -> None:
+        self._phase_times.ended(name, translation, compile_id, told)
         if name in BACKEND_PHASES:
             self.controller.compiling(done=True)
 

@@ -91,7 +91,7 @@ class Check(msgspec.Struct, frozen=True, array_like=True):
     """Before it was asked; 0 for one that stands behind a guard that failed, so that the compiler
     did not ask it."""
     nanoseconds: int | None = None
-    """How long it takes, as asked once more from Python; None when it was not."""
+    """How long the compiler takes for it, without getting to the value; None: not known."""
     actual: Datum = UNKNOWN
     """What was there, where it was looked at."""
     differences: tuple[Difference, ...] = ()
@@ -120,6 +120,8 @@ class TriedEntry(msgspec.Struct, frozen=True, array_like=True):
     """What was asked, in order."""
     behind: tuple[Check, ...] = ()
     """In a miss, what would have failed besides, behind the guard that did."""
+    nanoseconds: int | None = None
+    """How long the compiler's own check of all its guards takes, where it matches."""
 
 
 class RejectedEntry(msgspec.Struct, frozen=True, array_like=True):

@@ -8,6 +8,11 @@ from stepper.model.trace import MomentId
 
 BACKEND_PHASES = frozenset({"backend_compile", "entire_backward_compile"})
 """The call of the backend, and a backward that is compiled when gradients are asked for."""
+TRANSFORMED_RUN = "run.transformed_code"
+"""The name of what is no phase of compiling: a call's run of what was compiled."""
+GRAPH_RUN = "run.graph"
+"""In its midst, the run of a graph."""
+RUNS = frozenset({TRANSFORMED_RUN, GRAPH_RUN})
 
 
 class CacheAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -32,7 +37,7 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     id: int
     """1, 2, … in the order in which they began."""
     name: str
-    """The compiler's own, e.g. `bytecode_tracing`."""
+    """The compiler's own, e.g. `bytecode_tracing`; or one of `RUNS`."""
     began: int
     """Nanoseconds on the compiler's clock, on which moments have their instants, too. It goes on
     only while the compiler works, and means nothing but beside others."""
@@ -44,7 +49,7 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     parent: int | None = None
     """The phase of this thread in whose midst it was."""
     translation: int | None = None
-    """The innermost translation that was under way when it ended."""
+    """The innermost translation that was under way when it ended; of a run, the lookup."""
     thread: str = ""
     """Empty: the main thread."""
     left_out: int = 0

@@ -104,6 +104,8 @@ class EntryTrial(NamedTuple):
     """Rows that would have failed behind the one that did."""
     reason: str = ""
     """Why it does not match; empty: it does."""
+    nanoseconds: int | None = None
+    """How long the compiler takes for all its guards, where it matches."""
     region: Mapping[str, Described] = MappingProxyType({})
     """The locals of the moment before its region, where there is a row for that."""
 
@@ -131,7 +133,7 @@ def record_lookup(
     winner: str,
     unserved: str = "",
     gone: str = "",
-) -> None:
+) -> int:
     """Tell a lookup, moment by moment; the last of `tries` has matched, or none has.
 
     Args:
@@ -140,6 +142,9 @@ def record_lookup(
         winner: the compile id of the entry that serves the call; empty: none does.
         unserved: why nothing is compiled although nothing matches; empty: it is.
         gone: which entry was there before, and why it is no more; empty: none is known.
+
+    Returns:
+        The lookup's number.
     """
     f_locals = call.f_locals
     walk = recorder.begin_walk(
@@ -157,6 +162,7 @@ def record_lookup(
     finally:
         if walk.record.outcome is Outcome.RUNNING:
             walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
+    return walk.record.id
 
 
 def _record(
@@ -229,6 +235,7 @@ def _record_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: st
         tried = TriedEntry(
             before, walk.attempt, trial.label, trial.code.id, not trial.reason,
             tuple(each for each in checks if each.moment), tuple(trial.behind),
+            trial.nanoseconds,
         )  # fmt: skip
         walk.tried(tried, trial.guards)
     walk.leave(frame)

@@ -62,13 +62,28 @@ class Heard(Protocol):
     ) -> None: ...
 
 
+Begins = Callable[[CodeType, FrameType | None], None]
+"""Told of each beginning of what is watched: the code, and the frame that made the call."""
+Ends = Callable[[CodeType], None]
+
+
 class Hits:
     """Counts how often watched code begins, and passes it on when somebody wants it."""
 
-    def __init__(self, on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        on_hit: Heard,
+        on_uncompiled: Heard,
+        wanted: Callable[[], bool],
+        begins: Begins,
+        ends: Ends,
+    ) -> None:
         self._on_hit = on_hit
         self._on_uncompiled = on_uncompiled
         self._wanted = wanted
+        self._on_begin = begins
+        self._on_end = ends
+        self._graphs: PerCode[bool] = PerCode()
         self._watched: PerCode[bool] = PerCode()
         self._originals: PerCode[bool] = PerCode()
         self.trouble = ""
@@ -81,6 +96,10 @@ class Hits:
             self._listen(code, known)
         if new and not compiled:
             _C.count_call(transformed)
+
+    def watch_graph(self, code: CodeType) -> None:
+        """Tell when it begins and ends; its runs are nobody's hits."""
+        self._listen(code, self._graphs)
 
     def _listen(self, code: CodeType, known: PerCode[bool]) -> None:
         if known.get(code) is None:
@@ -115,19 +134,28 @@ class Hits:
             _C.unwatch(code)
         self._watched.clear()
         self._originals.clear()
+        self._graphs.clear()
 
     def _codes(self) -> list[CodeType]:
-        return [*self._watched.living(), *self._originals.living()]
+        return [*self._watched.living(), *self._originals.living(), *self._graphs.living()]
 
 
 class MonitoredHits(Hits):
     """Python 3.12 and later. A function's start is told before its first instruction is, so a
     lookup comes before the execution that it leads to."""
 
-    def __init__(self, on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool]) -> None:
-        super().__init__(on_hit, on_uncompiled, wanted)
+    def __init__(
+        self,
+        on_hit: Heard,
+        on_uncompiled: Heard,
+        wanted: Callable[[], bool],
+        begins: Begins,
+        ends: Ends,
+    ) -> None:
+        super().__init__(on_hit, on_uncompiled, wanted, begins, ends)
         monitoring = self._monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]  # as of Python 3.12
         self._event: int = monitoring.events.PY_START
+        self._both: int = monitoring.events.PY_START | monitoring.events.PY_RETURN
         self._tool: int | None = next(
             (tool for tool in (3, 4) if monitoring.get_tool(tool) is None), None
         )
@@ -136,11 +164,12 @@ class MonitoredHits(Hits):
             return
         monitoring.use_tool_id(self._tool, TOOL)
         monitoring.register_callback(self._tool, self._event, self._begins)
+        monitoring.register_callback(self._tool, monitoring.events.PY_RETURN, self._returns)
 
     def _listen(self, code: CodeType, known: PerCode[bool]) -> None:
         super()._listen(code, known)
         if self._tool is not None:
-            self._monitoring.set_local_events(self._tool, code, self._event)
+            self._monitoring.set_local_events(self._tool, code, self._both)
 
     @property
     def _counts(self) -> bool:
@@ -150,7 +179,8 @@ class MonitoredHits(Hits):
         if self._tool is not None:
             for code in self._codes():
                 self._monitoring.set_local_events(self._tool, code, 0)
-            self._monitoring.register_callback(self._tool, self._event, None)
+            for event in (self._event, self._monitoring.events.PY_RETURN):
+                self._monitoring.register_callback(self._tool, event, None)
             free = (self._monitoring.free_tool_id, self._tool)
             at_once(free, (setattr, self, "_tool", None))
         super().close()
@@ -158,21 +188,35 @@ class MonitoredHits(Hits):
     def _begins(self, code: CodeType, offset: int) -> None:
         if _thread.get_ident() in _by_hand:
             return
+        if self._graphs.get(code):
+            self._on_begin(code, sys._getframe(1).f_back)
+            return
         _C.count_call(code)
         if (callback := self._callback_for(code)) is not None:
             frame = sys._getframe(1)
             callback(code, _C.frame_locals(frame), frame.f_globals, frame.f_back)
 
+    def _returns(self, code: CodeType, offset: int, value: object) -> None:
+        if _thread.get_ident() not in _by_hand:
+            self._on_end(code)
+
 
 class HookedHits(Hits):
     """Python 3.11, when hits are wanted from the beginning on."""
 
-    def __init__(self, on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool]) -> None:
-        super().__init__(on_hit, on_uncompiled, wanted)
+    def __init__(
+        self,
+        on_hit: Heard,
+        on_uncompiled: Heard,
+        wanted: Callable[[], bool],
+        begins: Begins,
+        ends: Ends,
+    ) -> None:
+        super().__init__(on_hit, on_uncompiled, wanted, begins, ends)
         self._apart: PerCode[int] = PerCode()
         """How often a code was called by hand; the hook counts that, too."""
         _C.install_hook()
-        _C.set_observer(self._begins)
+        _C.set_observer(self._begins, self._ends)
 
     def close(self) -> None:
         _C.set_observer(None)
@@ -187,6 +231,9 @@ class HookedHits(Hits):
         if _thread.get_ident() in _by_hand:
             self._apart.set(code, (self._apart.get(code) or 0) + 1)
             return
+        if self._graphs.get(code):
+            self._on_begin(code, sys._getframe(1))
+            return
         if (callback := self._callback_for(code)) is not None:
             f_locals, f_globals = _C.entering_call()
             try:
@@ -194,14 +241,24 @@ class HookedHits(Hits):
             except KeyboardInterrupt:  # no exception passes the hook
                 _thread.interrupt_main()
 
+    def _ends(self, code: CodeType, tag: object, raised: bool) -> None:
+        if _thread.get_ident() not in _by_hand:
+            self._on_end(code)
+
 
 class CountedHits(Hits):
     """Python 3.11 otherwise."""
 
     def __init__(
-        self, on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool], trouble: str
+        self,
+        on_hit: Heard,
+        on_uncompiled: Heard,
+        wanted: Callable[[], bool],
+        begins: Begins,
+        ends: Ends,
+        trouble: str,
     ) -> None:
-        super().__init__(on_hit, on_uncompiled, wanted)
+        super().__init__(on_hit, on_uncompiled, wanted, begins, ends)
         self.trouble = trouble
         self._mine = count_runs()
 
@@ -216,25 +273,31 @@ class CountedHits(Hits):
         super().close()
 
 
-def listen(on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool]) -> Hits:
+def listen(
+    on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool], begins: Begins, ends: Ends
+) -> Hits:
     """What hears of hits here, best of all. `wanted`: whether they are to be told."""
     if HAS_MONITORING:
-        return MonitoredHits(on_hit, on_uncompiled, wanted)
+        return MonitoredHits(on_hit, on_uncompiled, wanted, begins, ends)
     if not wanted():
         return CountedHits(
             on_hit,
             on_uncompiled,
             wanted,
+            begins,
+            ends,
             "on Python 3.11, hits are told when they are asked for before the program begins: "
             "with --lookups, or a breakpoint on the command line",
         )
     try:
-        return HookedHits(on_hit, on_uncompiled, wanted)
+        return HookedHits(on_hit, on_uncompiled, wanted, begins, ends)
     except RuntimeError:
         return CountedHits(
             on_hit,
             on_uncompiled,
             wanted,
+            begins,
+            ends,
             "on Python 3.11, hits are not told in a session that begins while compiled code runs, "
             "or after a compilation was left by an exception: Dynamo's evaluator stays in then",
         )

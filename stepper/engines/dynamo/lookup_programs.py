@@ -25,6 +25,7 @@ from stepper.engines.dynamo.bytecode import CodeTable
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive
 from stepper.engines.dynamo.guard_tree import Check, GuardTree
 from stepper.engines.dynamo.lookup_words import checked_guard
+from stepper.engines.dynamo.safe_reader import SafeReader
 from stepper.engines.dynamo.versions.cache import region_of
 from stepper.model.cache import GuardRow, Origin
 from stepper.model.datum import Words
@@ -88,6 +89,10 @@ class Candidate:
         else:
             self.checks = list(self.tree.checks)
             self.remember()
+
+    def time(self, reader: SafeReader) -> int | None:
+        """Nanoseconds of its guards, which pass; None: they are a draft's, run as functions."""
+        return None if self.tree is None or self._draft else reader.time_of(self.tree.root)
 
     @property
     def scope(self) -> dict[str, Any]:

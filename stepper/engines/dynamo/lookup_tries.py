@@ -47,6 +47,8 @@ class Tried(NamedTuple):
     """How many of its guards were run."""
     behind: tuple[Check, ...] = ()
     """In a miss, the guards behind the one that failed that would have failed too."""
+    nanoseconds: int | None = None
+    """How long Dynamo takes for all its guards, where it matches."""
 
     @property
     def differences(self) -> Sequence[Difference]:
@@ -81,6 +83,9 @@ def try_entry(
     guards = candidate.guards()
     answers, verdicts, fails_at = _ask(candidate, reader, matches)
     behind = () if hit else _behind(candidate, guards, reader, fails_at)
+    # Where one may not be asked again, neither may all.
+    askable = matches and all(answer.verdict is Verdict.PASS for answer in answers)
+    spent = candidate.time(reader) if askable else None
     unknown = [at for at, verdict in enumerate(verdicts) if verdict is Verdict.UNKNOWN]
     if not matches and fails_at is None and len(unknown) == 1 and same is Verdict.PASS:
         fails_at = unknown[0]
@@ -95,7 +100,7 @@ def try_entry(
     if not matches and candidate.tree is not None:
         candidate.remember()  # what failed moves ahead
     return Tried(
-        candidate, guards, (*own, *found), hidden, same, matches, failing, len(found), behind
+        candidate, guards, (*own, *found), hidden, same, matches, failing, len(found), behind, spent
     )
 
 

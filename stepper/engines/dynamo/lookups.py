@@ -24,6 +24,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
+from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
 
@@ -42,6 +43,7 @@ from stepper.engines.dynamo.choices import Choice, chosen
 from stepper.engines.dynamo.hits import Hits, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
 from stepper.engines.dynamo.lookup_tries import reason, region_notes, tried_notes, try_entry
+from stepper.engines.dynamo.run_times import RunTimes
 from stepper.engines.dynamo.safe_reader import (
     MissingValue,
     SafeReader,
@@ -118,7 +120,13 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             hook = safely(getattr(self, f"_on_{meaning}"))
             in_place = partial(chosen, self._choices) if meaning == "missed" else None
             self._probes.place(point, hook, in_place)
-        self._hits = listen(safely(self._on_hit), safely(self._on_unserved), lambda: self.wanted)
+        runs = RunTimes(self._listen_to_graph)
+        runs.install(recorder)
+        self._runs = runs
+        self._hits = listen(
+            safely(self._on_hit), safely(self._on_unserved), lambda: self.wanted,
+            safely(runs.begins), safely(runs.ends),
+        )  # fmt: skip
 
     def uninstall(self) -> None:
         """Listen no more; before the engine's own probes go."""
@@ -317,7 +325,13 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             candidates[0].code = transformed
         stack = self._program_stack(caller)
         call = Call(original, f_locals, f_globals, None, transformed, stack)
-        self._recorder.whole(self._record_walk, call, "", candidates)
+        told = self._record(call, candidates=candidates)
+        if told is not None:
+            self._runs.hit(transformed, f_globals, told, caller)
+
+    def _listen_to_graph(self, code: CodeType) -> None:
+        if self._hits is not None:
+            self._hits.watch_graph(code)
 
     def _on_unserved(
         self,
@@ -356,13 +370,27 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
 
     # -- what is told ------------------------------------------------------------------------
 
-    def _record(self, call: Call, unserved: str = "") -> None:
-        self._recorder.whole(self._record_walk, call, unserved)
+    def _record(
+        self, call: Call, unserved: str = "", candidates: list[Candidate] | None = None
+    ) -> int | None:
+        """The lookup's number; None: it was not told to its end."""
+        began = perf_counter_ns()
+        found: list[int] = []
+        try:
+            self._recorder.whole(self._record_walk, call, unserved, candidates, found)
+        finally:
+            self._runs.telling(perf_counter_ns() - began)
+        return found[0] if found else None
 
     def _record_walk(
-        self, call: Call, unserved: str, candidates: list[Candidate] | None = None
+        self,
+        call: Call,
+        unserved: str,
+        candidates: list[Candidate] | None = None,
+        found: list[int] | None = None,
     ) -> None:
-        """`candidates`: what was tried in place of the code's entries in the cache."""
+        """`candidates`: what was tried in place of the code's entries in the cache. `found`: takes
+        the lookup's number."""
         if candidates is None:
             candidates = self._programs.candidates(call.code)
             self._know_unpacked(call.code, candidates)
@@ -380,7 +408,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         code = self._programs.of_entries(call.code, candidates, regions)
         reader = SafeReader(call.f_locals, call.f_globals)
         try:
-            record_lookup(
+            number = record_lookup(
                 self._recorder,
                 call,
                 code,
@@ -389,6 +417,8 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
                 winner="" if winner is None else winner.label,
                 unserved=unserved,
             )
+            if found is not None:
+                found.append(number)
             if winner is not None:
                 self._learn_names(winner.names, winner.wrapper, reader)
         finally:
@@ -423,6 +453,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
                 tried.executed,
                 tried.behind,
                 reason(tried),
+                tried.nanoseconds,
                 region_notes(each.region),
             )
 

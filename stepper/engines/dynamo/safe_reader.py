@@ -26,6 +26,7 @@ import torch
 
 from stepper.engines.common.shape_conditions import IN_CPP, values_in
 from stepper.engines.common.versions import without_overrides
+from stepper.engines.dynamo.guard_times import leaf_time, tree_time
 from stepper.engines.dynamo.guard_tree import Check
 from stepper.model.cache import GuardRow, Verdict
 from stepper.support.words import is_plain, plain_text
@@ -104,6 +105,10 @@ class SafeReader:
         self._locals = f_locals
         self._reached: dict[str, Any] = {}
 
+    def time_of(self, root: Any) -> int | None:
+        """Nanoseconds of all guards of an entry that matches; None: they do not pass."""
+        return tree_time(root, self._locals)
+
     def reach(self, source: str) -> Any:
         """The value of a guard's source expression.
 
@@ -152,9 +157,8 @@ class SafeReader:
 
     @staticmethod
     def _call(leaf: Any, value: Any, reached: bool) -> Answer:
-        began = perf_counter_ns()
         passed = bool(leaf(value))
-        return Answer(_verdict(passed), value, reached, "", perf_counter_ns() - began)
+        return Answer(_verdict(passed), value, reached, "", leaf_time(leaf, value))
 
     def _ask_condition(self, row: GuardRow, scope: dict[str, Any]) -> Answer:
         """One condition of a shape guard. Its values are read first: to compare what is no plain

@@ -1,0 +1,119 @@
+"""What calls of compiled functions cost: their guards, the transformed code and the graphs.
+
+Of recorded lookups that hit. A call is told by the median of all calls that an entry has served.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from statistics import median_low
+
+from stepper.analysis.line import Line
+from stepper.client.text import plural, short_name
+from stepper.model.lookup import CheckedGuard
+from stepper.model.timing import GRAPH_RUN, TRANSFORMED_RUN, Timing
+from stepper.model.trace import MomentId, Outcome, Phase, Translation
+from stepper.recording.reader import Recording
+
+_MOST = 5
+
+
+class Served:
+    """The calls that one entry has served."""
+
+    def __init__(self, lookup: Translation) -> None:
+        self.name = lookup.name
+        self.entry = lookup.compile_id
+        self.moment: MomentId = lookup.first_moment
+        self.calls = 0
+        self.guards: list[int] = []
+        """Nanoseconds of each call's guards, where they are known."""
+        self.transformed: list[int] = []
+        """Likewise of the transformed code alone."""
+        self.graphs: list[int] = []
+        self.by_guard: Counter[CheckedGuard] = Counter()
+        """Nanoseconds of each guard in all calls, without getting to its value."""
+
+
+def served(recording: Recording) -> list[Served]:
+    """What entries have served, in the order of their first hits."""
+    runs: dict[int, list[Timing]] = defaultdict(list)
+    within: Counter[int] = Counter()
+    for each in recording.timings() or ():
+        if each.name in (TRANSFORMED_RUN, GRAPH_RUN) and each.translation is not None:
+            runs[each.translation].append(each)
+        if each.parent is not None:
+            within[each.parent] += each.nanoseconds
+    found: dict[tuple[str, str, str], Served] = {}
+    for item in recording.translations():
+        if item.phase is not Phase.LOOKUP or item.outcome is not Outcome.HIT or item.by_hand:
+            continue
+        key = item.name, item.filename, item.compile_id
+        entry = found.setdefault(key, Served(item))
+        entry.calls += 1
+        for tried in recording.tried(item.id):
+            if tried.matches and tried.nanoseconds is not None:
+                entry.guards.append(tried.nanoseconds)
+                program = recording.guard_program(tried.code)
+                for check in tried.checks:
+                    entry.by_guard[program[check.place]] += check.nanoseconds or 0
+        spent = {TRANSFORMED_RUN: 0, GRAPH_RUN: 0}
+        for run in runs[item.id]:
+            spent[run.name] += max(0, run.nanoseconds - within[run.id])
+        if runs[item.id]:
+            entry.transformed.append(spent[TRANSFORMED_RUN])
+            entry.graphs.append(spent[GRAPH_RUN])
+    return list(found.values())
+
+
+def cost_lines(recording: Recording, function: str = "", *, every: bool = False) -> Iterator[Line]:
+    """What calls cost, entry by entry; nothing where no hit is recorded.
+
+    Args:
+        recording: what is asked.
+        function: only of functions with this in their name; empty: all.
+        every: all rows, not only the longest.
+    """
+    found = [each for each in served(recording) if function in each.name]
+    if not found:
+        return
+    yield Line("")
+    yield Line("at calls of what was compiled, the median of those recorded", role="title")
+    yield Line(
+        "  below each its guards that take longest, without getting to their values", role="dim"
+    )
+    for each in found if every else found[: 2 * _MOST]:
+        yield Line(f"  {short_name(each.name)}  {_parts(each)}", each.moment)
+        guards = [(row, ns) for row, ns in each.by_guard.most_common() if ns]
+        for row, nanoseconds in guards if every else guards[:_MOST]:
+            text = f"{row.kind} {short_name(row.source)}".rstrip()
+            one = brief(nanoseconds // len(each.guards))
+            yield Line(f"      {one:>8}  {text}", role="dim")
+    if not every and len(found) > 2 * _MOST:
+        yield Line(f"  … {plural(len(found) - 2 * _MOST, 'more entry')} (--all)", role="dim")
+
+
+def _parts(each: Served) -> str:
+    parts = [f"{each.entry}, {plural(each.calls, 'call')}:"]
+    guards = median_low(each.guards) if each.guards else None
+    run = 0
+    told = []
+    if each.transformed:
+        transformed, graphs = median_low(each.transformed), median_low(each.graphs)
+        run = transformed + graphs
+        told += [f"transformed code {brief(transformed)}", f"graphs {brief(graphs)}"]
+    if guards is None:
+        told.insert(0, "guards not measured: asking them again could run code of the program")
+    else:
+        share = f" ({guards / (guards + run):.0%} of these)" if run else ""
+        told.insert(0, f"guards {brief(guards)}{share}")
+    return f"{parts[0]} {', '.join(told)}"
+
+
+def brief(nanoseconds: int) -> str:
+    """`450 ns`, `1.2 µs`, `3.4 ms`."""
+    for size, unit in ((1_000_000, "ms"), (1_000, "µs")):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.1f} {unit}"
+    return f"{nanoseconds} ns"

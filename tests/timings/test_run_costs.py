@@ -1,0 +1,80 @@
+"""What calls of compiled functions cost: what is planted is found where it is."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from stepper.analysis.compile_times import CompileTimes
+from stepper.analysis.run_costs import Served, served
+from stepper.analysis.slow_lines import slow_lines
+from stepper.model.timing import RUNS
+from stepper.recording.reader import Recording
+from tests.conftest import ROOT, clean_environment
+from tests.timings.conftest import STEPPER
+
+SLEEP = 0.1
+PROGRAM = f"""
+import time, torch
+
+def backend(module, inputs):
+    def run(*args):
+        time.sleep({SLEEP})  # only graphs take their time
+        return module.forward(*args)
+    return run
+
+@torch.compile(backend=backend)
+def broken(x):
+    y = x + 1
+    print("between")
+    return y * 2
+
+for _ in range(3):
+    broken(torch.ones(2))
+"""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "program.py").write_text(PROGRAM)
+    command = [*STEPPER, "record", "--lookups", "-o", folder / "run.stepper", folder / "program.py"]
+    environment = clean_environment()
+    subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True)
+    return Recording.open(str(folder / "run.stepper"))
+
+
+@pytest.fixture
+def of_calls(recording: Recording) -> list[Served]:
+    return served(recording)
+
+
+def test_graphs_have_the_time_that_they_take(of_calls: list[Served]) -> None:
+    """A resume function runs in the midst of the other's transformed code, and is not its own."""
+    assert [(each.entry, each.calls) for each in of_calls] == [("0/0", 2), ("1/0", 2)]
+    for each in of_calls:
+        assert len(each.graphs) == len(each.transformed) == each.calls
+        assert min(each.graphs) >= SLEEP * 1e9
+        assert sum(each.transformed) < sum(each.graphs)
+
+
+def test_guards_are_timed_as_the_compiler_runs_them(of_calls: list[Served]) -> None:
+    for each in of_calls:
+        assert len(each.guards) == each.calls
+        assert {"TENSOR_MATCH", "GLOBAL_STATE"} <= {guard.kind for guard in each.by_guard}
+
+
+def test_runs_are_no_phases_of_compiling(recording: Recording) -> None:
+    names = {each.name for each in recording.timings() or ()}
+    assert names >= RUNS
+    phases = {name for _, name, *_ in CompileTimes(recording).by_phase()}
+    assert not phases & RUNS
+    assert "dynamo" in phases
+
+
+def test_they_are_told(recording: Recording) -> None:
+    lines = [line.text for line in slow_lines(recording)]
+    assert any(line.startswith("  broken  0/0, 2 calls: guards ") for line in lines)
+    told = [line.text for line in slow_lines(recording, "no such function")]
+    assert not any("calls: guards" in line for line in told)
