@@ -121,10 +121,8 @@ def _runs(use: GuardUse) -> str:
         return f"{text}; its time is not recorded"
     if use.of_nanoseconds:
         share = 100 * use.nanoseconds / use.of_nanoseconds
-        text += (
-            f"; {use.nanoseconds / use.timed / 1000:.1f} µs each, {share:.0f} % of the guards' time"
-            " (asked from Python)"
-        )
+        each = use.nanoseconds / use.timed / 1000
+        text += f"; {each:.2f} µs each, {share:.0f} % of the guards' time"
     return text
 
 

@@ -1,8 +1,7 @@
 """One guard: what it is there for, where it came from, what it costs, and whether it is needed.
 
 What is said of its cost comes from recorded lookups: how often it was run and failed, and its part
-of the time that the guards of its entry took. Those times are of asking each guard once more from
-Python; they compare guards with each other, and are longer than Dynamo's own.
+of the time that the guards of its entry took. Those times are without getting to the value.
 
 A guard is *implied* when another guard of the same entry cannot pass unless this one would. Only
 what follows from what the kinds check is said, by the rules below; whether it is needed at all only

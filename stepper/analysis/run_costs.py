@@ -80,9 +80,7 @@ def cost_lines(recording: Recording, function: str = "", *, every: bool = False)
         return
     yield Line("")
     yield Line("at calls of what was compiled, the median of those recorded", role="title")
-    yield Line(
-        "  below each its guards that take longest, without getting to their values", role="dim"
-    )
+    yield Line("  below each its longest guards, without getting to their values", role="dim")
     for each in found if every else found[: 2 * _MOST]:
         yield Line(f"  {short_name(each.name)}  {_parts(each)}", each.moment)
         guards = [(row, ns) for row, ns in each.by_guard.most_common() if ns]

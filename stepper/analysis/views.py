@@ -216,7 +216,7 @@ CREATE TABLE lookups (
     entry TEXT,                   -- compile id of the entry that matched
     entries INTEGER,              -- entries that were tried
     checks INTEGER,               -- guards that were run
-    nanoseconds INTEGER,          -- those guards, as asked once more from Python
+    nanoseconds INTEGER,          -- what those guards take, without getting to their values
     reason TEXT,                  -- of each entry that did not match
     caller TEXT,                  -- file:line in function of the program
     first_moment INTEGER,
@@ -236,7 +236,7 @@ CREATE TABLE checks (
     actual TEXT,
     verdict TEXT,                 -- pass, FAIL or unknown
     differs TEXT,                 -- in what the value is not as wanted
-    nanoseconds INTEGER,          -- as asked once more from Python; NULL: it was not
+    nanoseconds INTEGER,          -- what it takes, without getting to the value; NULL: not known
     user_line TEXT                -- file:line in function of what caused it, and the line
 );
 

@@ -371,7 +371,7 @@ class Guard(msgspec.Struct, frozen=True):
     """How often it was run in recorded lookups."""
     failures: int
     nanoseconds: float | None
-    """How long one run takes, on average, asked from Python; None when it was not measured."""
+    """How long one run takes, on average; None when it was not measured."""
     share: float | None
     """Its part of the time of all guards of its entry, 0 to 1; None when it was not measured."""
     implied_by: int | None

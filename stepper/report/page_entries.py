@@ -89,7 +89,7 @@ def _guards(entry: Entry, links: Links, kinds: set[str]) -> _Drawn:
     return entry.guard_count, plural(entry.guard_count, "guard"), joined(parts)
 
 
-_DEAREST = "The dearest first; times are of asking each guard once more, from Python."
+_DEAREST = "The dearest first; times are without getting to the value."
 _SOME = "Those that failed or take most time, then one of each that many layers have:"
 
 

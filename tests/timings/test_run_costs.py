@@ -39,7 +39,8 @@ for _ in range(3):
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     folder = tmp_path_factory.mktemp("runs")
     (folder / "program.py").write_text(PROGRAM)
-    command = [*STEPPER, "record", "--lookups", "-o", folder / "run.stepper", folder / "program.py"]
+    run, program = str(folder / "run.stepper"), str(folder / "program.py")
+    command = [*STEPPER, "record", "--lookups", "-o", run, program]
     environment = clean_environment()
     subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True)
     return Recording.open(str(folder / "run.stepper"))
