@@ -60,6 +60,7 @@ IN_ANALYSIS = {
         "handed": "torch's sources",
         "compiles": "Python's qualified names",
     },
+    "collectives.py": {"_collectives": "torch's: the name of an operator"},
     "compile_times.py": {
         "attempts": "torch's: the name of a phase",
         "unnumbered": "torch's: the name of a phase",
@@ -72,6 +73,12 @@ IN_ANALYSIS = {
         "_taken": "CPython's names of instructions",
         "_lookup": "Python's qualified names",
     },
+    "getters.py": {
+        "getter_of": "a step of torch's sources",
+        "_called_on": "Python's: a qualified name",
+        "_asked_for": "CPython's: what an instruction is about",
+    },
+    "guard_lines.py": {"_not_near": "Python's: a qualified name"},
     "guard_uses.py": {
         "_means": "what the user has typed",
         "checked": "the compiler's: a guard's code",
@@ -79,11 +86,12 @@ IN_ANALYSIS = {
     },
     "guarded.py": {
         "": "an expression of the user's",
+        "_as_member": "a step of torch's sources",
+        "_in_entry": "the compiler's name of a frame",
+        "_is_dict": "the compiler's: a guard's code",
         "of_state": "an expression of the user's",
         "_asks_for": "an expression of the user's",
         "_part_asked_for": "the compiler's: what a guard checks",
-        "_getter": "an expression of the user's",
-        "_read_by": "Python's: a qualified name",
         "_property": "an expression of the user's",
         "names_of": "Python's: instructions",
     },

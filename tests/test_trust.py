@@ -140,6 +140,7 @@ REACHES = {
     "client/program.py: importlib.util.find_spec": "a name without a dot: nothing is imported",
     "client/replay.py: contextlib.chdir": "the folder of a plan that was agreed to",
     "client/scratch.py: open": "files of a plan that was agreed to; a file of ours for the run",
+    "client/waiting.py: open": "/proc/PID/syscall of a program of ours",
     "console/caching.py: open": "the path that the user gave",
     "console/line_input.py: os.open": "the history in the state directory",
     "console/line_input.py: path.parent.mkdir": "the state directory",

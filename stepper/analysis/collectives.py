@@ -22,7 +22,7 @@ class Collective(NamedTuple):
     """A collective in a graph."""
 
     name: str
-    """Of its operator."""
+    """The operator's, without its namespace."""
     of: Translation
 
 

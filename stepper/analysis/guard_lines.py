@@ -242,7 +242,7 @@ def _wants(found: Guarded) -> str:
 
 
 def _following(expression: str, found: Guarded) -> str:
-    """Of a tensor's property that no guard compares, but what it follows from."""
+    """What is said when no guard compares a tensor's property, but what it follows from."""
     several = found.follows in ("size", "stride")
     of = f"{found.follows}s" if several else found.follows
     wants = _wants(found)

@@ -37,7 +37,7 @@ _LONGEST_TEXT = 64 * 1024 * 1024
 """Bytes that a question can make of a value."""
 _FILLED_AT_ONCE = 2_000
 _FEW_PARAMETERS = 240
-"""Of a statement: fewer than any SQLite takes."""
+"""How many a statement has: fewer than any SQLite takes."""
 
 
 class QueryError(Exception):

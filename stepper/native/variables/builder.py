@@ -335,7 +335,7 @@ class VariableBuilder:
 
 
 MOST_ENTRIES = 32
-"""Of a dictionary with objects as keys, which are found one by one."""
+"""How long a dictionary with objects as keys may be: they are found one by one."""
 
 
 def is_known_object(key: object) -> bool:

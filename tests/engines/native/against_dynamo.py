@@ -29,8 +29,10 @@ import torch
 from tests.engines.native import (
     models,
     programs,
+    sample_classes,
     sample_everyday,
     sample_functions,
+    sample_modes,
     sample_objects,
     sample_protocols,
     sample_python,
@@ -112,8 +114,8 @@ def all_programs() -> list[Program]:
         ("functions", sample_functions.SAMPLES),
         ("objects", sample_objects.SAMPLES),
         ("protocols", sample_protocols.SAMPLES),
-        ("everyday code", sample_everyday.SAMPLES),
-        ("python around tensors", sample_python.SAMPLES),
+        ("everyday code", sample_everyday.SAMPLES + sample_modes.SAMPLES),
+        ("python around tensors", sample_python.SAMPLES + sample_classes.SAMPLES),
         ("parts of torch", sample_torch.SAMPLES),
     ):
         for function, args in functions:

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
+from functorch.experimental.control_flow import map as mapped
 from torch import nn
 
 SAMPLES = []
@@ -367,9 +368,7 @@ def cond(x):
 
 @sample(T(3, 4), T(4))
 def hop_map(x, y):
-    from functorch.experimental.control_flow import map as m
-
-    return m(lambda a, b: a + b, x, y)
+    return mapped(lambda a, b: a + b, x, y)
 
 
 class Sub(torch.Tensor):
