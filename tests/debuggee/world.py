@@ -159,7 +159,7 @@ def _recorder(recorder: Any) -> World:
         "writer": walks.lock.writer,
         "muted": walks.muted,
         "stepping": recorder.stepping,
-        "standing": recorder.controller._standing,
+        "standing": recorder.controller.standing,
     }
 
 
