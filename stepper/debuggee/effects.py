@@ -44,6 +44,7 @@ from stepper._C import (
 from stepper.debuggee.described import Described
 from stepper.model.trace import Block
 from stepper.support.disassembly import disassemble
+from stepper.uncompiled import keep_out
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -203,3 +204,6 @@ def _blocks(
         blocks = tuple(chain)
         found.append(known.setdefault(blocks, blocks))
     return found
+
+
+keep_out()

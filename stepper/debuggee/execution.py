@@ -42,6 +42,7 @@ from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import Block, Outcome, Phase
 from stepper.model.value import Value
 from stepper.support.per_object import PerCode
+from stepper.uncompiled import keep_out
 
 _NULL = Described("NULL", Value(cls="NULL", text="NULL"))
 """An empty slot of a value stack."""
@@ -375,3 +376,6 @@ class Executions:
 
 def _no_names(frame: int | None) -> dict[str, object]:
     return {}
+
+
+keep_out()

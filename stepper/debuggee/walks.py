@@ -56,6 +56,7 @@ from stepper.model.stepping import Place
 from stepper.model.trace import Block, EventKind, MomentId, Outcome, Phase
 from stepper.model.value import Item, Value, ValueId
 from stepper.recording.packing import pack
+from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
     from stepper.debuggee.recorder import Recorder
@@ -459,3 +460,6 @@ class Walk(WalkState):
             current = current.parent
         frames.reverse()
         return _encode((frames, values))
+
+
+keep_out()

@@ -167,6 +167,30 @@ def traced() -> Call:
     return lambda: _C.AtInstruction(lambda *args: _C.value_stack(at))(at, "opcode", None)
 
 
+# --- walks
+
+
+@call
+def walked() -> Call:
+    steps = new_steps()
+    item: Any = 1, "one", (), None
+    holder: Any = 2, "two", (("[0]", item),), None
+
+    def use() -> None:
+        values = _C.InView(holds)
+        known = values.know(holder)
+        values.exchange([known], [])
+        values.seen(LOCK)
+        walk, at = _C.WalkState(), _C.WalkFrameState()
+        walk.values = values
+        at.stack, at.locals, at.blocks = [], {}, ()
+        walk.looked(steps, at, [holder], {"x": item}, (), None)
+        values.exchange([], [known])
+        values.forget()
+
+    return use
+
+
 # --- calls
 
 

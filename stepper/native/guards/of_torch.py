@@ -14,7 +14,6 @@ nothing.
 
 from __future__ import annotations
 
-import dis
 import functools
 import sys
 import types
@@ -28,6 +27,7 @@ from stepper.native.guards.class_dicts import is_fixed, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import TORCH, is_library
 from stepper.native.versions import FILLED_WHEN_ASKED
+from stepper.support.disassembly import disassemble
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Output
@@ -132,7 +132,7 @@ def _looked_up(function: types.FunctionType) -> Iterator[tuple[dict[str, object]
     """What a function's code may look up: where, the name, what is there; `ABSENT`: nothing."""
     codes = list(_codes(function.__code__))
     wanted = {name for code in codes for name in code.co_names} - _NEVER_CALLED
-    for inst in (inst for code in codes for inst in dis.get_instructions(code)):
+    for inst in (inst for code in codes for inst in disassemble(code)):
         if inst.opname == "STORE_GLOBAL":  # what it notes itself, as it runs
             wanted.discard(inst.argval)
     seen: set[int] = set()

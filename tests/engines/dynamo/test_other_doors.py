@@ -233,6 +233,7 @@ def ahead_of_time() -> Any:
         return compiled.aot_compile(((THREE,), {}))
 
 
+@pytest.mark.evaluator_out
 @pytest.mark.parametrize("lookups", [False, True])
 def test_a_function_that_was_compiled_ahead_of_time(tmp_path: Path, *, lookups: bool) -> None:
     saved = tmp_path / "double.aot"
@@ -259,6 +260,7 @@ def test_a_function_that_was_compiled_ahead_of_time(tmp_path: Path, *, lookups: 
     recording.close()
 
 
+@pytest.mark.evaluator_out
 def test_a_call_that_a_package_of_precompiled_code_serves(tmp_path: Path) -> None:
     store = InMemoryDynamoStore()
     made: Any = CompilePackage(double)
