@@ -85,6 +85,7 @@ def test_an_allocation_that_fails_is_a_memory_error(
     prepare()()
 
 
+@pytest.mark.evaluator_out
 def test_all_of_the_extension_is_tried() -> None:
     called: set[str] = set()
 

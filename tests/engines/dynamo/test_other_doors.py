@@ -276,6 +276,7 @@ def test_a_call_that_a_package_of_precompiled_code_serves(tmp_path: Path) -> Non
         loaded.install(backends)
         assert compiled(THREE).tolist() == [4.0, 4.0, 4.0]
         compiled(THREE)
+    loaded.uninstall()
     recording = recorded(path)
     assert "loaded from a package of precompiled code" in skips(recording)[0]
     walks = [(each.phase, each.name, each.outcome) for each in recording.translations()]
