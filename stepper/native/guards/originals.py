@@ -71,9 +71,11 @@ _SHOWN = frozenset(
     {
         "__repr__", "__str__", "__format__", "__dir__", "__deepcopy__", "__reduce_ex__",
         "__setstate__", "__doc__", "__module__", "__annotations__", "backward",
+        "__slotnames__", "__annotations_cache__",
     }
 )  # fmt: skip
-"""What torch does not call where an operator runs, and others like to replace."""
+"""What torch does not call where an operator runs, and others like to replace; and what Python
+itself notes in a class, when an object is copied or pickled, or annotations are read."""
 
 
 _OF_TENSORS = dict(class_dict(torch.Tensor))

@@ -451,3 +451,13 @@ def test_a_callee_sees_no_variable_of_ours_in_its_callers_frame(function: Any) -
         assert set(seen) <= own
         assert str(results[0]) == str(results[1]) == str(function(torch.ones(2)))
     assert names_of_the_caller is look
+
+
+def test_a_tensor_that_was_pickled_changes_nothing_of_what_is_captured() -> None:
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    x = torch.ones(2)
+    x.__getstate__()  # Python notes in the class what it looked up
+    assert "__slotnames__" in vars(torch.Tensor)
+    assert native.optimize(run_graph, nopython=True)(double)(x).tolist() == [2.0, 2.0]
