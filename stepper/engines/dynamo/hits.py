@@ -22,7 +22,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from stepper import _C
 from stepper.debuggee.instruction_events import TOOL
@@ -67,22 +67,21 @@ Begins = Callable[[CodeType, FrameType | None], None]
 Ends = Callable[[CodeType], None]
 
 
+class Listener(NamedTuple):
+    """Who is told of what is watched; `wanted`: whether hits are to be told."""
+
+    on_hit: Heard
+    on_uncompiled: Heard
+    wanted: Callable[[], bool]
+    on_begin: Begins
+    on_end: Ends
+
+
 class Hits:
     """Counts how often watched code begins, and passes it on when somebody wants it."""
 
-    def __init__(
-        self,
-        on_hit: Heard,
-        on_uncompiled: Heard,
-        wanted: Callable[[], bool],
-        begins: Begins,
-        ends: Ends,
-    ) -> None:
-        self._on_hit = on_hit
-        self._on_uncompiled = on_uncompiled
-        self._wanted = wanted
-        self._on_begin = begins
-        self._on_end = ends
+    def __init__(self, listener: Listener) -> None:
+        self._on_hit, self._on_uncompiled, self._wanted, self._on_begin, self._on_end = listener
         self._graphs: PerCode[bool] = PerCode()
         self._watched: PerCode[bool] = PerCode()
         self._originals: PerCode[bool] = PerCode()
@@ -144,15 +143,8 @@ class MonitoredHits(Hits):
     """Python 3.12 and later. A function's start is told before its first instruction is, so a
     lookup comes before the execution that it leads to."""
 
-    def __init__(
-        self,
-        on_hit: Heard,
-        on_uncompiled: Heard,
-        wanted: Callable[[], bool],
-        begins: Begins,
-        ends: Ends,
-    ) -> None:
-        super().__init__(on_hit, on_uncompiled, wanted, begins, ends)
+    def __init__(self, listener: Listener) -> None:
+        super().__init__(listener)
         monitoring = self._monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]  # as of Python 3.12
         self._event: int = monitoring.events.PY_START
         self._both: int = monitoring.events.PY_START | monitoring.events.PY_RETURN
@@ -204,15 +196,8 @@ class MonitoredHits(Hits):
 class HookedHits(Hits):
     """Python 3.11, when hits are wanted from the beginning on."""
 
-    def __init__(
-        self,
-        on_hit: Heard,
-        on_uncompiled: Heard,
-        wanted: Callable[[], bool],
-        begins: Begins,
-        ends: Ends,
-    ) -> None:
-        super().__init__(on_hit, on_uncompiled, wanted, begins, ends)
+    def __init__(self, listener: Listener) -> None:
+        super().__init__(listener)
         self._apart: PerCode[int] = PerCode()
         """How often a code was called by hand; the hook counts that, too."""
         _C.install_hook()
@@ -249,16 +234,8 @@ class HookedHits(Hits):
 class CountedHits(Hits):
     """Python 3.11 otherwise."""
 
-    def __init__(
-        self,
-        on_hit: Heard,
-        on_uncompiled: Heard,
-        wanted: Callable[[], bool],
-        begins: Begins,
-        ends: Ends,
-        trouble: str,
-    ) -> None:
-        super().__init__(on_hit, on_uncompiled, wanted, begins, ends)
+    def __init__(self, listener: Listener, trouble: str) -> None:
+        super().__init__(listener)
         self.trouble = trouble
         self._mine = count_runs()
 
@@ -273,31 +250,21 @@ class CountedHits(Hits):
         super().close()
 
 
-def listen(
-    on_hit: Heard, on_uncompiled: Heard, wanted: Callable[[], bool], begins: Begins, ends: Ends
-) -> Hits:
-    """What hears of hits here, best of all. `wanted`: whether they are to be told."""
+def listen(listener: Listener) -> Hits:
+    """What hears of hits here, best of all."""
     if HAS_MONITORING:
-        return MonitoredHits(on_hit, on_uncompiled, wanted, begins, ends)
-    if not wanted():
+        return MonitoredHits(listener)
+    if not listener.wanted():
         return CountedHits(
-            on_hit,
-            on_uncompiled,
-            wanted,
-            begins,
-            ends,
+            listener,
             "on Python 3.11, hits are told when they are asked for before the program begins: "
             "with --lookups, or a breakpoint on the command line",
         )
     try:
-        return HookedHits(on_hit, on_uncompiled, wanted, begins, ends)
+        return HookedHits(listener)
     except RuntimeError:
         return CountedHits(
-            on_hit,
-            on_uncompiled,
-            wanted,
-            begins,
-            ends,
+            listener,
             "on Python 3.11, hits are not told in a session that begins while compiled code runs, "
             "or after a compilation was left by an exception: Dynamo's evaluator stays in then",
         )

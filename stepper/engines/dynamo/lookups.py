@@ -40,7 +40,7 @@ from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, KnownEntry, entries_of, is_alive, locked
 from stepper.engines.dynamo.changes import PendingChanges
 from stepper.engines.dynamo.choices import Choice, chosen
-from stepper.engines.dynamo.hits import Hits, listen
+from stepper.engines.dynamo.hits import Hits, Listener, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
 from stepper.engines.dynamo.lookup_tries import reason, region_notes, tried_notes, try_entry
 from stepper.engines.dynamo.run_times import RunTimes
@@ -124,8 +124,10 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         runs.install(recorder)
         self._runs = runs
         self._hits = listen(
-            safely(self._on_hit), safely(self._on_unserved), lambda: self.wanted,
-            safely(runs.begins), safely(runs.ends),
+            Listener(
+                safely(self._on_hit), safely(self._on_unserved), lambda: self.wanted,
+                safely(runs.begins), safely(runs.ends),
+            )
         )  # fmt: skip
 
     def uninstall(self) -> None:
