@@ -6,23 +6,113 @@
 
 #include "module.h"
 
-#define STEPPER_NAMES(X)                                                                           \
-    X(__aenter__), X(__aexit__), X(__dict__), X(__doc__), X(_args), X(_backward_hooks),            \
-        X(_backward_pre_hooks), X(_cache), X(_call_impl), X(_compiled_call_impl), X(_dict),        \
-        X(_forward_hooks), X(_forward_pre_hooks), X(_input_nodes), X(_kwargs), X(_next), X(_prev), \
-        X(_size), X(alert), X(annotations), X(arg), X(args), X(argval), X(attributes),             \
-        X(block_stack), X(break_down), X(cell), X(cell_contents), X(class_type), X(code),          \
-        X(counts), X(current_speculation), X(device), X(dict_vt), X(dtype), X(event_at),           \
-        X(everything), X(example_value), X(exc_type), X(exn_tab_entry), X(f_code), X(fake_mode),   \
-        X(fn), X(forward), X(graph), X(id), X(in_kernel_invocation), X(index), X(inner),           \
-        X(instruction_pointer), X(instructions), X(is_ours), X(items), X(key_text), X(kind),       \
-        X(layout), X(local_name), X(lost), X(meta), X(module_type), X(mutability),                 \
-        X(mutation_type), X(muted), X(name), X(node), X(node_ids), X(nodes), X(obj_type),          \
-        X(offset), X(op), X(opname), X(positions), X(pre_existing_contents), X(proxy), X(rank),    \
-        X(realized), X(requires_grad), X(shape), X(source), X(source_text), X(special), X(stack),  \
-        X(standing), X(start), X(step), X(steps), X(stop), X(stride), X(symbolic_locals), X(sync), \
-        X(target), X(tensor), X(training), X(translation), X(user_cls), X(users), X(val),          \
-        X(value), X(value_type), X(vt), X(words), X(write_node), X(write_node_erased)
+/* A name a line, so that two changes that each add one do not meet. */
+/* clang-format off */
+#define STEPPER_NAMES(X) \
+    X(__aenter__), \
+    X(__aexit__), \
+    X(__dict__), \
+    X(__doc__), \
+    X(_args), \
+    X(_backward_hooks), \
+    X(_backward_pre_hooks), \
+    X(_cache), \
+    X(_call_impl), \
+    X(_compiled_call_impl), \
+    X(_dict), \
+    X(_forward_hooks), \
+    X(_forward_pre_hooks), \
+    X(_input_nodes), \
+    X(_kwargs), \
+    X(_next), \
+    X(_prev), \
+    X(_size), \
+    X(alert), \
+    X(annotations), \
+    X(arg), \
+    X(args), \
+    X(argval), \
+    X(attributes), \
+    X(block_stack), \
+    X(break_down), \
+    X(cell), \
+    X(cell_contents), \
+    X(class_type), \
+    X(code), \
+    X(counts), \
+    X(current_speculation), \
+    X(device), \
+    X(dict_vt), \
+    X(dtype), \
+    X(event_at), \
+    X(everything), \
+    X(example_value), \
+    X(exc_type), \
+    X(exn_tab_entry), \
+    X(f_code), \
+    X(fake_mode), \
+    X(fn), \
+    X(forward), \
+    X(graph), \
+    X(id), \
+    X(in_kernel_invocation), \
+    X(index), \
+    X(inner), \
+    X(instruction_pointer), \
+    X(instructions), \
+    X(is_ours), \
+    X(items), \
+    X(key_text), \
+    X(kind), \
+    X(layout), \
+    X(local_name), \
+    X(lost), \
+    X(meta), \
+    X(module_type), \
+    X(mutability), \
+    X(mutation_type), \
+    X(muted), \
+    X(name), \
+    X(node), \
+    X(node_ids), \
+    X(nodes), \
+    X(obj_type), \
+    X(offset), \
+    X(op), \
+    X(opname), \
+    X(positions), \
+    X(pre_existing_contents), \
+    X(proxy), \
+    X(rank), \
+    X(realized), \
+    X(requires_grad), \
+    X(shape), \
+    X(source), \
+    X(source_text), \
+    X(special), \
+    X(stack), \
+    X(standing), \
+    X(start), \
+    X(step), \
+    X(steps), \
+    X(stop), \
+    X(stride), \
+    X(symbolic_locals), \
+    X(sync), \
+    X(target), \
+    X(tensor), \
+    X(training), \
+    X(translation), \
+    X(user_cls), \
+    X(users), \
+    X(val), \
+    X(value), \
+    X(value_type), \
+    X(vt), \
+    X(words), \
+    X(write_node), \
+    X(write_node_erased)
+/* clang-format on */
 
 /* Texts that are no identifiers of C. */
 #define STEPPER_TEXTS(X)                                                           \
