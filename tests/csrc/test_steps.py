@@ -210,14 +210,15 @@ def test_the_clock_leaves_out_what_is_not_the_compilers() -> None:
     session = Session()
     before = session.steps.clock()
     assert session.steps.clock() >= before
-    session.steps.away += 3_600_000_000_000
+    long = before // 8  # the clock may have begun as late as the machine
+    session.steps.away += long
     assert session.steps.clock() < before
     program = Program(session, 7)
-    session.judge.alert = True  # whoever is asked at each step takes an hour
+    session.judge.alert = True  # whoever is asked at each step takes long
 
     class Patient(list[int]):
         def append(self, frame: int) -> None:
-            session.steps.away += 3_600_000_000_000
+            session.steps.away += long
             super().append(frame)
 
     session.alerts = Patient()
@@ -230,7 +231,7 @@ def test_the_clock_leaves_out_what_is_not_the_compilers() -> None:
     *_, clock = unpacked(run[2])
     first, *passed = clock
     assert 0 < first < before
-    assert all(0 <= each < 3_600_000_000_000 for each in passed)
+    assert all(0 <= each < long for each in passed)
 
 
 def test_steps_and_mirrors_are_made_once() -> None:
