@@ -8,7 +8,7 @@ from stepper.analysis.breaks import Cause, Occurrence, Skipped, causes, skipped
 from stepper.analysis.line import Line
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.walks import nothing_translated
-from stepper.client.frame_names import compiled_title
+from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -43,7 +43,7 @@ def break_lines(
         after: only what happened in walks after this one.
         trying: tries each cause; None: nothing is tried.
     """
-    found = [each for each in causes(recording, after=after) if _about(each, function)]
+    found = [each for each in causes(recording, after=after) if _about(recording, each, function)]
     given_up = [
         each for each in skipped(recording, after=after) if function.lower() in each.name.lower()
     ]
@@ -73,10 +73,9 @@ def break_lines(
             yield from _skipped(each)
 
 
-def _about(cause: Cause, function: str) -> bool:
-    wanted = function.lower()
-    return wanted in place_text(cause.place).lower() or any(
-        wanted in each.translation.name.lower() for each in cause.occurrences
+def _about(recording: Recording, cause: Cause, function: str) -> bool:
+    return function.lower() in place_text(cause.place).lower() or any(
+        is_meant(recording, each.translation, function) for each in cause.occurrences
     )
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from stepper.analysis.traced import Attempts, TracedFrame, walk
+from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
 from stepper.model.timing import BACKEND_PHASES, RUNS, Timing
@@ -107,7 +108,7 @@ class CompileTimes:
             for each in recording.translations()
             if each.phase is Phase.TRANSLATE
             and not each.by_hand
-            and function in each.name
+            and is_meant(recording, each, function)
             and each.id > after
         }
         self._own: dict[int, bool] = {}
@@ -164,15 +165,14 @@ class CompileTimes:
                 found += [(timed, attempt) for timed, attempt in pairs if attempt.restart_reason]
         return sorted(found, key=lambda pair: -pair[0].total)
 
-    def by_function(self) -> list[tuple[str, list[tuple[Translation, Timed]]]]:
+    def by_function(self) -> list[list[tuple[Translation, Timed]]]:
         """What compiling each function took, the longest first; each compilation in order."""
         groups: dict[tuple[str, int, str], list[tuple[Translation, Timed]]] = defaultdict(list)
         for root in self.roots:
             if (number := self.owner(root)) in self.translations:
                 item = self.translations[number]
                 groups[item.filename, item.line, item.name].append((item, root))
-        ordered = sorted(groups.items(), key=lambda group: -sum(root.total for _, root in group[1]))
-        return [(name, pairs) for (_, _, name), pairs in ordered]
+        return sorted(groups.values(), key=lambda pairs: -sum(root.total for _, root in pairs))
 
     def by_phase(self) -> list[tuple[int, str, int, int, int]]:
         """The phases of all functions in one tree: depth, name, how often, nanoseconds in all and

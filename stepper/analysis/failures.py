@@ -15,6 +15,7 @@ from stepper.analysis.handed_on import name_inside
 from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sites import Site, in_torch, way_to
 from stepper.analysis.walks import compilations
+from stepper.client.frame_names import is_meant
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
@@ -123,7 +124,13 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
         if item.outcome is Outcome.FAILED and item.id > after and item.id not in told
     ]
     found.sort(key=lambda each: each.failure.moment)
-    return [each for each in found if function.lower() in each.name.lower()]
+    return [each for each in found if _is_of(recording, each, function)]
+
+
+def _is_of(recording: Recording, failed: Failed, function: str) -> bool:
+    item = failed.translation
+    named = function.lower() in failed.name.lower()
+    return named or (item is not None and is_meant(recording, item, function))
 
 
 def last_failure(recording: Recording) -> Failed | None:

@@ -15,6 +15,7 @@ from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sources import path_of, spelled
+from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -52,7 +53,7 @@ def guard_lines(recording: Recording, wanted: str, entry: str = "") -> Iterator[
 def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
     guard, item, cwd = use.guard, use.translation, recording.facts.cwd
     moment = guard.moment
-    name = f"{item.compile_id} {short_name(item.name)}"
+    name = compiled_title(recording, item)
     yield Line(f"{named(guard)}  of {name}  (guard {guard.id})", moment, "title")
     if use.kind is not None:
         yield Line(f"  protects against {use.kind.protects}", moment)
@@ -137,8 +138,8 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
     state = of_state(recording, expression)
     if state is not None:
         for item, guard in state:
-            if function.lower() in item.name.lower():
-                name = f"{item.compile_id} {short_name(item.name)}"
+            if is_meant(recording, item, function):
+                name = compiled_title(recording, item)
                 text = f"{name}: {expression} is guarded, with other global state"
                 yield Line(text, item.first_moment, "title")
                 yield Line(f"  {named(guard)}", guard.moment)
@@ -206,7 +207,7 @@ def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> It
 
 def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[Line]:
     item = found.translation
-    name = f"{item.compile_id} {short_name(item.name)}"
+    name = compiled_title(recording, item)
     yield Line(f"{name}: {_verdict(expression, found)}", item.first_moment, "title")
     path = path_of(expression)
     if found.meant and path is not None:

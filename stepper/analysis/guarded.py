@@ -25,6 +25,7 @@ from stepper.analysis.shapes import Size, same, size_of
 from stepper.analysis.sources import Path, meant, path_of, unscoped
 from stepper.analysis.walks import expressions_in
 from stepper.analysis.wanted import Wanted, resolved, symbolic, wanted_by
+from stepper.client.frame_names import is_meant
 from stepper.model.datum import UNKNOWN, Datum
 from stepper.model.lookup import Aspect
 from stepper.model.trace import Guard, Translation
@@ -181,11 +182,10 @@ def asked(recording: Recording, expression: str, function: str = "") -> list[Gua
     path = path_of(expression)
     if path is None:
         return None
-    wanted = function.lower()
     return [
         _in_entry(recording, item, path)
         for item in entries(recording)
-        if wanted in item.name.lower()
+        if is_meant(recording, item, function)
     ]
 
 

@@ -22,7 +22,7 @@ from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.trial_lines import Tried as TriedWay
 from stepper.analysis.walks import compilations
-from stepper.client.frame_names import compiled_name
+from stepper.client.frame_names import compiled_name, is_meant
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -70,11 +70,10 @@ def _instead(recording: Recording, function: str, after: int) -> str:
     """What is recorded of functions that were not compiled again."""
     if failed := len(failures(recording, function, after=after)):
         return f"; {plural(failed, 'compilation')} failed: why-failed says why"
-    wanted = function.lower()
     outcomes = {
         item.outcome
         for item in compilations(recording)
-        if item.id > after and wanted in item.name.lower()
+        if item.id > after and is_meant(recording, item, function)
     }
     if outcomes & {Outcome.RUNNING, Outcome.CUT_OFF}:
         return "; what is recorded ends in a compilation"

@@ -34,6 +34,7 @@ from stepper.analysis.walks import (
     source_of,
 )
 from stepper.analysis.wanted import Wanted, differing, varying, wanted_by
+from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed, source_line
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Words, text_of
@@ -241,7 +242,7 @@ def recompilations(
     return [
         reader.read(item)
         for item in compiled_again(recording)
-        if item.id > after and function.lower() in item.name.lower()
+        if item.id > after and is_meant(recording, item, function)
     ]
 
 

@@ -18,7 +18,6 @@ from stepper.client.text import (
     clip,
     instruction_text,
     plural,
-    short_name,
     source_line,
 )
 from stepper.model.trace import Attempt, MomentId, Translation
@@ -52,17 +51,19 @@ def run_lines(a: Recording, b: Recording, found: RunDiff, *, width: int = WIDTH)
         yield Line("first difference", role="title")
         yield from frame_lines(a, b, first, width=width)
     else:
-        side = "a" if first in found.only_a else "b"
-        yield Line(f"first difference: only {side} compiles {_name(first)}", role="title")
+        side, recording = ("a", a) if first in found.only_a else ("b", b)
+        name = compiled_title(recording, first)
+        yield Line(f"first difference: only {side} compiles {name}", role="title")
     for each in found.different:
         if each is not first:
             yield Line("")
             yield from frame_lines(a, b, each, width=width)
-    for side, items in (("a", found.only_a), ("b", found.only_b)):
+    for side, recording, items in (("a", a, found.only_a), ("b", b, found.only_b)):
         if items:
             yield Line("")
             yield Line(f"only in {side}", role="title")
-            yield from (Line(f"  {_name(item)}  {item.outcome}") for item in items)
+            titles = ((compiled_title(recording, item), item.outcome) for item in items)
+            yield from (Line(f"  {name}  {outcome}") for name, outcome in titles)
 
 
 def _sides(a: Recording, b: Recording) -> Iterator[Line]:
@@ -76,10 +77,6 @@ def _sides(a: Recording, b: Recording) -> Iterator[Line]:
             "they ran under different hash seeds (PYTHONHASHSEED): orders of sets can differ",
             role="dim",
         )
-
-
-def _name(item: Translation) -> str:
-    return f"{item.compile_id or '-'} {short_name(item.name)}"
 
 
 def frame_lines(

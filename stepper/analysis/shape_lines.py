@@ -17,7 +17,7 @@ from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
 from stepper.analysis.sites import way_to
 from stepper.analysis.sources import path_of, spelled
 from stepper.analysis.wanted import resolved, symbolic
-from stepper.client.frame_names import compiled_title
+from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     instruction_text,
     line_text,
@@ -67,7 +67,7 @@ def shape_lines(recording: Recording, expression: str = "", function: str = "") 
     items = [
         item
         for item in recording.translations()
-        if item.phase is Phase.TRANSLATE and function.lower() in item.name.lower()
+        if item.phase is Phase.TRANSLATE and is_meant(recording, item, function)
     ]
     lines = _of(recording, items, expression) if expression else _overview(recording, items)
     none = True

@@ -18,6 +18,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.run_costs import cost_lines
 from stepper.analysis.sites import program_line
 from stepper.analysis.slow_tree import calls
+from stepper.client.frame_names import compiled_name
 from stepper.client.text import (
     line_text,
     one_line,
@@ -136,7 +137,7 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
         return
     yield Line("")
     yield Line("by function", role="title")
-    for name, pairs in _cut(groups, every):
+    for pairs in _cut(groups, every):
         first = pairs[0][0]
         total = sum(root.total for _, root in pairs)
         again = ""
@@ -144,7 +145,7 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
         if len(forwards) > 1:
             later = sum(root.total for root in forwards[1:])
             again = f"  compiled {len(forwards)} times, after the first {time_words(later)}"
-        text = f"  {_row(total, times.total)}  {short_name(name)}{again}"
+        text = f"  {_row(total, times.total)}  {compiled_name(times.recording, first)}{again}"
         yield Line(text, first.first_moment)
         for item, root in _cut(pairs, every):
             yield Line(f"             {_compilation(item, root)}", item.first_moment, "dim")

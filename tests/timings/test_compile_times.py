@@ -109,7 +109,7 @@ def test_what_a_cache_answers_is_recorded_in_the_phase_that_asked(ran: Ran) -> N
 
 
 def test_a_backward_belongs_to_its_forward(ran: Ran) -> None:
-    pairs = next(pairs for name, pairs in ran.times.by_function() if name == "trained")
+    pairs = next(pairs for pairs in ran.times.by_function() if pairs[0][0].name == "trained")
     assert [root.name for _, root in pairs] == ["dynamo", "entire_backward_compile"]
     told = [line.text for line in slow_lines(ran.recording, "trained")]
     assert any("the backward, compiled when gradients were asked for" in line for line in told[4:6])
