@@ -104,6 +104,7 @@ def program(request: Request) -> CodeType:
     sys.path[:2] = entries  # in the place of the folder and the entry that this was started with
     sys.path_importer_cache.clear()
     if entries[0].endswith(os.path.join("debuggee", "startup")):
+        sys.modules.pop("sitecustomize", None)  # Debian has one, which has run here
         with contextlib.suppress(ImportError):  # of the user's own
             import sitecustomize  # type: ignore[import-not-found]  # noqa: F401  # as `site` does
     return _code()
@@ -171,5 +172,7 @@ if __name__ == "__main__":
     import torch._dynamo.convert_frame  # noqa: F401  # what takes long
 
     # At its end Python looks at all objects for circles, which takes longer than most programs.
-    gc.freeze()
+    # Triton, which comes with torch for GPUs, would say there what it finds still alive.
+    if "triton" not in sys.modules:
+        gc.freeze()
     exec(begun(globals(), program(serve(int(sys.argv[1])))))

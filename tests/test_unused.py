@@ -16,6 +16,7 @@ CALLED_BY_NAME = re.compile(
     r"|_*[A-Z0-9_]+"  # opcodes, and what Textual reads of a class
 )
 OVERRIDES = {
+    "_arg": "bytecode.Instr",
     "_name_template": "torch._guards.Source",
     "_print_message": "argparse.ArgumentParser",
     "_should_skip_dynamo": "torch.utils._python_dispatch.TorchDispatchMode",

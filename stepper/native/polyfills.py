@@ -199,6 +199,16 @@ def items_by_index(sequence):
         index += 1
 
 
+def parts_of_template(template):
+    """`iter` of a t-string."""
+    between = (*template.interpolations, None)
+    for place, text in enumerate(template.strings):
+        if text:
+            yield text
+        if between[place] is not None:
+            yield between[place]
+
+
 @_stands_for(ITERATORS, itertools.chain)
 def _chain(*iterables):
     return chain_from_iterable(iterables)

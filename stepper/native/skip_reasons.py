@@ -21,7 +21,6 @@ import torch
 
 from stepper import _C
 from stepper.native import config, versions
-from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import listing
 from stepper.native.capture_parts import replaced_in_python, replaced_in_torch
 from stepper.native.guards.class_dicts import class_dict, order_of
@@ -158,13 +157,6 @@ def _is_generator(call: Call) -> str:
     return "a call of it makes a generator or a coroutine, which runs in parts" if made else ""
 
 
-def _has_a_template(call: Call) -> str:
-    # The package that writes codes misreads the instruction.
-    opcode = opcodes.INTERPOLATION
-    found = opcode is not None and opcode in call.code.co_code[::2]
-    return "it has a t-string" if found else ""
-
-
 def _unlike_a_function(call: Call) -> str:
     plain = type(call.function.__globals__) is dict
     return "" if plain else "its globals are no dictionary"
@@ -225,7 +217,6 @@ REASONS = (
     Reason("own frame", _reads_its_frame, "frame"),
     Reason("objects", _counts_objects, "recursive"),
     Reason("generator", _is_generator, "frame"),
-    Reason("t-string", _has_a_template, "frame"),
     Reason("globals", _unlike_a_function, "frame"),
     Reason("exception", _handles_an_exception),
     Reason("traced", _is_traced),

@@ -56,7 +56,7 @@ def _modes() -> World:
         "fake tls": fake_tensor.fake_tensor_tls.allow_non_fake_inputs_override,
         "proxies": proxy_tensor._disable_update_tensor_tracker_tls.value,
         "make_fx": id(proxy_tensor._CURRENT_MAKE_FX_TRACER),
-        "fx tracing": _symbolic_trace._is_fx_tracing_flag,
+        "fx tracing": _symbolic_trace.is_fx_symbolic_tracing(),
         "fx meta": dict(traceback.current_meta),
         "tracing context": id(torch._guards.TracingContext.try_get()),
         "compile context": id(torch._guards.CompileContext.try_get()),

@@ -32,14 +32,14 @@ from typing import Any
 
 from stepper.model.cache import CacheError
 from stepper.support.bytecode_package import (
-    Bytecode,
     CellVar,
-    ConcreteBytecode,
     FreeVar,
     Instr,
     Label,
     TryBegin,
     TryEnd,
+    instruction,
+    listing_of,
 )
 from stepper.support.bytecode_package import instr as kinds
 from stepper.support.disassembly import disassemble
@@ -72,7 +72,7 @@ def from_text(text: str, original: CodeType) -> CodeType:
     """
     lines = [line.strip() for line in text.splitlines()]
     wanted = [line for line in lines if line and not line.startswith("#")]
-    listing = _listing(original)
+    listing = listing_of(original)
     listing[:] = _Reader(wanted, original, _locations(wanted, original)).items
     # All names of the original keep their places, also those that are not used any more: Dynamo
     # wants at least as many locals as the program's code has.
@@ -98,10 +98,6 @@ def from_text(text: str, original: CodeType) -> CodeType:
 # -- to text -----------------------------------------------------------------------------------
 
 
-def _listing(code: CodeType) -> Bytecode:
-    return ConcreteBytecode.from_code(code).to_bytecode(conserve_exception_block_stackdepth=True)
-
-
 def _lines(code: CodeType, *, names: CodeType | None = None) -> Iterator[str]:
     constants = _Constants(names or code)
     labels: dict[Label, str] = {}
@@ -110,7 +106,7 @@ def _lines(code: CodeType, *, names: CodeType | None = None) -> Iterator[str]:
         assert isinstance(of, Label)
         return labels.setdefault(of, f"L{len(labels) + 1}")
 
-    for item in _listing(code):
+    for item in listing_of(code):
         match item:
             case Label():
                 yield f"{label(item)}:"
@@ -260,7 +256,7 @@ class _Reader:
             argument = self._constants.value(text)
         else:
             argument = _read_argument(text, named=opcode in _NAMED)
-        return Instr(name, argument, location=location)
+        return instruction(name, argument, location)
 
 
 def _read_argument(text: str, *, named: bool) -> Any:
@@ -289,7 +285,7 @@ def _from_ast(node: ast.expr) -> Any:
 
 def _locations(lines: list[str], original: CodeType) -> list[Any]:
     """Where each line's instruction comes from: what stands as it was keeps its place."""
-    items = list(_listing(original))
+    items = list(listing_of(original))
     before = list(_lines(original))
     found: list[Any] = [None] * len(lines)
     matcher = SequenceMatcher(None, before, lines, autojunk=False)

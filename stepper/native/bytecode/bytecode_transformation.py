@@ -16,7 +16,15 @@ from typing import Any
 
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import listing
-from stepper.support.bytecode_package import UNSET, Bytecode, Instr, Label, TryBegin, TryEnd
+from stepper.support.bytecode_package import (
+    UNSET,
+    Bytecode,
+    Instr,
+    Label,
+    TryBegin,
+    TryEnd,
+    listing_of,
+)
 
 
 def assemble(
@@ -32,7 +40,7 @@ def assemble(
 
     The program's code stays behind them where something leads to it.
     """
-    listed = Bytecode.from_code(original, conserve_exception_block_stackdepth=True)
+    listed = listing_of(original)
     prologue, rest, places = split(listed)
     made = Bytecode()
     copy_facts(listed, made)

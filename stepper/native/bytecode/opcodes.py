@@ -17,6 +17,7 @@ import operator
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from types import CodeType
 from typing import Any
 
@@ -74,8 +75,16 @@ SPECIAL_METHODS: tuple[str, ...] = tuple(getattr(opcode, "_special_method_names"
 COMMON_CONSTANTS: tuple[object, ...] = tuple(getattr(opcode, "_common_constants", ()))
 """By LOAD_COMMON_CONSTANT's argument."""
 
-INTERPOLATION = dis.opmap.get("BUILD_INTERPOLATION")
-"""The opcode of a part of a t-string; None: there are none."""
+_templates = import_module("string.templatelib") if PYTHON >= (3, 14) else None
+TEMPLATE: type | None = getattr(_templates, "Template", None)
+INTERPOLATION: type | None = getattr(_templates, "Interpolation", None)
+TEMPLATE_ITERATOR = type(iter(TEMPLATE())) if TEMPLATE else None
+"""The classes of t-strings; None: there are none."""
+
+INTERPOLATION_HAS_SPEC = 1
+INTERPOLATION_CONVERSION = 2
+"""In BUILD_INTERPOLATION's argument: the bit of a format, and where the number of the conversion
+begins."""
 
 LOAD_CLOSURE = "LOAD_FAST" if PYTHON >= (3, 13) else "LOAD_CLOSURE"
 """Which instruction pushes a cell."""

@@ -53,7 +53,14 @@ from stepper.native.codegen.resume_info import ResumeInfo, info_of, note_info, w
 from stepper.native.exc import SkipFrame, unimplemented
 from stepper.native.variables.base import NullVariable
 from stepper.native.variables.functions import CellVariable
-from stepper.support.bytecode_package import Bytecode, CellVar, FreeVar, Instr, Label
+from stepper.support.bytecode_package import (
+    Bytecode,
+    CellVar,
+    FreeVar,
+    Instr,
+    Label,
+    listing_of,
+)
 
 if TYPE_CHECKING:
     from stepper.native.tracing.symbolic_convert import InstructionTranslator
@@ -173,7 +180,7 @@ def _base(tx: InstructionTranslator, inst: Instruction) -> int:
 
 def _program_instr(code: CodeType, index: int) -> Instr:
     """The program's own instruction, as it is assembled."""
-    _, rest, places = split(Bytecode.from_code(code))
+    _, rest, places = split(listing_of(code))
     found: Instr = rest[places[rank_of(code, index)]]
     return found.copy()
 
@@ -381,7 +388,7 @@ def resume_code(
     known = shared.made.get(key)
     if known is not None:
         return known
-    listed = Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
+    listed = listing_of(code)
     _, rest, places = split(listed)
     made = Bytecode()
     copy_facts(listed, made)

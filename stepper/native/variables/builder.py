@@ -67,6 +67,7 @@ from stepper.native.variables.partial import (
 )
 from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.signatures import SignatureFunctionVariable
+from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.torch_ops import wrap_operator
 from stepper.native.variables.user_defined import (
@@ -173,6 +174,10 @@ class VariableBuilder:
             return EnvironVariable(source=self.source, guards=guards)
         if kind is functools.partial:
             return self._wrap_partial(value)
+        for fixed in (TemplateVariable, InterpolationVariable):
+            if kind is fixed.kind:
+                guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+                return fixed.wrap(self.tx, self.source, value, guards)
         if is_plain_member(value):
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return EnumVariable(value, source=self.source, guards=guards)

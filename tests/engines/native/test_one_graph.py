@@ -148,15 +148,11 @@ SKIPPED: dict[str, tuple[Program, Run]] = {
     "inference mode": (doubles, within(torch.inference_mode)),
 }
 """For each reason not to look at a frame, a call that has it."""
-if sys.version_info >= (3, 14):
-    _made: dict[str, Any] = {}
-    exec("def text(x): return t'{x!r} and {x:.2f}', x * 2", _made)
-    SKIPPED["t-string"] = _made["text"], as_it_is
 
 
 def test_every_reason_not_to_look_at_a_frame_is_known_here() -> None:
     reasons = {each.name for each in REASONS if not each.innocent}
-    assert set(SKIPPED) == reasons - ({"t-string"} if sys.version_info < (3, 14) else set())
+    assert set(SKIPPED) == reasons
 
 
 @pytest.mark.parametrize("before", [True, False])

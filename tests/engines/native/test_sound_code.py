@@ -12,10 +12,9 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
-from bytecode import Bytecode
-from bytecode.instr import TryBegin
 
 from stepper.native.bytecode.bytecode_transformation import write_code
+from stepper.support.bytecode_package import TryBegin, listing_of
 from tests.engines.native.sound_code import CHECKS_LOADS, promises_broken
 
 
@@ -105,7 +104,7 @@ def test_a_stack_without_room() -> None:
 
 
 def test_a_handler_that_expects_more_than_is_there() -> None:
-    listed = Bytecode.from_code(with_a_handler.__code__, conserve_exception_block_stackdepth=True)
+    listed = listing_of(with_a_handler.__code__)
     for each in listed:
         if isinstance(each, TryBegin) and each.stack_depth == 1:
             each.stack_depth = 2

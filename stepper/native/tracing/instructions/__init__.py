@@ -1,4 +1,4 @@
-"""One method for each opcode of CPython 3.11 to 3.13, found by its name.
+"""One method for each opcode of CPython 3.11 to 3.14, found by its name.
 
 A method of one opcode means the same in each version that has it; what differs between versions in
 the meaning of an argument or the order on the stack is in `opcodes`.

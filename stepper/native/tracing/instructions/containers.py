@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
 from stepper.native.protocols import Translator
@@ -19,6 +20,7 @@ from stepper.native.variables.lists import (
     TupleVariable,
 )
 from stepper.native.variables.sets import made_of
+from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
 
 
 class ContainerInstructions(Translator):
@@ -136,6 +138,16 @@ class ContainerInstructions(Translator):
     def FORMAT_WITH_SPEC(self, inst: Instruction) -> None:
         value, spec = self.popn(2)
         self.push(self._format(value, None, spec))
+
+    def BUILD_INTERPOLATION(self, inst: Instruction) -> None:
+        number = inst.arg or 0
+        has_spec = number & opcodes.INTERPOLATION_HAS_SPEC
+        spec = self.pop() if has_spec else ConstantVariable("")
+        letter = (None, "s", "r", "a")[number >> opcodes.INTERPOLATION_CONVERSION]
+        self.push(InterpolationVariable.new(*self.popn(2), ConstantVariable(letter), spec))
+
+    def BUILD_TEMPLATE(self, inst: Instruction) -> None:
+        self.push(TemplateVariable.new(*self.popn(2)))
 
     def _format(self, value: VariableTracker, convert: Any, spec: VariableTracker) -> Any:
         if not value.is_python_constant():
