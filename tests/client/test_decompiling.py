@@ -30,6 +30,9 @@ def test_the_installed_one_is_used_or_it_is_said_what_to_install() -> None:
     if importlib.util.find_spec("depyf") is None:
         with pytest.raises(DecompilerError, match=r"pip install 'torch-stepper\[depyf\]'"):
             decompile(entry_code())
+    elif sys.version_info >= (3, 14):  # depyf 0.20 does not know its bytecode
+        with pytest.raises(DecompilerError, match="depyf could not decompile it"):
+            decompile(entry_code())
     else:
         text = decompile(entry_code())
         assert text.startswith("def _converts(x):")

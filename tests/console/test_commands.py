@@ -45,7 +45,7 @@ def test_a_stop_shows_where_it_is_and_what_changed(talk: Talk) -> None:
     lines = stop.splitlines()
     assert re.match(r"moment 6/\d+  0/0 attempt 1  Net.forward  .*recordings.py:\d+", lines[0])
     assert "h = block(x, scale)" in lines[1]
-    assert "LOAD_FAST x" in lines[2]
+    assert re.search(r" LOAD_FAST\w* x", lines[2])  # Python 3.14 takes two at once
     assert "~ scale = 2.0  ConstantVariable  L['self'].scale" in lines
     assert "+ guard CLOSURE_MATCH G['block']" in lines
     assert "    [0] block  UserFunctionVariable  (lazy)  G['block']" in lines
