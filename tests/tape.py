@@ -49,7 +49,8 @@ class Runs:
         self._writer = writer
         self._batch = batch
         self._first = 0
-        self._moments = Moments([], [], [])
+        self._moments = Moments([], [], [], [])
+        self._before = 0
         writer.moments = self._take
 
     def add(
@@ -58,8 +59,9 @@ class Runs:
         frames: Sequence[int],
         ips: Sequence[int],
         deltas: Sequence[bytes | None],
+        instant: int | None = None,
     ) -> None:
-        """The moments from number `first` on."""
+        """The moments from number `first` on; with their instant there is one."""
         held = len(self._moments.frames)
         if held and first != self._first + held:
             self._writer.flush()
@@ -69,11 +71,14 @@ class Runs:
         self._moments.frames.extend(frames)
         self._moments.ips.extend(ips)
         self._moments.deltas.extend(deltas)
+        if instant is not None:
+            self._moments.clock.append(instant - self._before if self._moments.clock else instant)
+            self._before = instant
         if len(self._moments.frames) >= self._batch:
             self._writer.flush()
 
     def _take(self) -> tuple[int, int, bytes] | None:
-        run, self._moments = self._moments, Moments([], [], [])
+        run, self._moments = self._moments, Moments([], [], [], [])
         count = len(run.frames)
         return (self._first, count, msgspec.msgpack.encode(run)) if count else None
 
@@ -116,6 +121,8 @@ class Tape:
         self.states: dict[int, State] = {}
         """What each moment was, when asked to remember."""
         self.moment = 0
+        self.now: int | None = None
+        """Nanoseconds on the compiler's clock that the next step has; None: none."""
         self.codes: dict[int, Code] = {}
         self.frames: list[_Open] = []
         self.translation: Translation | None = None
@@ -237,7 +244,7 @@ class Tape:
             and delta.speculation is None
         )
         body = None if quiet else msgspec.msgpack.encode(delta)
-        self.runs.add(self.moment, [top.record.id], [ip], [body])
+        self.runs.add(self.moment, [top.record.id], [ip], [body], self.now)
         self._fresh = {}
         top.ip, top.stack, top.locals = ip, new_stack, new_locals
         top.last_moment = self.moment

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from stepper.analysis.traced import Attempts, TracedFrame, walk
+from stepper.analysis.traced import Attempts, Steps, TracedFrame, walk
 from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
@@ -186,21 +186,11 @@ class CompileTimes:
         """What tracing took, by the names of the phases in whose midst it was done; without names
         what the compiler has not timed. Each stands for what is above all functions."""
         found: dict[tuple[str, ...], TracedFrame] = {}
-        phases: dict[int | None, list[Timed]] = defaultdict(list)
-        ways: dict[int, tuple[str, ...]] = {}
-        waiting: list[tuple[Timed, tuple[str, ...]]] = [(root, ()) for root in self.roots]
-        while waiting:
-            each, around = waiting.pop()
-            way = (*around, unnumbered(each.name))
-            if each.name == TRACING:
-                phases[each.timing.translation].append(each)
-                ways[each.timing.id] = way
-            waiting += [(child, way) for child in each.children]
         for item in self.translations.values():
             for attempt in self.recording.attempts(item.id):
-                steps = self._attempts.read(attempt, phases[item.id])
+                steps = self.steps(attempt)
                 if steps is not None:
-                    way = () if steps.phase is None else ways[steps.phase.timing.id]
+                    way = () if steps.phase is None else self._ways[steps.phase.timing.id]
                     root = found.setdefault(way, TracedFrame(0))
                     self._attempts.add(steps, root)
                     if steps.phase is not None:
@@ -208,6 +198,33 @@ class CompileTimes:
         for frame in reversed(list(walk(found.values()))):
             frame.add_up()
         return found
+
+    def steps(self, attempt: Attempt) -> Steps | None:
+        """An attempt's instructions with what each took; None: that is not recorded."""
+        return self._attempts.read(attempt, self._tracing[attempt.translation])
+
+    @cached_property
+    def _ways(self) -> dict[int, tuple[str, ...]]:
+        """For each phase in which functions were traced the names of all around it, and its own."""
+        ways: dict[int, tuple[str, ...]] = {}
+        waiting: list[tuple[Timed, tuple[str, ...]]] = [(root, ()) for root in self.roots]
+        while waiting:
+            each, around = waiting.pop()
+            way = (*around, unnumbered(each.name))
+            if each.name == TRACING:
+                ways[each.timing.id] = way
+            waiting += [(child, way) for child in each.children]
+        return ways
+
+    @cached_property
+    def _tracing(self) -> defaultdict[int | None, list[Timed]]:
+        """The phases in which each translation was traced."""
+        phases: defaultdict[int | None, list[Timed]] = defaultdict(list)
+        for root in self.roots:
+            for each in root.walk():
+                if each.name == TRACING:
+                    phases[each.timing.translation].append(each)
+        return phases
 
     def traced_in(self, phase: Timed) -> TracedFrame | None:
         """What was traced in a phase, and in those like it."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from stepper.analysis.compile_times import CompileTimes, Timed, unnumbered
 from stepper.analysis.spans import SpanKind
 from stepper.analysis.traced import TracedFrame
+from stepper.client.text import source_line
 from stepper.model.trace import MomentId
 
 
 class Flame:
     """A phase, a function or a line, below all that led there."""
 
-    __slots__ = ("children", "file", "kind", "line", "moment", "name", "own", "total")
+    __slots__ = ("children", "file", "kind", "line", "moment", "name", "own", "text", "total")
 
     def __init__(
         self, kind: SpanKind, name: str, moment: MomentId, place: tuple[str, int] = ("", 0)
@@ -21,6 +22,8 @@ class Flame:
         self.file, self.line = place
         self.moment = moment
         """The first."""
+        self.text = ""
+        """A line's source; empty: it is not known."""
         self.total = 0
         """Nanoseconds, of all calls."""
         self.own = 0
@@ -87,6 +90,7 @@ def _lines(
     for line in {**own, **frame.phases, **dict.fromkeys(line for line, _ in frame.called)}:
         moment, nanoseconds = own.get(line, (started, 0))
         lines[line] = function.child(SpanKind.LINE, code.label, moment, (code.filename, line))
+        lines[line].text = source_line(code, line)
         lines[line].own += nanoseconds
         lines[line].total += nanoseconds
     below: list[tuple[Flame, Timed | TracedFrame]] = []

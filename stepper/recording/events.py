@@ -12,6 +12,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
+from itertools import compress, islice
+from operator import le
 
 import msgspec
 
@@ -51,15 +53,20 @@ class _Matches:
         self.last_id = 0
         self.generation = -1
 
-    def add(self, events: Sequence[tuple[int, int]]) -> None:
-        """Add later events, as ids and moments. Their places by moment are at or near the end."""
-        self.ids.extend(id for id, _ in events)
+    def add(self, ids: array[int], moments: array[int]) -> None:
+        """Add later events, of which there are some. Their places by moment are at or near the
+        end."""
+        self.ids += ids
+        if not (self.moments and moments[0] < self.moments[-1]) and _ascends(moments):
+            self.moments += moments
+            self.ids_by_moment += ids
+            return
         # The part that the new events can touch is taken off and sorted anew with them.
-        at = bisect_left(self.moments, min(moment for _, moment in events))
-        touched = [*zip(self.moments[at:], self.ids_by_moment[at:], strict=True)]
-        touched = sorted([*touched, *((moment, id) for id, moment in events)])
-        self.moments[at:] = array("q", [moment for moment, _ in touched])
-        self.ids_by_moment[at:] = array("q", [id for _, id in touched])
+        at = bisect_left(self.moments, min(moments))
+        ids, moments = self.ids_by_moment[at:] + ids, self.moments[at:] + moments
+        order = sorted(range(len(ids)), key=list(zip(moments, ids, strict=True)).__getitem__)
+        self.moments[at:] = array("q", map(moments.__getitem__, order))
+        self.ids_by_moment[at:] = array("q", map(ids.__getitem__, order))
 
     def between(self, after: int, before: int | None) -> Sequence[int]:
         """Ids of the events whose moment is in a range, in the order of writing."""
@@ -68,6 +75,10 @@ class _Matches:
         first = bisect_right(self.moments, after) if after > 0 else 0
         last = len(self.moments) if before is None else bisect_left(self.moments, before)
         return sorted(self.ids_by_moment[first:last])
+
+
+def _ascends(moments: array[int]) -> bool:
+    return all(map(le, moments, islice(moments, 1, None)))
 
 
 class Events:
@@ -159,16 +170,19 @@ class Events:
     def _extend(self, found: _Matches, wanted: _Filter) -> None:
         kinds, text = wanted
         self._read_on()
-        ids: Iterable[int] = range(found.last_id + 1, len(self._moments) + 1)
+        known, count = found.last_id, len(self._moments)
+        ids: Iterable[int] = range(known + 1, count + 1)
         if kinds is not None:
+            # A byte for each event says whether it is wanted: there can be a million of them.
             numbers = {_KINDS[str(kind)] for kind in kinds}
-            ids = [id for id in ids if self._kinds[id - 1] in numbers]
+            table = bytes(number in numbers for number in range(256))
+            ids = compress(ids, self._kinds[known:].tobytes().translate(table))
         if text:
             text = text.lower()
-            ids = [id for id in ids if text in self._text(id).lower()]
-        if events := [(id, self._moments[id - 1]) for id in ids]:
-            found.add(events)
-        found.last_id = len(self._moments)
+            ids = (id for id in ids if text in self._text(id).lower())
+        if found_ones := array("q", ids):
+            found.add(found_ones, array("q", [self._moments[id - 1] for id in found_ones]))
+        found.last_id = count
 
     def _read_on(self) -> None:
         """Read the runs that are new since the last refresh."""

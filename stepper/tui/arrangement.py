@@ -45,6 +45,7 @@ class Placed(NamedTuple):
 
 
 _STRIP = Group("timeline", ("timeline",))
+_STRIP_ROWS = 6
 _TOP = Group("answer", ("answer",))
 
 
@@ -86,7 +87,7 @@ def arrange(
     if "answer" in panes:
         top = max(1, min(answer, height // 2 if reads else min(_ANSWER, height // 3)))
     placed = [Placed(_TOP, Region(), Region(0, 0, width, top))] if top else []
-    strip = _strip(width, height, panes, preset)
+    strip = _strip(width, height, panes)
     columns = columns_of(width, height, panes, preset, strip=bool(strip))
     placed += _columns(top, width, height - strip - top, columns, shares, needs)
     if strip:
@@ -94,9 +95,8 @@ def arrange(
     return placed
 
 
-def _strip(width: int, height: int, panes: Sequence[str], preset: Preset) -> int:
-    fits = width >= WIDE and "timeline" in panes and height > 4 * PRESETS[0].strip
-    return min(preset.strip, height // 3) if fits else 0
+def _strip(width: int, height: int, panes: Sequence[str]) -> int:
+    return _STRIP_ROWS if width >= WIDE and "timeline" in panes and height > 4 * _STRIP_ROWS else 0
 
 
 def columns_of(

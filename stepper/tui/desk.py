@@ -24,6 +24,7 @@ from stepper.tui.lines import Lines
 from stepper.tui.oneline import Tabs
 from stepper.tui.pane import Pane
 from stepper.tui.panes.answer import AnswerPane
+from stepper.tui.panes.source import SourcePane
 from stepper.tui.presets import PRESETS, Group, Preset
 from stepper.tui.snapshot import Snapshot
 from stepper.tui.themed import Themed
@@ -47,6 +48,7 @@ PANE_KEYS = {
     "result": "f",
     "timeline": "t",
     "cache": "k",
+    "flame": "T",
 }
 """The key that brings each pane to light."""
 
@@ -120,6 +122,8 @@ class Desk(OwnLayout, Container):
         self.own_layout = _DeskLayout()
 
     def compose(self) -> ComposeResult:
+        if isinstance(source := self.panes.get("source"), SourcePane):
+            source.times = self.preset.times
         yield from self._bars
         yield from self._gutters
         yield from self.panes.values()
@@ -243,6 +247,8 @@ class Desk(OwnLayout, Container):
         """Arrange the panes for something else."""
         self.preset, self.zoomed = preset, None
         self._revealed.clear()
+        if isinstance(source := self.panes.get("source"), SourcePane):
+            source.show_times(preset.times)
         self.arrange_panes()
         self._fit()
         pane = self.focused_pane()

@@ -258,7 +258,8 @@ IN_LISTS: tuple[tuple[str, str], ...] = (
         "m",
         "In the cache: what can be done with the row; a A h H b d w E p x do it at once.",
     ),
-    ("v V", "In graph and result: the next or the previous view."),
+    ("v V", "In graph and result: the next or the previous view; in source: times as numbers."),
+    ("flame", "← → ↑ ↓ walk, Enter goes there, i widens a box, o takes that back, Home: all."),
     ("timeline", "← → move, Shift-← → by a quarter, Home End, i o zoom, ↑ ↓ depth; click."),
 )
 """Keys that lists take for themselves."""

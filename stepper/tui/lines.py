@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -19,6 +19,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
@@ -33,6 +34,16 @@ _SEARCH_SLICE = 0.02
 
 _SIDEWAYS = 8
 """Columns that a key scrolls sideways."""
+
+
+class Made(NamedTuple):
+    """A row that was drawn."""
+
+    row: Row | None
+    """What it was drawn of; None: there is more to it than a row says."""
+    strip: Strip
+    style: Style
+    """That of the row as a whole."""
 
 
 class Lines(QuietScrollView, Themed, can_focus=True):
@@ -116,7 +127,7 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         """
         super().__init__(id=id)
         self.count = 0
-        self.cursor = 0
+        self._cursor = 0
         self.searched = ""
         self.opens = False
         """Whether Enter means something on rows; otherwise it is left to the application."""
@@ -126,7 +137,7 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         self._left = 0
         self.frozen = 0
         """Columns at the left that stay when the rest is scrolled sideways."""
-        self._strips: LRUCache[int, tuple[Strip, Style]] = LRUCache(512)
+        self._made: LRUCache[int, Made] = LRUCache(512)
         self._base: Style | None = None
 
     # What it shows
@@ -150,12 +161,17 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         if count != self.count:
             # By itself it would be the pane's that shows rows, and go no further than to that.
             self.post_message(self.Resized().set_sender(self))
+        before = max(self.count, 1)  # the first row may say that there are none
+        anew = self._anchor is not None or (empty or self._empty) != self._empty
         self.count, self._draw = count, draw
         if empty is not None:
             self._empty = empty
         self._anchor = None
         self.set_rows(count)
-        self.redraw()
+        if anew:
+            self.redraw()
+        else:
+            self._draw_changed(before)
         if cursor is not None:
             self.cursor = max(0, min(cursor, count - 1))
             self.reveal(self.cursor)
@@ -167,8 +183,28 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         self._forget()
         self.refresh()
 
+    def _draw_changed(self, before: int) -> None:
+        """Draw those rows anew that look different now: from one step to the next it is a few.
+
+        Args:
+            before: how many rows there were.
+        """
+        top, (width, height) = round(self.scroll_y), self.size
+        known = {at: made for at in range(top, top + height) if (made := self._made.get(at))}
+        self._made.clear()
+        more = not self.show_vertical_scrollbar and before != self.count
+        changed = [Region(0, height - 1, width, 1)] if more else []
+        for index in range(top, min(top + height, max(before, self.count, 1))):
+            made = known.get(index)
+            if made is not None and index < self.count and made.row == self._draw(index):
+                self._made[index] = made
+            else:
+                changed.append(Region(0, index - top, width, 1))
+        if changed:
+            self.refresh(*changed)
+
     def _forget(self) -> None:
-        self._strips.clear()
+        self._made.clear()
         self._base = None
 
     def text_at(self, index: int) -> str:
@@ -213,6 +249,11 @@ class Lines(QuietScrollView, Themed, can_focus=True):
     def _scroll_rows(self, top: int) -> None:
         self.scroll_to(y=max(0, top), animate=False, immediate=True, force=True)
 
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """Whether the mouse's wheel scrolls, with a scroll bar or without."""
+        return self.is_scrollable and self.count > self.size.height
+
     # Drawing
 
     def notify_style_update(self) -> None:
@@ -234,18 +275,21 @@ class Lines(QuietScrollView, Themed, can_focus=True):
             base = self.base_style
             text = printable(self._empty) if not self.count and y == 0 else ""
             return Strip([Segment(text, base + palette["dim"])]).crop_extend(0, width, base)
-        made = self._strips.get(index)
+        made = self._made.get(index)
         if made is None:
-            made = self._strips[index] = self._make(index, palette)
-        strip, style = made
+            made = self._made[index] = self.make(index, palette)
+        strip, style = made.strip, made.style
         cropped = strip.cell_length > self._left + width > 1
         if self._left and self.frozen:
             scrolled = strip.crop(self._left + self.frozen, self._left + width)
             strip = Strip.join([strip.crop(0, self.frozen), scrolled]).crop_extend(0, width, style)
         else:
             strip = strip.crop_extend(self._left, self._left + width, style)
-        if cropped:
-            strip = Strip.join([strip.crop(0, width - 1), Strip([Segment("›", style)])])
+        more = y == self.size.height - 1 and index + 1 < self.count
+        more = more and not self.show_vertical_scrollbar
+        if (cropped or more) and width > 1:
+            sign = Strip([Segment("↓" if more else "›", style)])
+            strip = Strip.join([strip.crop(0, width - 1), sign])
         if role := self._mark(index):
             mark = palette[role]
             if palette.ansi:
@@ -256,15 +300,16 @@ class Lines(QuietScrollView, Themed, can_focus=True):
             )
         return strip
 
-    def _make(self, index: int, palette: Palette) -> tuple[Strip, Style]:
-        made = self._draw(index)
-        style = self.base_style + palette[made.role]
+    def make(self, index: int, palette: Palette) -> Made:
+        """Draw a row."""
+        row = self._draw(index)
+        style = self.base_style + palette[row.role]
         strip = Strip(
-            [Segment(printable(text), style + palette[roles]) for text, roles in made.spans if text]
+            [Segment(printable(text), style + palette[roles]) for text, roles in row.spans if text]
         )
         if self.searched:
             strip = highlighted(strip, self.searched, palette["match"])
-        return strip, style
+        return Made(row, strip, style)
 
     def _mark(self, index: int) -> str:
         if index == self.cursor:
@@ -272,6 +317,19 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         return "selected" if self._anchor is not None and index in self.selected else ""
 
     # Cursor and selection
+
+    @property
+    def cursor(self) -> int:
+        """The row that the user is at."""
+        return self._cursor
+
+    @cursor.setter
+    def cursor(self, index: int) -> None:
+        if index != self._cursor:
+            top, width = round(self.scroll_y), self.size.width
+            rows = (self._cursor - top, index - top)
+            self._cursor = index
+            self.refresh(*(Region(0, y, width, 1) for y in rows if 0 <= y < self.size.height))
 
     @property
     def selected(self) -> range:
@@ -288,13 +346,14 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         """
         if not self.count:
             return
+        if extend or self._anchor is not None:
+            self.refresh()
         if extend and self._anchor is None:
             self._anchor = self.cursor
         elif not extend:
             self._anchor = None
         self.cursor = max(0, min(index, self.count - 1))
         self.reveal(self.cursor, context=0)
-        self.refresh()
         self.post_message(self.Moved(self, self.cursor))
 
     def action_cursor(self, step: int) -> None:

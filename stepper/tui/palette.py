@@ -58,6 +58,7 @@ ROLES: dict[str, _Look] = {
     "breakpoint": _Look("error", "bold"),
     "executed": _Look("success"),
     "number": _Look("muted"),
+    "heat": _Look("accent"),
     "line": _Look("band-2"),
     "name": _Look(),
     "type": _Look("primary"),

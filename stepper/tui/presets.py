@@ -33,8 +33,8 @@ class Preset(NamedTuple):
     """Panes of the upper group of a narrow screen; the first is shown."""
     below: tuple[str, ...]
     """Panes of the next group, likewise."""
-    strip: int = 6
-    """Rows of the timeline along the bottom of a wide screen."""
+    times: bool = False
+    """Whether the source has each line's time in numbers."""
 
 
 _CODE = ("source", "bytecode", "cache")
@@ -131,22 +131,22 @@ PRESETS: tuple[Preset, ...] = (
     ),
     Preset(
         "time",
-        "what takes long: every frame with its seconds, the session as a line",
+        "what takes long: each line's time, compile time as a flame graph, the frames with theirs",
         (
-            Column("code", (Group("source", ("source",)), _UNDER_SOURCE)),
+            Column("code", (Group("source", ("source",), 1.4), _UNDER_SOURCE)),
             Column(
                 "state",
                 (
-                    Group("frames", ("frames",), 1.2),
-                    Group("more", ("events", "output", "console", "result")),
+                    Group("flame", ("flame",), 1.6),
+                    Group("frames", ("frames",)),
+                    Group("more", ("calls", "events", "output", "console", "result"), 0.6),
                 ),
-                1.6,
+                1.4,
             ),
-            Column("more", (_CALLS, Group("graph", ("graph", "guards", "locals", "stack")))),
         ),
-        ("timeline", *_CODE),
-        ("frames", "events", "calls", "locals"),
-        12,
+        ("source", "timeline", "bytecode", "cache"),
+        ("flame", "frames", "events", "calls", "locals"),
+        times=True,
     ),
 )
 """Every preset; the first is what a new user has."""

@@ -10,6 +10,7 @@ from stepper.tui.panes.calls import CallsPane
 from stepper.tui.panes.console import ConsolePane
 from stepper.tui.panes.effects import EffectsPane
 from stepper.tui.panes.events import EventsPane
+from stepper.tui.panes.flame import FlamePane
 from stepper.tui.panes.frames import FramesPane
 from stepper.tui.panes.graph import GraphPane
 from stepper.tui.panes.guards import GuardsPane
@@ -41,4 +42,5 @@ def all_panes() -> list[Pane]:
         ResultPane(),
         TimelinePane(),
         CachePane(),
+        FlamePane(),
     ]

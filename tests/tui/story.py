@@ -5,6 +5,7 @@ every Python: a function that a `print` breaks in two.
 from __future__ import annotations
 
 from stepper.model.program import Code, Instruction, PythonFrame
+from stepper.model.timing import Timing
 from stepper.model.trace import Outcome
 from stepper.model.value import TensorMeta, Value
 from tests.tape import Tape
@@ -94,3 +95,63 @@ def write_story(path: str) -> None:
     tape.end_attempt()
     tape.end(Outcome.COMPILED)
     tape.close()
+
+
+def write_timed_story(path: str) -> None:
+    """Write a recording with times: a loop that inlines `layer` twice, traced in 60 of the 100
+    milliseconds that compiling it takes, of which 48 are the loop's line."""
+    forward = _written(
+        "forward",
+        10,
+        (
+            "def forward(x, ws):",
+            "    for w in ws:",
+            "        x = layer(x, w)",
+            "    return x.relu()",
+        ),
+        (("RESUME", 10), ("FOR_ITER", 11), ("CALL", 12), ("RETURN_VALUE", 13)),
+    )
+    layer = _written(
+        "layer",
+        20,
+        ("def layer(x, w):", "    return gelu(x @ w)"),
+        (("RESUME", 20), ("CALL", 21)),
+    )
+    tape = Tape(path)
+    tape.begin(forward, "0/0")
+    tape.start_attempt()
+    for milliseconds, ip, calls in ((10, 0, ()), (11, 1, ()), (12, 2, (14, 16)), (36, 1, ()),
+                                    (37, 2, (39, 41)), (61, 3, ())):  # fmt: skip
+        tape.now = milliseconds * 1_000_000
+        tape.step(ip)
+        if calls:
+            tape.enter(tape.code(layer))
+            for at, when in enumerate(calls):
+                tape.now = when * 1_000_000
+                tape.step(at)
+            tape.leave()
+    last = tape.moment
+    tape.end_attempt()
+    tape.end(Outcome.COMPILED)
+    for number, (name, began, took, moment, parent) in enumerate(
+        (
+            ("entire_frame_compile", 0, 100, 0, None),
+            ("bytecode_tracing", 10, 60, 0, 1),
+            ("backend_compile", 70, 25, last, 1),
+        ),
+        1,
+    ):
+        tape.writer.timing(
+            Timing(number, name, began * 1_000_000, took * 1_000_000, moment, parent, 1)
+        )
+    tape.close()
+
+
+def _written(
+    name: str, first: int, source: tuple[str, ...], rows: tuple[tuple[str, int], ...]
+) -> Code:
+    instructions = tuple(
+        Instruction(at, opname, None, "", 2 * at, line, line, 4, 8)
+        for at, (opname, line) in enumerate(rows)
+    )
+    return Code(first, name, name, "/home/ann/project/net.py", first, instructions, first, source)

@@ -20,10 +20,12 @@ from textual.app import App
 
 from stepper.client.session import open_recording
 from stepper.tui.app import StepperApp
+from stepper.tui.kept_screen import KeptScreen
 from stepper.tui.panes.answer import AnswerPane
+from stepper.tui.presets import PRESETS, Preset
 from tests.tui.cache_session import CacheSession
 from tests.tui.screen import plain, until
-from tests.tui.story import write_story
+from tests.tui.story import write_story, write_timed_story
 
 KEPT = Path(__file__).parent / "screens"
 UPDATE = bool(os.environ.get("STEPPER_UPDATE_SCREENS"))
@@ -34,6 +36,14 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The recording that all screens are of."""
     path = tmp_path_factory.mktemp("story") / "story.stepper"
     write_story(str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One in which each step has its time."""
+    path = tmp_path_factory.mktemp("timed") / "timed.stepper"
+    write_timed_story(str(path))
     return path
 
 
@@ -92,6 +102,28 @@ async def test_the_screen_looks_as_it_did(
     finally:
         session.close()
     compare(name, seen)
+
+
+@pytest.mark.parametrize("preset", PRESETS[1:], ids=lambda preset: preset.name)
+async def test_each_preset_looks_as_it_did(
+    story: Path, timed: Path, preset: Preset, tmp_path: Path
+) -> None:
+    path, moment = (timed, 5) if preset.times else (story, 10)
+    kept = tmp_path / "screen.json"
+    KeptScreen(preset.name, {}).write(kept)
+    session = open_recording(str(path))
+    try:
+        app = StepperApp(session, at=moment, kept=kept)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: settled(app))
+            if preset.times:
+                await until(pilot, lambda: any("▶net.py:21" in line for line in plain(app)))
+                await until(pilot, lambda: any("20 ms█" in line for line in plain(app)))
+            await pilot.pause()
+            seen = picture(app)
+    finally:
+        session.close()
+    compare(f"preset-{preset.name}", seen)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,9 @@ class AnswerPane(Pane):
     """A headline, the line to blame with the part of it that is meant, the nearest change, and rows
     that lead to where it comes from."""
 
+    # A scroll bar that comes and goes would have the whole screen laid out anew, at every step.
+    DEFAULT_CSS = "AnswerPane Lines { overflow-y: hidden; }"
+
     NAME = "answer"
     HELP = "Why this moment is worth a look: what happens, the line, a change, what led to it."
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
-from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import Input
 
 from stepper.client.events import OutputArrived, SessionEvent
 from stepper.client.session import Session
-from stepper.tui.lines import Lines, highlighted
+from stepper.tui.lines import Lines, Made, highlighted
 from stepper.tui.palette import Palette, Row, row
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Snapshot, Status
@@ -39,13 +37,13 @@ class OutputLines(Lines):
         self.moment: int | None = None
         """Later output is dimmed; None: nothing is."""
 
-    def _make(self, index: int, palette: Palette) -> tuple[Strip, Style]:
+    def make(self, index: int, palette: Palette) -> Made:
         line = self._text.lines[index]
         later = self.moment is not None and line.moment > self.moment
         strip = line.strip(self.rich_style + palette["dim" if later else ""])
         if self.searched:
             strip = highlighted(strip, self.searched, palette["match"])
-        return strip, self.rich_style
+        return Made(None, strip, self.rich_style)
 
 
 class ProgramInput(Input):

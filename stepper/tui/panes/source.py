@@ -1,38 +1,70 @@
-"""The source of the function that is interpreted, with the place where the interpreter stands."""
+"""The source of the function that is interpreted, with the place where the interpreter stands.
+
+    ●▶  43▍┃    scaled = h * self.scale
+
+From the left: breakpoint, current line, number, what part of the frame's time tracing the line took
+with all that was inlined from there, and whether it was executed. With `v` the times are numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.timer import Timer
 
+from stepper.analysis.line_heat import Heat, line_heat
+from stepper.analysis.slow_lines import time_words
 from stepper.client.frame_names import frame_name
 from stepper.client.names import brief_function
 from stepper.client.text import columns_of
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.matching import function_matches, path_matches
 from stepper.model.program import Code
+from stepper.model.trace import MomentId, Phase
+from stepper.recording.reader import Recording
+from stepper.tui.beside import Asked, Beside
 from stepper.tui.highlight import mark, python_spans
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span
 from stepper.tui.pane import Pane
-from stepper.tui.snapshot import Snapshot
+from stepper.tui.snapshot import Snapshot, Status
 
 _GUTTER = 4
 """Columns left of the line number in which a click toggles a breakpoint."""
 
-_TEXT = 7
+_TEXT = 8
 """Columns left of the text itself."""
+_TOTAL, _OWN = 7, 8
+"""So many more with times as numbers: a line's total, and its own where there is room."""
+_ROOMY = 60
+"""Columns from which there is."""
+_HEAT = " ▏▎▍▌▋▊▉█"
+"""From nothing to all of the frame's time."""
+_REST = 0.15
+"""Seconds without a key after which a frame's time is added up."""
 
 
 class SourcePane(Pane):
     """The whole function; `▶` is the current line, `┃` lines that were executed."""
 
     NAME = "source"
-    HELP = "The function's source: current line and columns, executed lines, breakpoints."
+    HELP = "The function's source: current line, executed lines, breakpoints, heat by time."
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("v,V", "times", "Times")]
 
     def __init__(self) -> None:
         super().__init__()
+        self.times = False
+        """Whether each line's time is told in numbers."""
+        self._beside = Beside(self)
+        self._rest: Timer | None = None
+        self._heats: LRUCache[tuple[int, MomentId], dict[int, Heat]] = LRUCache(64)
+        """By the frame, and of one that is not over by the newest moment, too."""
+        self._heat: dict[int, Heat] = {}
         self._code: Code | None = None
         self._spans: list[tuple[Span, ...]] = []
         self._indent = 0
@@ -42,20 +74,96 @@ class SourcePane(Pane):
 
     def compose(self) -> ComposeResult:
         lines = Lines(empty="no source: the program has not reached its first translation yet")
-        lines.frozen = _TEXT
         yield lines
+
+    def _freeze(self) -> None:
+        """Keep the gutter in view when the text is scrolled sideways."""
+        times = _TOTAL + _OWN * self._roomy if self.times else 0
+        self.lines.frozen = _TEXT + times
+
+    @property
+    def _roomy(self) -> bool:
+        return self.size.width >= _ROOMY
 
     @property
     def lines(self) -> Lines:
         """The list of source lines."""
         return self.query_one(Lines)
 
+    def on_unmount(self) -> None:
+        self._beside.close()
+
     def title(self, snapshot: Snapshot) -> str:
         if snapshot.recording is None or snapshot.frame is None:
             return "source"
-        return f"source {brief_function(frame_name(snapshot.recording, snapshot.frame.id))}"
+        name = brief_function(frame_name(snapshot.recording, snapshot.frame.id))
+        whole = sum(heat.total for heat in self._heat.values())
+        parts = "total, own" if self._roomy else "total"
+        took = f" {time_words(whole)}: {parts}" if self.times and whole else ""
+        return f"source {name}{took}"
+
+    # Heat
+
+    def _look_for_heat(self, snapshot: Snapshot) -> None:
+        """Show the frame's heat if it is known, and have it found out when no key comes."""
+        if self._rest is not None:
+            self._rest.stop()
+        key = _heated(snapshot)
+        known = self._heats.get(key) if key is not None else {}
+        self._heat = known or {}
+        if known is None:
+            self._rest = self.set_timer(_REST, self._add_up)
+
+    def _add_up(self) -> None:
+        snapshot = self.snapshot
+        key = _heated(snapshot) if snapshot is not None else None
+        if snapshot is not None and snapshot.recording is not None and key is not None:
+            over = snapshot.status is Status.ENDED
+
+            def find(reader: Recording) -> tuple[tuple[int, MomentId], dict[int, Heat]]:
+                return key, line_heat(reader, key[0])
+
+            self._beside.ask(Asked(snapshot.recording, snapshot.moment, find, over))
+
+    def on_beside_found(self, message: Beside.Found) -> None:
+        message.stop()
+        if message.found is None:
+            self.post_message(self.Say(f"the lines' time is {message.error}"))
+            return
+        key, heat = message.found
+        self._heats[key] = heat
+        if self.snapshot is not None and key == _heated(self.snapshot):
+            self._heat = heat
+            self.lines.redraw()
+            self.post_message(self.Retitled())
+
+    def show_times(self, shown: bool) -> None:
+        """Tell each line's time in numbers, or not."""
+        self.times = shown
+        self._freeze()
+        self.lines.redraw()
+        self._show_columns()
+        self.post_message(self.Retitled())
+
+    def action_times(self) -> None:
+        self.show_times(not self.times)
+
+    def _heat_spans(self, number: int) -> tuple[Span, ...]:
+        heat = self._heat.get(number)
+        whole = sum(each.total for each in self._heat.values())
+        sign = " "
+        if heat is not None and whole:
+            sign = _HEAT[min(8, -(-8 * heat.total // whole))]
+        if not self.times:
+            return ((sign, "heat"),)
+        total, own = ("", "") if heat is None else map(time_words, (heat.total, heat.own))
+        own_span: Span = (f"{own:>{_OWN}}" if self._roomy else "", "dim")
+        return ((f"{total:>{_TOTAL}}", "heat"), own_span, (sign, "heat"))
+
+    # The text
 
     def show(self, snapshot: Snapshot) -> None:
+        self._look_for_heat(snapshot)
         code = snapshot.code
         if code is not self._code:
             self._code = code
@@ -86,9 +194,12 @@ class SourcePane(Pane):
         index = line - code.source_first_line
         if 0 <= index < len(code.source):
             start, end = self._columns(index)
-            self.lines.reveal_columns(_TEXT + start, _TEXT + end)
+            left = self.lines.frozen
+            self.lines.reveal_columns(left + start, left + end)
 
     def on_resize(self) -> None:
+        self._freeze()
+        self.lines.redraw()
         self._show_columns()
 
     def _draw(self, index: int) -> Row:
@@ -106,6 +217,7 @@ class SourcePane(Pane):
             (self._breakpoints.get(number, " "), "breakpoint"),
             (("▶" if snapshot.innermost else "▷") if current else " ", "key"),
             (f"{number:>4}", "number"),
+            *self._heat_spans(number),
             ("┃" if executed else "│", "executed" if executed else "dim"),
         )
         return Row((*gutter, *spans), "current" if current else "")
@@ -139,6 +251,14 @@ class SourcePane(Pane):
         breakpoint = self._breakpoint_at(message.index)
         if message.column < _GUTTER and breakpoint is not None:
             self.post_message(self.ToggleBreakpoint(breakpoint))
+
+
+def _heated(snapshot: Snapshot) -> tuple[int, MomentId] | None:
+    """Of which frame the heat is wanted, and up to which moment; 0: it is over."""
+    frame = snapshot.frame
+    if frame is None or snapshot.phase is not Phase.TRANSLATE or snapshot.status is Status.RUNNING:
+        return None
+    return frame.id, 0 if frame.last_moment is not None else snapshot.newest
 
 
 def _common_indent(lines: Sequence[str]) -> int:

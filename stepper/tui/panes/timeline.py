@@ -40,6 +40,9 @@ _BARS = "▁▂▃▄▅▆▇█"
 _HEAT = "░▒▓"
 """Frames in a column: from two, from eight, from thirty-two on."""
 
+_TOGETHER = 256
+"""Attempts that are read before keys are looked for."""
+
 _TICK = 14
 """Columns between two numbers of the axis."""
 
@@ -110,6 +113,8 @@ class TimelineView(Themed, can_focus=True):
         self._recording: Recording | None = None
         self._settled = 0
         """How many attempts, from the first, were over when they were read."""
+        self._taken = 0
+        """How many have been read."""
         self._known: Hashable = None
         self._top_depth = 0
         self._follows = True
@@ -117,6 +122,8 @@ class TimelineView(Themed, can_focus=True):
         self._rows: dict[int, list[Span]] = {}
         self._here: dict[int, int] = {}
         """The frame of each depth at the current moment."""
+        self._drawn: object = None
+        """What the picture was drawn of."""
 
     # What it shows
 
@@ -133,22 +140,43 @@ class TimelineView(Themed, can_focus=True):
         if snapshot.state is not None and self._recording is not None:
             top = self.timeline.top(snapshot.state.attempt)
             self._here = {at: state.frame for at, state in enumerate(snapshot.state.frames, top)}
+        before = self._drawn
         self._fit()
-        self.draw_anew()
+        at = self.window.column(self.moment) if self.window is not None else 0
+        self._drawn = (self._known, self.window, self._top_depth, self._here, at)
+        # From one step to the next the cursor mostly stays in its column.
+        if self._drawn != before:
+            self.draw_anew()
 
     def _read(self, recording: Recording) -> None:
         """Take in what is new: everything from the first attempt that was not over last time."""
         attempts = recording.attempts()
         if self._settled < len(attempts):
             self.timeline.forget_from(attempts[self._settled].first_moment)
-        for attempt in attempts[self._settled :]:
+        self._taken = self._settled
+        self._take(recording)
+        for kind in (*MARKS, *LOOKUP_MARKS):
+            self.timeline.set_marks(kind, recording.event_moments((kind,)))
+
+    def _take(self, recording: Recording) -> None:
+        """Take in some attempts; the others when there is time, for there can be thousands."""
+        attempts = recording.attempts()
+        for attempt in attempts[self._taken : self._taken + _TOGETHER]:
             walk = recording.translation(attempt.translation)
             frames = recording.frames(attempt.id)
             self.timeline.add_attempt(attempt, frames, thread=walk.thread, level=walk.level)
-        while self._settled < len(attempts) and attempts[self._settled].last_moment is not None:
+        self._taken = min(self._taken + _TOGETHER, len(attempts))
+        while self._settled < self._taken and attempts[self._settled].last_moment is not None:
             self._settled += 1
-        for kind in (*MARKS, *LOOKUP_MARKS):
-            self.timeline.set_marks(kind, recording.event_moments((kind,)))
+        if self._taken < len(attempts):
+            self.call_later(self._take_more, recording, self._taken)
+
+    def _take_more(self, recording: Recording, taken: int) -> None:
+        # Unless it has begun anew meanwhile.
+        if recording is self._recording and taken == self._taken:
+            self._take(recording)
+            self._fit()
+            self.draw_anew()
 
     def _fit(self) -> None:
         """Keep the window inside the session, and the moment inside the window."""
