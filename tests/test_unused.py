@@ -17,6 +17,7 @@ CALLED_BY_NAME = re.compile(
 )
 OVERRIDES = {
     "_arg": "bytecode.Instr",
+    "allow_vertical_scroll": "textual.widget.Widget",
     "_name_template": "torch._guards.Source",
     "_print_message": "argparse.ArgumentParser",
     "_should_skip_dynamo": "torch.utils._python_dispatch.TorchDispatchMode",
