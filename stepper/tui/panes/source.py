@@ -254,7 +254,7 @@ class SourcePane(Pane):
 
 
 def _heated(snapshot: Snapshot) -> tuple[int, MomentId] | None:
-    """Of which frame the heat is wanted, and up to which moment; 0: it is over."""
+    """The frame whose heat is wanted, and up to which moment; 0: it is over."""
     frame = snapshot.frame
     if frame is None or snapshot.phase is not Phase.TRANSLATE or snapshot.status is Status.RUNNING:
         return None
