@@ -22,7 +22,7 @@ from stepper.tui.search_screen import SearchScreen
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 FONTS = "Fira Code, Menlo, Consolas, DejaVu Sans Mono, monospace"
-REST = 1.0
+REST = 3.0
 """Seconds for what is found out beside the screen."""
 
 
@@ -41,6 +41,7 @@ PICTURES = (
     Picture("toy_example", "toy_example.py", (120, 40), EventKind.GRAPH_BREAK),
     Picture("break", "graph_breaks.py", (160, 45), EventKind.GRAPH_BREAK, "break"),
     Picture("recompile", "recompilation.py", (120, 40), EventKind.RECOMPILE, "recompile"),
+    Picture("time", "slow_compile.py", (160, 45), EventKind.RESTART, "time"),
     Picture("narrow", "toy_example.py", (80, 24), EventKind.GRAPH_BREAK),
     Picture("search", "toy_example.py", (100, 30), EventKind.GRAPH_BREAK, search="abs"),
 )

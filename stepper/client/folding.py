@@ -20,6 +20,9 @@ _LONG = 60
 _LEAST = 4
 """Neighbours that are worth a fold."""
 
+LONG_STACK = 16
+"""Calls from which on a stack is folded."""
+
 FoldKey = tuple[str, int]
 """The layer, and which of its folds, from 1: tells a fold while the list grows."""
 
@@ -81,3 +84,16 @@ def row_of(rows: Sequence[int | Fold], item: int) -> int:
         if isinstance(row, Fold) and row.first <= item < row.first + row.size:
             best = at
     return best
+
+
+def innermost_first(rows: Sequence[int | Fold]) -> list[int | Fold]:
+    """The rows of a call stack the other way round: calls below the folds that they are in."""
+    groups: list[list[int | Fold]] = []
+    for row in rows:
+        fold = groups[-1][0] if groups else None
+        inside = isinstance(fold, Fold) and isinstance(row, int) and row < fold.first + fold.size
+        if inside:
+            groups[-1].insert(1, row)
+        else:
+            groups.append([row])
+    return [row for group in reversed(groups) for row in group]

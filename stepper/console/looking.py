@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
-from stepper.client.folding import Fold, folded
+from stepper.client.folding import LONG_STACK, Fold, folded
 from stepper.client.frame_names import frame_name
 from stepper.client.text import (
     block_line,
@@ -32,6 +32,7 @@ from stepper.client.text import (
 from stepper.console.commands import CommandError, command
 from stepper.console.paths import resolve
 from stepper.console.picture import WIDTH, check_lines, local_changes, stack_changes, stop_lines
+from stepper.model.module_path import layer_of
 from stepper.model.ranges import Ranges
 from stepper.model.trace import FrameState, Phase, State
 from stepper.model.value import ValueId
@@ -51,17 +52,27 @@ ROLES = {
 """What the outermost frame of a walk is, and what the others are."""
 
 
-@command("where", "w", "bt", group="Look")
+@command("where", "w", "bt", usage="[all]", group="Look")
 def where(shell: Shell, argument: str) -> None:
-    """The call stack: the program's frames, the frame being translated, the inlined calls."""
+    """The call stack: the program's frames, the frame being translated, the inlined calls. A deep
+    one is folded by module path; `all` shows every call."""
+    if argument not in ("", "all"):
+        raise CommandError("where takes no argument but `all`")
     state, recording = shell.state, shell.recording
     translation = recording.translation(state.translation)
     cwd = recording.facts.cwd
     for frame in translation.python_stack:
         shell.screen.say(f"   {python_frame_line(frame, cwd)}", "dim")
     selected = shell.selected % len(state.frames)
-    for index, frame_state in enumerate(state.frames):
-        shell.screen.lines(frame_lines(shell, frame_state, "->" if index == selected else "  "))
+    owners = [recording.owners.around(each.frame) for each in state.frames]
+    layers = ["" if owner is None else layer_of(owner.path) for owner in owners]
+    for row in range(len(layers)) if argument else folded(layers, long=LONG_STACK):
+        if isinstance(row, Fold):
+            inside = row.first <= selected < row.first + row.size
+            shell.screen.say(f"{'->' if inside else '  '} {row.text('call')}", "dim")
+        else:
+            mark = "->" if row == selected else "  "
+            shell.screen.lines(frame_lines(shell, state.frames[row], mark))
 
 
 def frame_lines(shell: Shell, frame: FrameState, mark: str) -> list[str]:

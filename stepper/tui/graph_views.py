@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple, Protocol
 
 from stepper.client.drawing import INPUT_OPS, Drawing
+from stepper.client.folded_graph import FoldedGraph
 from stepper.client.folding import Fold, FoldKey, folded, row_of
 from stepper.client.names import brief_node, brief_source, brief_target, clip_middle
 from stepper.client.text import node_code, node_line, node_meta, one_line, short_name
@@ -208,13 +209,34 @@ class CodeView:
 
 
 class DrawingView:
-    """The graph with its values as lanes."""
+    """The graph with its values as lanes, its layers folded."""
 
-    def __init__(self, nodes: Sequence[Node], is_new: IsNew, width: int) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        is_new: IsNew,
+        width: int,
+        layers: Sequence[str],
+        opened: Container[FoldKey],
+    ) -> None:
         self._nodes = nodes
         self._is_new = is_new
+        self._folded = FoldedGraph(nodes, layers, opened)
         # Half of the width for the lanes, two columns each.
-        self._drawing = Drawing(nodes, max_lanes=max(4, min(24, width // 4)))
+        self._drawing = Drawing(self._folded.drawn, max_lanes=max(4, min(24, width // 4)))
+
+    def fold_at(self, index: int) -> Fold | None:
+        """The fold that a row is; None: it is a node."""
+        item = self._item(index)
+        return item if isinstance(item, Fold) else None
+
+    def fold_around(self, index: int) -> Fold | None:
+        """The open fold that a row's node is in."""
+        item = self._item(index)
+        return self._folded.around.get(item) if isinstance(item, int) else None
+
+    def _item(self, index: int) -> int | Fold:
+        return self._folded.items[self._drawing.order[index]]
 
     @property
     def headings(self) -> tuple[Span, ...]:
@@ -225,7 +247,11 @@ class DrawingView:
 
     def row(self, index: int) -> Row:
         drawn = self._drawing.rows(index, index + 1)[0]
-        node = self._nodes[drawn.node]
+        item = self._item(index)
+        if isinstance(item, Fold):
+            folded_spans = fold_row(item, "node").spans
+            return Row((_sign(False), *_lanes(drawn.art, drawn.lanes), ("  ", ""), *folded_spans))
+        node = self._nodes[item]
         new = self._is_new(node)
         target = "" if node.op in ("placeholder", "output") else brief_target(node.target)
         # A node is mostly named after its target's last word: say the target if it adds something.
@@ -246,10 +272,13 @@ class DrawingView:
         return brief_row(*spans)
 
     def node(self, index: int) -> Node | None:
-        return self._nodes[self._drawing.order[index]]
+        item = self._item(index)
+        return None if isinstance(item, Fold) else self._nodes[item]
 
     def index(self, node: int) -> int:
-        return self._drawing.row_of(node)
+        fold = self._folded.around.get(node)
+        item = node if fold is None or fold.open else fold
+        return self._drawing.row_of(self._folded.items.index(item))
 
 
 def _lanes(art: str, lanes: Sequence[int]) -> list[Span]:

@@ -195,7 +195,7 @@ class ListingPane(Pane):
 
     def unfold(self, index: int, direction: int) -> bool:
         """Open a row (1), close it (-1), or what it is not (0); False where it is no fold."""
-        fold = self.fold_at(index)
+        fold = self.fold_at(index) or (self.fold_around(index) if direction < 0 else None)
         if fold is None or (fold.open == (direction > 0) and direction):
             return False
         self._opened ^= {fold.key}
@@ -205,6 +205,10 @@ class ListingPane(Pane):
 
     def fold_at(self, index: int) -> Fold | None:
         """The fold that a row is; None: it is none."""
+        return None
+
+    def fold_around(self, index: int) -> Fold | None:
+        """The open fold that a row is in, where that has no row of its own; None: it is in none."""
         return None
 
     def draw_row(self, index: int) -> Row:

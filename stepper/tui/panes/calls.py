@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 from textual.app import ComposeResult
 
+from stepper.client.folding import LONG_STACK, Fold, FoldKey, folded, innermost_first, row_of
 from stepper.client.frame_names import frame_name
 from stepper.client.names import brief_function
+from stepper.model.module_path import layer_of
 from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
+from stepper.tui.listing import FoldLines, fold_row
 from stepper.tui.palette import Row, Span
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Snapshot, line_at
@@ -30,10 +33,13 @@ class _Call(NamedTuple):
     function: str
     filename: str
     line: int | None
+    layer: str = ""
+    """The layer of the model that it runs in; empty: none, or it is not known."""
 
 
 class CallsPane(Pane):
-    """Innermost first. Enter or a click looks at a frame: the other panes then show that one."""
+    """Innermost first, a deep stack folded by module path. Enter or a click looks at a frame: the
+    other panes then show that one."""
 
     NAME = "calls"
     HELP = "The call stack: inlined frames, the translated frame, the program's own frames."
@@ -41,9 +47,11 @@ class CallsPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._calls: list[_Call] = []
+        self._rows: list[int | Fold] = []
+        self._opened: set[FoldKey] = set()
 
     def compose(self) -> ComposeResult:
-        lines = Lines(empty="no frames yet")
+        lines = FoldLines(self._unfold, empty="no frames yet", id="calls-lines")
         lines.opens = True
         yield lines
 
@@ -54,14 +62,29 @@ class CallsPane(Pane):
 
     def show(self, snapshot: Snapshot) -> None:
         self._calls = _calls(snapshot)
-        depth = len(snapshot.state.frames) if snapshot.state else 0
-        self.lines.show(
-            len(self._calls), self._draw, cursor=max(0, depth - 1 - snapshot.frame_index)
-        )
+        layers = [call.layer for call in self._calls]
+        self._rows = innermost_first(folded(layers, self._opened, long=LONG_STACK))
+        selected = (at for at, call in enumerate(self._calls) if call.position is not None)
+        places = [at for at in selected if self._calls[at].position == snapshot.frame_index]
+        cursor = row_of(self._rows, places[0]) if places else 0
+        self.lines.show(len(self._rows), self._draw, cursor=cursor)
 
-    def _draw(self, at: int) -> Row:
+    def _unfold(self, index: int, direction: int) -> bool:
+        """Open a fold (1), close it (-1), or what it is not (0); False where there is none."""
+        row = self._rows[index]
+        if not isinstance(row, Fold) or (row.open == (direction > 0) and direction):
+            return False
+        self._opened ^= {row.key}
+        self.redraw()
+        self.lines.move_cursor(index)
+        return True
+
+    def _draw(self, index: int) -> Row:
         assert self.snapshot is not None
-        call = self._calls[at]
+        row = self._rows[index]
+        if isinstance(row, Fold):
+            return fold_row(row, "call")
+        call = self._calls[row]
         selected = call.position is not None and call.position == self.snapshot.frame_index
         role = "dim" if call.position is None else "function"
         spans: tuple[Span, ...] = (
@@ -78,8 +101,11 @@ class CallsPane(Pane):
     def on_lines_clicked(self, message: Lines.Clicked) -> None:
         self._select(message.index)
 
-    def _select(self, at: int) -> None:
-        call = self._calls[at]
+    def _select(self, index: int) -> None:
+        row = self._rows[index]
+        if isinstance(row, Fold):
+            return
+        call = self._calls[row]
         if call.position is None:
             text = (
                 "a frame of the running program: it is not translated, so there is no more to see"
@@ -90,19 +116,22 @@ class CallsPane(Pane):
 
 
 def _calls(snapshot: Snapshot) -> list[_Call]:
+    """From the program's outermost."""
     recording, state = snapshot.recording, snapshot.state
     if recording is None or state is None:
         return []
     calls: list[_Call] = []
+    if snapshot.translation:
+        calls += [
+            _Call(None, "running", frame.function, frame.filename, frame.line)
+            for frame in snapshot.translation.python_stack
+        ]
     for index, frame_state in enumerate(state.frames):
         code = recording.code(recording.frame(frame_state.frame).code)
         name = frame_name(recording, frame_state.frame)
         kind = _KINDS[snapshot.phase][index > 0]
-        calls.append(_Call(index, kind, name, code.filename, line_at(code, frame_state.ip)))
-    calls.reverse()
-    if snapshot.translation:
-        calls += [
-            _Call(None, "running", frame.function, frame.filename, frame.line)
-            for frame in reversed(snapshot.translation.python_stack)
-        ]
+        owner = recording.owners.around(frame_state.frame)
+        layer = "" if owner is None else layer_of(owner.path)
+        line = line_at(code, frame_state.ip)
+        calls.append(_Call(index, kind, name, code.filename, line, layer))
     return calls

@@ -73,19 +73,28 @@ class GraphPane(ListingPane):
             return self._folded(TableView(self._made, is_new, places, self.size.width))
         if self.view == "code":
             return self._folded(CodeView(self._made, is_new))
-        return DrawingView(self._made, is_new, self.size.width)
+        layers = [self._layer(node) for node in self._made]
+        return DrawingView(self._made, is_new, self.size.width, layers, self._opened)
 
-    def _folded(self, view: GraphView) -> GraphView:
+    def _layer(self, node: Node | None) -> str:
         assert self.snapshot is not None
         assert self.snapshot.recording is not None
-        owners = self.snapshot.recording.owners
-        nodes = (view.node(row) for row in range(len(view)))
-        layers = ["" if node is None or node.graph else owners.layer(node) for node in nodes]
+        if node is None or node.graph:
+            return ""
+        return self.snapshot.recording.owners.layer(node)
+
+    def _folded(self, view: GraphView) -> GraphView:
+        layers = [self._layer(view.node(row)) for row in range(len(view))]
         return FoldedView(view, layers, self._opened)
 
     def fold_at(self, index: int) -> Fold | None:
+        if isinstance(self._graph, DrawingView):
+            return self._graph.fold_at(index)
         row = self._graph.rows[index] if isinstance(self._graph, FoldedView) else None
         return row if isinstance(row, Fold) else None
+
+    def fold_around(self, index: int) -> Fold | None:
+        return self._graph.fold_around(index) if isinstance(self._graph, DrawingView) else None
 
     def _place_cursor(self, new: list[int], kept: str) -> int | None:
         """Where the cursor goes: to the newest node, else to the node it was on."""
