@@ -60,7 +60,8 @@ IN_ANALYSIS = {
         "handed": "torch's sources",
         "compiles": "Python's qualified names",
     },
-    "collectives.py": {"_collectives": "torch's: the name of an operator"},
+    "collectives.py": {"_what": "torch's: the name of a collective"},
+    "graph_collectives.py": {"_collectives": "torch's: the name of an operator"},
     "compile_times.py": {
         "attempts": "torch's: the name of a phase",
         "unnumbered": "torch's: the name of a phase",

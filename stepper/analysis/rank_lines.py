@@ -6,8 +6,10 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from stepper.analysis.collectives import first_unlike
+from stepper.analysis.collective_lines import collective_lines, waiting_lines
+from stepper.analysis.collectives import Compared
 from stepper.analysis.compare_recordings import FrameDiff
+from stepper.analysis.graph_collectives import first_unlike
 from stepper.analysis.line import Line
 from stepper.analysis.ranks import Class, Ranks, first_divergence
 from stepper.client.text import (
@@ -51,22 +53,34 @@ def rank_lines(found: Ranks, *, everything: bool = False) -> Iterator[Line]:
         yield Line(
             f"  {_name(process)} {_without_end(process)}: what it did after that is not recorded"
         )
-    if len(found.classes) < 2:
-        return
+    for process in found.unrecorded:
+        yield Line(f"  {_name(process)}: no recording, since nothing of it was compiled")
+    if len(found.classes) > 1:
+        yield from _deviations(found, everything=everything)
+    others = found.classes[1:] if everything else found.classes[1 : 1 + MOST]
+    told = [process for each in others for process in each.processes]
+    yield from collective_lines(found.collectives, told, members)
+    if found.classes:
+        yield Line("")
+        yield Line(_not_recorded(found), role="dim")
+
+
+def _not_recorded(found: Ranks) -> str:
+    calls = "calls that compiled nothing (--lookups records those that an entry serves)"
+    waits = "" if found.collectives.known else "collectives in which ranks may wait, and "
+    return f"Not recorded, so not told: {waits}{calls}."
+
+
+def _deviations(found: Ranks, *, everything: bool) -> Iterator[Line]:
     usual, *others = found.classes
     shown = others if everything else others[:MOST]
     for number, other in enumerate(shown, 2):
         yield Line("")
-        yield from _deviation(number, usual, other)
+        yield from _deviation(number, usual, other, found.collectives)
+        yield from waiting_lines(found.collectives, other.processes, members)
     if len(shown) < len(others):
         yield Line("")
         yield Line(f"and {plural(len(others) - len(shown), 'more class')}: --all compares them")
-    yield Line("")
-    yield Line(
-        "Not recorded, so not told: collectives outside of graphs, in which the others may wait, "
-        "and calls that compiled nothing.",
-        role="dim",
-    )
 
 
 def members(processes: Sequence[Process]) -> str:
@@ -100,7 +114,7 @@ def _size(each: Class) -> str:
     return f"{plural(each.frames, 'compilation')}, {plural(each.moments, 'moment')}"
 
 
-def _deviation(number: int, usual: Class, other: Class) -> Iterator[Line]:
+def _deviation(number: int, usual: Class, other: Class, collectives: Compared) -> Iterator[Line]:
     mine, theirs = other.processes[0], usual.processes[0]
     yield Line(
         f"class {number}, {members(other.processes)}: against {_who(theirs)} of class 1",
@@ -120,7 +134,8 @@ def _deviation(number: int, usual: Class, other: Class) -> Iterator[Line]:
                 yield from _frame(first, sides)
             else:
                 yield from _alone(first, sides)
-            yield from _waiting(sides)
+            if not collectives.partings:
+                yield from _waiting(sides)
         except RecordingError as error:
             yield Line(clip(f"  {error}", WIDTH))
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from stepper.analysis.collectives import Compared, GroupHistory, compare, histories
 from stepper.analysis.compare_recordings import FrameDiff, compare_runs, plain, what_is_compared
 from stepper.analysis.walks import compilations
 from stepper.model.trace import Translation
@@ -49,6 +50,17 @@ class Ranks(msgspec.Struct, frozen=True):
     """Those that cannot be compared, and why."""
     unfinished: tuple[Process, ...] = ()
     """Those whose recordings have no end: what they did afterwards is not known."""
+    unrecorded: tuple[Process, ...] = ()
+    """Ranks without a recording."""
+    collectives: Compared = Compared((), (), ())
+    """What the collectives that they began say."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether all did the same, as far as is known."""
+        found = self.collectives
+        parted = bool(found.partings) or any(each.missing for each in found.standings)
+        return len(self.classes) < 2 and not self.unreadable and not parted
 
 
 def compared(processes: Sequence[Process]) -> list[Process]:
@@ -58,27 +70,46 @@ def compared(processes: Sequence[Process]) -> list[Process]:
     return sorted(ranks, key=lambda each: (each.rank or 0, each.started)) or recorded
 
 
-def classes(processes: Iterable[Process]) -> Ranks:
-    """Group processes by what they did. Each recording is read once, and one at a time."""
+def unrecorded(processes: Sequence[Process]) -> list[Process]:
+    """The ranks of a session that have no recording. A process that became another program, or
+    that starts the others, is none."""
+    recorded = {each.rank for each in processes if each.recording}
+    found = {each.rank: each for each in processes if each.rank is not None}
+    return [each for rank, each in sorted(found.items()) if rank not in recorded]
+
+
+def classes(processes: Iterable[Process], without: Iterable[Process] = ()) -> Ranks:
+    """Group processes by what they did. Each recording is read once, and one at a time.
+
+    Args:
+        processes: those to compare.
+        without: ranks that have no recording.
+    """
     found: dict[bytes, list[Process]] = {}
     sizes: dict[bytes, tuple[int, int]] = {}
     unreadable: list[tuple[Process, str]] = []
     unfinished: list[Process] = []
+    read: list[Process] = []
+    begun: dict[int, dict[str, GroupHistory]] = {}
     for process in processes:
         try:
             with contextlib.closing(Recording.open(process.recording)) as recording:
                 frames = [_digest(recording, each) for each in compilations(recording)]
                 whole = hashlib.blake2b(b"".join(frames), digest_size=_SIZE).digest()
                 sizes.setdefault(whole, (len(frames), recording.newest))
+                begun[len(read)] = histories(recording)
                 if recording.ended is None:
                     unfinished.append(process)
         except RecordingError as error:
             unreadable.append((process, str(error)))
         else:
             found.setdefault(whole, []).append(process)
+            read.append(process)
     made = [Class(tuple(members), *sizes[whole]) for whole, members in found.items()]
     made.sort(key=lambda each: -len(each.processes))  # stable: then by the order they came in
-    return Ranks(tuple(made), tuple(unreadable), tuple(unfinished))
+    return Ranks(
+        tuple(made), tuple(unreadable), tuple(unfinished), tuple(without), compare(read, begun)
+    )
 
 
 def first_divergence(a: Recording, b: Recording) -> FrameDiff | Translation | None:

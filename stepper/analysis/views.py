@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, repeat
 from typing import Any
 
+from stepper.analysis.collectives import begun, groups
 from stepper.analysis.conditions import each_condition
 from stepper.analysis.failures import failures
 from stepper.analysis.walks import Calls, compiled_again, lookup_checks, source_of
@@ -191,6 +192,25 @@ CREATE TABLE timings (
     moment INTEGER,               -- the newest when it began
     thread TEXT,                  -- empty: the main thread
     left_out INTEGER              -- nanoseconds at stops and of stepper's own, not in nanoseconds
+);
+
+-- Each collective of torch.distributed, and each message to one rank, that the process has begun,
+-- as torch's flight recorder has it.
+CREATE TABLE collectives (
+    id INTEGER,                   -- in the order in which they were begun, by backend
+    backend TEXT,                 -- of the flight recorder: nccl, or gloo for all others
+    process_group TEXT,           -- torch's name, the same in all its processes
+    description TEXT,             -- what the program calls the group
+    number INTEGER,               -- 1, 2, … in the group: the same in ranks that do the same
+    single INTEGER,               -- 1: a message to one rank; they have numbers of their own
+    name TEXT,                    -- all_reduce, barrier …
+    inputs TEXT,                  -- types and shapes of the tensors
+    outputs TEXT,
+    began REAL,                   -- seconds since the epoch
+    ended REAL,                   -- NULL: torch does not say, as with gloo, or it was not over
+    over INTEGER,                 -- 1: it was over, or had failed, when it was looked at last
+    caller TEXT,                  -- file:line in function of the program
+    members TEXT                  -- ranks of the group
 );
 
 -- Each compilation of a function that has cache entries already, tried or refused.
@@ -465,6 +485,19 @@ def _timings(recording: Recording) -> Iterator[Row]:
         )  # fmt: skip
 
 
+def _collectives(recording: Recording) -> Iterator[Row]:
+    known = {(each.backend, each.id): each for each in groups(recording)}
+    for each, stack in begun(recording):
+        group = known.get((each.backend, each.group))
+        yield (
+            each.id, each.backend, group.name if group else "", group.description if group else "",
+            each.number, int(each.single), each.name, ", ".join(each.inputs),
+            ", ".join(each.outputs), each.began / 1e9, each.ended / 1e9 if each.ended else None,
+            int(each.over), str(stack[-1]) if stack else "",
+            ", ".join(map(str, group.ranks)) if group else "",
+        )  # fmt: skip
+
+
 def _recompilations(recording: Recording) -> Iterator[Row]:
     calls = Calls(recording)
     for each in compiled_again(recording):
@@ -531,6 +564,7 @@ FILLERS: dict[str, Callable[[Recording], Iterator[Row]]] = {
     "graph_breaks": _graph_breaks,
     "failures": _failures,
     "timings": _timings,
+    "collectives": _collectives,
     "recompilations": _recompilations,
     "lookups": _lookups,
     "checks": _checks,

@@ -263,7 +263,9 @@ def _end(code: int | None) -> None:
     if _following is None or _apart or _following.entry.pid != os.getpid():
         return
     _following.close()
-    ended: dict[str, process_entry.Field] = {"ended": time.time(), "rank": process_entry.rank()}
+    ended: dict[str, process_entry.Field] = {"ended": time.time()}
+    if (rank := process_entry.rank()) is not None:  # it has left its group before, if it had one
+        ended["rank"] = rank
     name = process_entry.process_name()
     if name:
         ended["name"] = name

@@ -240,12 +240,16 @@ class Controller:
 
     def before_fork(self) -> None:
         """End the reading thread: a fork must find the program's own threads only."""
+        if self._engine is not None:
+            self._engine.before_fork()
         if self._channel is not None and self._channel.reads:
             self._channel.pause_reading()
 
     def after_fork(self) -> None:
         """In the parent: have the next moment read on. Not at once, since Python counts threads
         just after this."""
+        if self._engine is not None:
+            self._engine.after_fork()
         self._update_alert()
 
     def abandon(self) -> None:

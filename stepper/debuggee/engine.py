@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         Mark,
     )
     from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks
+    from stepper.model.collective import CollectiveReading
     from stepper.model.failure import Failure
     from stepper.model.lookup import RejectedEntry
     from stepper.model.program import Code, PythonFrame
@@ -143,6 +144,8 @@ class Recorder(Protocol):
     controller: Controller
     everything: bool
     """Whether every instruction is recorded; with detail `stops`, only from the first stop on."""
+    from_the_start: bool
+    """Whether the session began before the program's first line, and not in its midst."""
     stepping: WalkFrame | None
     """The frame of a walk that is at its newest moment now, while the controller is asked."""
     walks: Walks
@@ -238,6 +241,9 @@ class Recorder(Protocol):
     ) -> None:
         """The phase that began last has ended; `translation` is the innermost that is under way,
         `compile_id` says where there is none what it belongs to."""
+
+    def collectives(self, reading: CollectiveReading) -> None:
+        """Torch's flight recorder was read."""
 
     def cache_answered(self, name: str, answer: CacheAnswer, translation: int | None) -> None:
         """The compiler's cache on disk has been asked; `name` is the compiler's for the answer."""
@@ -635,6 +641,14 @@ class Engine(Protocol):
     def uninstall(self) -> None:
         """Leave the compiler as it was before `install`; safe to call twice, and in a forked
         child."""
+
+    def before_fork(self) -> None:
+        """The program is about to fork: no thread of the engine's may be there."""
+        return
+
+    def after_fork(self) -> None:
+        """It has, and this is the parent."""
+        return
 
     # What the post-mortem asks
 

@@ -55,12 +55,13 @@ from stepper.model.timing import BACKEND_PHASES, CacheAnswer
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
 
 if TYPE_CHECKING:
+    from stepper.model.collective import CollectiveReading
     from stepper.recording.writer import Writer
 
 _encode = msgspec.msgpack.Encoder().encode
 _NUMBERED = (
     "translation", "attempt", "side_effect", "shape", "break", "failure", "skipped frame",
-    "timing",
+    "timing", "collective reading",
 )  # fmt: skip
 
 
@@ -82,6 +83,7 @@ class Recorder:
         self.write_node_erased = writer.node_erased
         self._event_late = writer.event_late
         self.everything = detail == "all"
+        self.from_the_start = False
         self.broken = False
         """Whether a defect has ended the watching."""
         self.first_skip = ""
@@ -320,6 +322,9 @@ class Recorder:
         self._phase_times.ended(name, translation, compile_id, told)
         if name in BACKEND_PHASES:
             self.controller.compiling(done=True)
+
+    def collectives(self, reading: CollectiveReading) -> None:
+        self._writer.collectives(self._next("collective reading"), self.moment, reading)
 
     def cache_answered(self, name: str, answer: CacheAnswer, translation: int | None) -> None:
         self._phase_times.cache_answered(name, answer, self.moment, translation)

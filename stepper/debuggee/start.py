@@ -109,6 +109,7 @@ class Debuggee:
                 engine.change(self._changes)
             recorder = Recorder(self.writer, self.controller, engine, detail=self._detail)
             recorder.walks.asked = self._phases
+            recorder.from_the_start = self._launched or children.entry() is not None
             self.controller.attach(engine, recorder)
             engine.install(recorder)
             log(f"watches with the {self._engine_name} engine")

@@ -183,6 +183,12 @@ class Walks:
                     del self._under_way[ident]
 
     @property
+    def translating(self) -> bool:
+        """Whether any thread translates. Its instructions are noted without the lock, and may be
+        committed at any of them."""
+        return any(not isinstance(what, Walk) for here in self._under_way.values() for what in here)
+
+    @property
     def busy(self) -> bool:
         """Whether this thread tells a walk or stands still: what it does now is no part of the
         program's life."""

@@ -12,7 +12,7 @@ import re
 
 import msgspec
 
-from stepper.model import lookup, timing, trace
+from stepper.model import collective, lookup, timing, trace
 from stepper.model.printing import give
 from stepper.recording import schema
 
@@ -69,6 +69,7 @@ def page() -> str:
         schema.Moments, schema.Guards, schema.Events, schema.Delta, schema.Keyframe,
         schema.FrameKey, lookup.CheckedGuard, lookup.TriedEntry, lookup.Check, lookup.Difference,
         lookup.RejectedEntry, trace.SkippedFrame, timing.Timing,
+        collective.CollectiveReading, collective.ProcessGroup, collective.Collective,
     ):  # fmt: skip
         parts += [record_section(record)]
     return "\n".join(parts).rstrip() + "\n"

@@ -11,12 +11,13 @@ tables of their own (see `changes`).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from stepper.model.collective import CollectiveReading
 from stepper.model.failure import Failure
 from stepper.model.shapes import ShapeStep
 from stepper.model.timing import Timing
@@ -146,6 +147,7 @@ class Findings:
         self._breaks_generation = -1
         self._break_decoder = msgspec.msgpack.Decoder(GraphBreak)
         self._failure_decoder = msgspec.msgpack.Decoder(Failure)
+        self._reading_decoder = msgspec.msgpack.Decoder(CollectiveReading)
         self._timing_decoder = msgspec.msgpack.Decoder(Timing)
         self._skipped_decoder = msgspec.msgpack.Decoder(SkippedFrame)
 
@@ -257,12 +259,27 @@ class Findings:
     def timings(self) -> list[Timing] | None:
         """The compiler's phases in the order in which they began; None: the file is older than
         they are recorded."""
-        if not self._database.query(
-            tuple[int], "SELECT count(*) FROM sqlite_master WHERE name = 'timing'"
-        )[0][0]:
+        if not self._has_table("timing"):
             return None
         rows = self._database.query(tuple[bytes], "SELECT body FROM timing ORDER BY id")
         return all_unpacked(self._database, self._timing_decoder, [body for (body,) in rows])
+
+    def collective_readings(self) -> Iterator[CollectiveReading] | None:
+        """What torch's flight recorder said, look by look; None: the file is older than that."""
+        if not self._has_table("collective_reading"):
+            return None
+        rows = self._database.query(tuple[int], "SELECT id FROM collective_reading ORDER BY id")
+        return (self._reading(id) for (id,) in rows)
+
+    def _reading(self, id: int) -> CollectiveReading:
+        # One after the other: a reading can be some hundred kilobytes.
+        sql = "SELECT body FROM collective_reading WHERE id = ?"
+        ((body,),) = self._database.query(tuple[bytes], sql, (id,))
+        return unpacked(self._database, self._reading_decoder, body)
+
+    def _has_table(self, name: str) -> bool:
+        sql = "SELECT count(*) FROM sqlite_master WHERE name = ?"
+        return bool(self._database.query(tuple[int], sql, (name,))[0][0])
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """All frames that were never begun with, in order."""

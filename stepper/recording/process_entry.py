@@ -96,7 +96,7 @@ def rank() -> int | None:
     distributed = sys.modules.get("torch.distributed")
     try:
         if distributed is not None and distributed.is_initialized():
-            return int(distributed.getrank())
+            return int(distributed.get_rank())
     except Exception:  # half imported, or another version's
         return None
     return None

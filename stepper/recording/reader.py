@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
+from stepper.model.collective import CollectiveReading
 from stepper.model.failure import Failure
 from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.program import Code
@@ -369,6 +370,11 @@ class Recording:
         """The phases that the compiler has timed, in the order in which they began, without those
         that had not ended; None: the recording is older than they are recorded."""
         return self._findings.timings()
+
+    def collective_readings(self) -> Iterator[CollectiveReading] | None:
+        """What torch's flight recorder said of collectives, look by look; None: the recording is
+        older than that. See `stepper.analysis.collectives`, which puts them together."""
+        return self._findings.collective_readings()
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """The frames that the compiler was asked for and never began with, in order."""

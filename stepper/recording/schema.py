@@ -27,10 +27,12 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 8
+VERSION = 9
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
+    9: "What torch's flight recorder says of collectives stands in `collective_reading`. Files of "
+    "format 8 have none of it.",
     8: "Moments have their instants, and what the compiler times of itself stands in `timing`. "
     "Files of format 7 have no times.",
     7: "What a lookup's checks found is data, in the tables `guard_program` and `tried`; in 6 it "
@@ -40,7 +42,7 @@ HISTORY = {
     "`failure`.",
 }
 
-LATER = {"timing": 8}
+LATER = {"timing": 8, "collective_reading": 9}
 """The version since which there is a table, for those that not all versions have that are read."""
 
 MOST_TOGETHER = 65_536
@@ -180,6 +182,14 @@ CREATE TABLE timing (
     id INTEGER PRIMARY KEY,
     moment INTEGER NOT NULL,
     body BLOB NOT NULL                -- msgpack of Timing
+);
+
+-- What torch's flight recorder said of collectives: one row for each time that it was looked at and
+-- had something new. Not in older files.
+CREATE TABLE collective_reading (
+    id INTEGER PRIMARY KEY,
+    moment INTEGER NOT NULL,          -- the newest one then
+    body BLOB NOT NULL                -- msgpack of CollectiveReading
 );
 
 -- Frames that the compiler was asked for and never began with.

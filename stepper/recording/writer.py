@@ -28,6 +28,7 @@ from itertools import chain
 from typing import Any
 
 from stepper._C import EventRun
+from stepper.model.collective import CollectiveReading
 from stepper.model.failure import Failure
 from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.program import Code, PythonFrame
@@ -79,6 +80,7 @@ _SHAPE_STEP = "INSERT INTO shape_step VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
 _FAILURE = "INSERT INTO failure VALUES (?, ?, ?)"
 _TIMING = "INSERT INTO timing VALUES (?, ?, ?)"
+_COLLECTIVES = "INSERT INTO collective_reading VALUES (?, ?, ?)"
 _SKIPPED_FRAME = "INSERT INTO skipped_frame VALUES (?, ?, ?)"
 _GUARD_PROGRAM = "INSERT INTO guard_program VALUES (?, ?)"
 _TRIED = "INSERT INTO tried VALUES (?, ?)"
@@ -91,7 +93,8 @@ _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _STATEMENTS = (
     _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARDS,
     _GUARD_WITHDRAWN, _GUARD_CODES, _NODES, _NODE_ERASED, _SIDE_EFFECT, _SHAPE_STEP,
-    _GRAPH_BREAK, _FAILURE, _TIMING, _SKIPPED_FRAME, _GUARD_PROGRAM, _TRIED, _EVENTS, _FRAME_END,
+    _GRAPH_BREAK, _FAILURE, _TIMING, _COLLECTIVES, _SKIPPED_FRAME, _GUARD_PROGRAM, _TRIED, _EVENTS,
+    _FRAME_END,
 )  # fmt: skip
 
 
@@ -325,6 +328,10 @@ class Writer:
     def timing(self, t: Timing) -> None:
         """A phase of the compiler that has ended."""
         self._add(_TIMING, t.id, t.moment, pack(t))
+
+    def collectives(self, id: int, moment: int, reading: CollectiveReading) -> None:
+        """What was new in torch's flight recorder."""
+        self._add(_COLLECTIVES, id, moment, pack(reading))
 
     def skipped_frame(self, f: SkippedFrame) -> None:
         """A frame that the compiler never began with."""

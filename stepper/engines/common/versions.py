@@ -9,7 +9,9 @@ differs would be told apart here, as in `stepper.engines.dynamo.versions`.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
 import sys
 from types import CodeType
 from typing import Any
@@ -167,3 +169,48 @@ def function_modes() -> list[object]:
 def default_device() -> Any:
     """What `torch.set_default_device` has set; None: nothing."""
     return _device.CURRENT_DEVICE
+
+
+# -- collectives -------------------------------------------------------------------------------
+
+GROUP_MADE = ProbePoint("torch.distributed.distributed_c10d", "_new_process_group_helper", ())
+"""Makes a process group. Dynamo traces none of its module."""
+
+HAS_COLLECTIVES = torch.distributed.is_available()
+"""Whether this torch can have process groups."""
+
+_FLIGHT_RECORDERS = {"gloo": "_dump_fr_trace", "nccl": "_dump_nccl_trace"}
+_UNSIGNED_64 = 1 << 64
+
+
+def flight_records(*, collectives: bool) -> dict[str, dict[str, Any]]:
+    """What torch's flight recorders have now, by backend, as torch documents its dump: how far each
+    process group is, and with `collectives` the newest of them with the stacks that began them.
+
+    Torch keeps them whether somebody reads them or not, unless the program's environment forbids it
+    (`TORCH_FR_BUFFER_SIZE=0`). To read them changes nothing.
+    """
+    found = {}
+    for backend, name in _FLIGHT_RECORDERS.items():
+        dump = getattr(torch._C._distributed_c10d, name, None)
+        if dump is not None:
+            # Pickled by torch in this process, just now.
+            found[backend] = pickle.loads(dump(collectives, collectives, False))
+    return found
+
+
+def sequence_number(value: Any) -> int:
+    """The number of a collective in a flight recorder's status; 0: it says that there is none."""
+    number = int(value)
+    return number if 0 < number < _UNSIGNED_64 - 1 else 0
+
+
+def process_groups() -> dict[str, tuple[int, ...]]:
+    """The process groups that there are: the global ranks of their members, by torch's names."""
+    found: dict[str, tuple[int, ...]] = {}
+    # They are made and destroyed by other threads.
+    with contextlib.suppress(RuntimeError, AttributeError):
+        world = torch.distributed.distributed_c10d._world
+        for group, name in list(world.pg_names.items()):
+            found[str(name)] = tuple(sorted(world.pg_group_ranks.get(group, ())))
+    return found

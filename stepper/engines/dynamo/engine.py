@@ -10,12 +10,13 @@ from types import CodeType
 from typing import Any
 
 from stepper._C import Hook
-from stepper.debuggee.engine import Engine, Recorder
+from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import (
     names_at,
 )
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
+from stepper.engines.common.collectives import WatchesCollectives
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.python_stack import program_stack
@@ -47,7 +48,7 @@ from stepper.uncompiled import keep_out
 _program_stack = program_stack(bytecode.is_machinery)
 
 
-class DynamoEngine(Engine):
+class DynamoEngine(WatchesCollectives):
     """The engine behind `--engine dynamo`; see `stepper.debuggee.engine.Engine`."""
 
     def __init__(self) -> None:
@@ -167,6 +168,7 @@ class DynamoEngine(Engine):
 
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
+        super().uninstall()
         if not self._probes:
             return
         with contextlib.suppress(Exception):  # that may be what broke down

@@ -10,11 +10,12 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from stepper import _C
-from stepper.debuggee.engine import Engine, Recorder
+from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import names_at
 from stepper.engines.common import versions
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
+from stepper.engines.common.collectives import WatchesCollectives
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.shapes import ShapeWatcher, hearer
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 _program_stack = program_stack(is_library)
 
 
-class NativeEngine(Engine, Watcher):
+class NativeEngine(WatchesCollectives, Watcher):
     """Reports translations and what happens to entries."""
 
     def __init__(self) -> None:
@@ -115,6 +116,7 @@ class NativeEngine(Engine, Watcher):
 
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
+        super().uninstall()
         if self._installed:
             WATCHING.watcher = NOBODY
             self._probes.remove()
