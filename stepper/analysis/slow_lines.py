@@ -149,6 +149,8 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
         yield Line(text, first.first_moment)
         for item, root in _cut(pairs, every):
             yield Line(f"             {_compilation(item, root)}", item.first_moment, "dim")
+            for text in _from_caches(root):
+                yield Line(f"               {text}", item.first_moment, "dim")
     yield from _left(groups, every, "function")
 
 
@@ -166,6 +168,17 @@ def _compilation(item: Translation, root: Timed) -> str:
         f"guards {time_words(spent(frozenset({GUARDS})))}",
     ]
     return f"{walk_name(item)}  {time_words(root.total)}  {', '.join(parts)}"
+
+
+def _from_caches(root: Timed) -> Iterator[str]:
+    """Which caches had what was compiled, and from where."""
+    for each in root.walk():
+        answer = each.timing.cache
+        if answer is not None and answer.state == "hit":
+            loaded = f", which load_cache_artifacts had loaded {answer.loaded}" * bool(
+                answer.loaded
+            )
+            yield f"what the backend made was in {answer.cache}{loaded}"
 
 
 def _thrown_away(recording: Recording, times: CompileTimes, every: bool) -> Iterator[Line]:

@@ -29,6 +29,9 @@ class CacheAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     parts: dict[str, str] = {}
     """What the key is made of, each with its hash; what differs between two keys says why there
     was no hit."""
+    loaded: str = ""
+    """Where the program had what was hit loaded by `torch.compiler.load_cache_artifacts`; empty: it
+    was not seen to, so it was there already."""
 
 
 class Timing(msgspec.Struct, frozen=True, omit_defaults=True):

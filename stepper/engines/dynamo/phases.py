@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from stepper._C import shortened
 from stepper.debuggee.engine import Recorder
-from stepper.engines.dynamo import versions
+from stepper.engines.common.cache_news import place
+from stepper.engines.dynamo import bytecode, versions
 from stepper.model.timing import CacheAnswer
 from stepper.uncompiled import keep_out
 
@@ -26,6 +28,8 @@ class Phases:
         """`translation` gives the number of the innermost that is under way."""
         self._translation = translation
         self._recorder: Recorder
+        self._loaded: dict[tuple[str, str], str] = {}
+        """Where the program has loaded what is in caches, by cache and key."""
 
     def begin(self, recorder: Recorder) -> None:
         """Report to a recorder from now on."""
@@ -45,18 +49,27 @@ class Phases:
         """See `versions`. What torch notes without a duration are answers of its caches, mostly."""
         found = _ANSWER.fullmatch(event_name)
         if found is not None:
-            answer = _answer(found["cache"], found["state"], metadata or {})
+            answer = self._answer(found["cache"], found["state"], metadata or {})
             self._recorder.cache_answered(event_name, answer, self._translation())
 
+    def on_artifact_noted(self, artifact: Any) -> None:
+        """See `versions`."""
+        # This hook, `CacheInfo.add`, then who notes it.
+        if versions.loads_artifacts(sys._getframe(1)):
+            kind = str(artifact.type())
+            key = versions.ARTIFACTS.get(kind, kind), str(artifact.key)
+            self._loaded[key] = place(bytecode.is_program)
 
-def _answer(cache: str, state: str, told: dict[str, Any]) -> CacheAnswer:
-    parts = {}
-    # Each is `[hash] name: value`; values can be as long as the graph.
-    for line in itertools.islice(told.get("components") or (), _MOST_PARTS):
-        hashed, _, rest = str(line).partition("] ")
-        parts[shortened(rest.partition(": ")[0], _LONGEST)] = hashed.lstrip("[")[:_LONGEST]
-    reason = shortened(str(told.get("cache_bypass_reason") or ""), _LONGEST)
-    return CacheAnswer(cache, state, str(told.get("key") or ""), reason, parts)
+    def _answer(self, cache: str, state: str, told: dict[str, Any]) -> CacheAnswer:
+        parts = {}
+        # Each is `[hash] name: value`; values can be as long as the graph.
+        for line in itertools.islice(told.get("components") or (), _MOST_PARTS):
+            hashed, _, rest = str(line).partition("] ")
+            parts[shortened(rest.partition(": ")[0], _LONGEST)] = hashed.lstrip("[")[:_LONGEST]
+        reason = shortened(str(told.get("cache_bypass_reason") or ""), _LONGEST)
+        key = str(told.get("key") or "")
+        loaded = self._loaded.get((cache, key), "") if state == "hit" else ""
+        return CacheAnswer(cache, state, key, reason, parts, loaded)
 
 
 keep_out()

@@ -200,6 +200,16 @@ def unpacked_code(asking: FrameType | None) -> CodeType | None:
     return found
 
 
+ARTIFACTS = {"aot_autograd": "autograd_cache", "inductor": "fx_graph_cache"}
+"""The caches whose answers are noted, by torch's name for what is saved of them."""
+
+
+def loads_artifacts(noting: FrameType | None) -> bool:
+    """Whether an artifact is noted since it is loaded, and not saved; in the frame that notes."""
+    asking = None if noting is None else noting.f_back
+    return asking is not None and asking.f_code.co_name == "populate_caches"
+
+
 _DYNAMO_FILES = os.path.join(os.path.dirname(convert_frame.__file__), "")
 
 

@@ -107,6 +107,8 @@ _POINTS: dict[str, ProbePoint] = {
     "instant_noted": ProbePoint(
         "torch._dynamo.utils", "ChromiumEventLogger.log_instant_event", ("event_name", "metadata")
     ),
+    # In what is saved or, by `torch.compiler.load_cache_artifacts`, loaded.
+    "artifact_noted": ProbePoint("torch.compiler._cache", "CacheInfo.add", ("artifact",)),
     "left": ProbePoint(
         "torch._dynamo.metrics_context", "MetricsContext.__exit__", ("exc_type", "exc_value")
     ),
@@ -333,5 +335,5 @@ def doors() -> dict[ProbePoint, bool]:
     """The functions through which a program comes to Dynamo first, and whether they are watched for
     their own sake."""
     found = [_POINTS["phase_began"], _POINTS["instant_noted"], _LOOKUP_POINTS["made_ahead"]]
-    found += [_CACHE_POINTS["stance"], _CACHE_POINTS["run_only"]]
+    found += [_CACHE_POINTS["stance"], _CACHE_POINTS["run_only"], _POINTS["artifact_noted"]]
     return dict.fromkeys(_DOORS, False) | dict.fromkeys(found, True)

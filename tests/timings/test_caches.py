@@ -1,0 +1,63 @@
+"""What was in a cache is told with where the program had that loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stepper.analysis.slow_lines import slow_lines
+from stepper.recording.reader import Recording
+from stepper.recording.session_folder import read
+from tests.conftest import ROOT, clean_environment
+from tests.ready import stepper
+
+# One product is no work for a compiler of C++.
+PROGRAM = """
+import sys, torch
+from torch._inductor.utils import fresh_cache
+
+@torch.compile
+def f(x):
+    return x @ x
+
+with fresh_cache():
+    f(torch.ones(4, 4))
+    saved, _ = torch.compiler.save_cache_artifacts()
+
+with fresh_cache():
+    torch._dynamo.reset()
+    torch.compiler.load_cache_artifacts(saved)  # here
+    f(torch.ones(4, 4))
+    torch._dynamo.reset()
+    torch._functorch.config.enable_autograd_cache = False
+    f(torch.ones(4, 4))
+"""
+PARENT = """
+import subprocess, sys
+subprocess.run([sys.executable, "program.py"], check=True)
+"""
+HERE = next(n for n, line in enumerate(PROGRAM.splitlines(), 1) if "# here" in line)
+
+
+@pytest.mark.parametrize("children", [False, True])
+def test_a_graph_from_artifacts_that_were_loaded(tmp_path: Path, *, children: bool) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "parent.py").write_text(PARENT)
+    words = ("--children", "-o", "s", "parent.py") if children else ("-o", "s", "program.py")
+    subprocess.run(
+        stepper("record", *words), cwd=tmp_path, check=True, capture_output=True,
+        env=clean_environment() | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    path = str(tmp_path / "s")
+    if children:
+        (path,) = [each.recording for each in read(path).processes if each.how == "start"]
+    with contextlib.closing(Recording.open(path)) as recording:
+        lines = [line.text.strip() for line in slow_lines(recording)]
+    found = [line for line in lines if line.startswith("what the backend made was in")]
+    assert len(found) == 2
+    for cache, line in zip(("autograd_cache", "fx_graph_cache"), found, strict=True):
+        assert line.startswith(f"what the backend made was in {cache}, which load_cache_artifacts")
+        assert f"program.py:{HERE} in <module>" in line
