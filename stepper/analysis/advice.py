@@ -149,7 +149,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
                     each for each in size.symbol.conditions if each.kind is ShapeStepKind.GUARD
                 )
                 unmet = (each for each in asked if holds(each.expression, {name: first}) is False)
-                found = next((each.expression for each in unmet), "")
+                found = next((each.written for each in unmet), "")
                 if not found:
                     return ""
         return found
@@ -240,7 +240,7 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
         "value is compiled by itself: take it out of the compiled function, or do it without the "
         "value."
     )
-    return text, f"{size.translation.compile_id} has {cause.expression} from there"
+    return text, f"{size.translation.compile_id} has {cause.written} from there"
 
 
 def seen(series: Series, name: str) -> str:

@@ -21,6 +21,7 @@ from stepper.model.program import Instruction
 _BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
 _FUNCTION = re.compile(r"module: ([^,]+), qualname: ([^,]+),")
 _JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
+_JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
 _STATEMENT = re.compile(r"\s*(\w+)")
 _PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
 """Types of arguments of which Dynamo can print the value after the graph."""
@@ -73,18 +74,32 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether the line is none of the program's."""
     leads_there: str = ""
     """The text of the program's own line that leads to a library's; empty: it is not known."""
+    unreached: bool = False
+    """Whether no line of the program's leads to a library's: what is compiled is the library's."""
     marked: bool = False
     """Whether it could not be decided because of sizes only that the program has marked."""
+    operands: frozenset[str] = frozenset()
+    """What kinds of values the instruction takes, by the names of their trackers."""
+    mapped: bool = False
+    """Whether it is within a function that torch.vmap calls."""
 
 
 def advised(broken: Broken) -> Remedy | None:
     """The nearest change that avoids a break; None where none is known."""
-    return next(filter(None, (rule(broken) for rule in RULES.values())), None)
+    rule = rule_of(broken)
+    return RULES[rule](broken) if rule else None
 
 
 def rule_of(broken: Broken) -> str:
     """The name of the rule that advises; empty: none does."""
+    if broken.unreached and not _about_what_is_called(broken.kind):
+        return ""  # there is nothing of the program's to change
     return next((name for name, rule in RULES.items() if rule(broken) is not None), "")
+
+
+def _about_what_is_called(kind: str) -> bool:
+    """Whether the words on a kind hold where the line is a library's, too."""
+    return kind in FROM_OUTSIDE or kind in _DISABLED or kind.startswith(_OPERATORS)
 
 
 def raises_either_way(instructions: Sequence[Instruction], at: int) -> bool:
@@ -140,6 +155,38 @@ def _builtin(broken: Broken) -> Remedy | None:
     return _BUILTINS.get(said[1]) or Remedy(f"call {said[1]} outside of the compiled function")
 
 
+_RAISED = "Observed exception"
+_LACKING = {
+    "DataPtrVariable": (
+        "the address of a tensor is no number while it is translated: decide by it before the "
+        "compiled function, and pass what follows from it"
+    ),
+    "StringFormatVariable": (
+        "a text with a tensor in it is none while it is translated: make it outside of the "
+        "compiled function"
+    ),
+}
+"""Values of which Dynamo has no more than where they come from, by their trackers: it raises what
+Python raises for an object that cannot do that, and the program would not."""
+
+
+def _lacking(broken: Broken) -> Remedy | None:
+    """An exception that only Dynamo raises, since it does not know a value."""
+    lacking = [each for each in _LACKING if each in broken.operands]
+    return Remedy(_LACKING[lacking[0]]) if broken.kind == _RAISED and lacking else None
+
+
+def _mapped(broken: Broken) -> Remedy | None:
+    """A tensor becomes a number where torch.vmap has one tensor for all of its calls."""
+    if not broken.mapped or broken.kind not in _NUMBER:
+        return None
+    return Remedy(
+        "torch.vmap has no number for one of its calls, without torch.compile neither: keep the "
+        "value a tensor; of a tensor that it does not map, take .item() before the compiled "
+        "function"
+    )
+
+
 def _function(broken: Broken) -> tuple[str, str]:
     """Module and name of a function that Dynamo does not look into; both empty: it is none."""
     said = _FUNCTION.search(broken.context) if broken.kind == _SKIPPED else None
@@ -179,7 +226,7 @@ def _handed_over(broken: Broken) -> Remedy | None:
 
 def _inside_library(broken: Broken) -> Remedy | None:
     """The line is a library's: what the program can change is its own call."""
-    if not broken.library or broken.kind in FROM_OUTSIDE or broken.kind.startswith(_OPERATORS):
+    if not broken.library or _about_what_is_called(broken.kind):
         return None
     setting = _setting(broken)
     words = "the line is a library's: take {source} out of the compiled function, or do without"
@@ -262,6 +309,16 @@ def _without_meta(broken: Broken) -> Remedy | None:
     return Remedy(NO_META)
 
 
+def _output_size(broken: Broken) -> Remedy | None:
+    """An operator whose result has the size that it is told, if it is told one."""
+    if broken.kind != _SHAPED or broken.context != "aten.repeat_interleave.Tensor":
+        return None
+    return Remedy(
+        "pass output_size, the number of elements that come out, where that is known; or {setting}",
+        CHANGES[_SHAPED].setting,
+    )
+
+
 def _marked(broken: Broken) -> Remedy | None:
     """A condition on a size that has no value because the program has marked it so."""
     if not broken.marked:
@@ -274,7 +331,8 @@ def _marked(broken: Broken) -> Remedy | None:
 
 def _undecided(broken: Broken) -> Remedy | None:
     """A condition on a symbol that comes from data."""
-    if "Could not guard on data-dependent expression" not in broken.explanation:
+    jumps = broken.kind == _BRANCHES and broken.context == _JUMP_ON_SYMBOL
+    if not jumps and "Could not guard on data-dependent expression" not in broken.explanation:
         return None
     return Remedy(
         "the program decides by a number that comes from data: decide on tensors with torch.where "
@@ -345,6 +403,8 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "disabled": _handed_over,
     "library": _inside_library,
     "does not hold": _does_not_hold,
+    "lacking": _lacking,
+    "vmap": _mapped,
     "check": _check,
     "while": _loop,
     "range": _rounds,
@@ -352,6 +412,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "Python value": _python_value,
     "negation": _negation,
     "no meta": _without_meta,
+    "output size": _output_size,
     "marked": _marked,
     "undecided": _undecided,
     "math": _mathematics,

@@ -12,6 +12,7 @@ resume functions that exist because of it. Causes are ranked by their sum.
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -38,6 +39,9 @@ from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
+_VMAP = os.path.join("torch", "_functorch", "vmap.py")
+_OPERANDS = 2
+"""How many values an instruction takes that is no call, at most in what matters here."""
 _RESUMED_AT = re.compile(r"torch_dynamo_resume_in_\w+_at_(?P<line>\d+)")
 _EXPLANATION = re.compile(r"^ *Explanation: (.*(?:\n(?! *(?:Hint|Developer)).*)*)", re.MULTILINE)
 
@@ -331,6 +335,7 @@ class _Reader:
         stack = found.user_stack
         place = row[1] if row is not None else (stack[-1] if stack else None)
         library = place is not None and is_installed(place.filename)
+        leads_there = self._leads_there(found) if library and row is not None else ""
         return Broken(
             kind=kinds[0],
             explanation=_explanation(found, kinds),
@@ -340,9 +345,22 @@ class _Reader:
             called=self._called(found, row[0]) if row is not None else "",
             checks=row is not None and self._checks(found),
             library=library,
-            leads_there=self._leads_there(found) if library and row is not None else "",
+            leads_there=leads_there,
+            unreached=library and row is not None and not leads_there,
             marked=self._marked(found),
+            operands=self._operands(found, row[0]) if row is not None else frozenset(),
+            mapped=row is not None and self._mapped(found),
         )
+
+    def _operands(self, found: GraphBreak, row: Instruction) -> frozenset[str]:
+        state = self._recording.state(found.moment)
+        taken = (row.arg or 0) if row.opname.startswith("CALL") else _OPERANDS
+        values = map(state.values.get, state.top.stack[-taken:] if taken else ())
+        return frozenset(value.cls for value in values if value is not None)
+
+    def _mapped(self, found: GraphBreak) -> bool:
+        codes = (self._recording.code(frame.code) for frame, _ in self._way_to(found))
+        return any(code.filename.endswith(_VMAP) and is_installed(code.filename) for code in codes)
 
     def _marked(self, found: GraphBreak) -> bool:
         """Whether all symbols of what could not be decided there are sizes that the program has

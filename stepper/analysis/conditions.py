@@ -29,7 +29,8 @@ LEAVES = frozenset({SHAPE_ENV, *leaves_of(SHAPE_ENV)})
 """The kinds of the checks that conditions on sizes are in a lookup: Dynamo's leaves, or where each
 condition is a guard of its own, as in the native engine, the guard's."""
 
-_RANGE = re.compile(r"\w+ [<>]=? -?\d+|-?\d+ [<>]=? \w+")
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_RANGE = re.compile(rf"\w+ [<>]=? {_NUMBER}|{_NUMBER} [<>]=? \w+")
 """A decision about one symbol that only takes values from its range: Dynamo makes one condition of
 all these."""
 
@@ -94,9 +95,41 @@ def decided_by(known: Sequence[Size], condition: str) -> list[ShapeStep]:
     if any(step.kind is not ShapeStepKind.GUARD for step in found):
         return found
     if not all(map(_is_bound, comparisons(condition))):
-        return [step for step in found if not _RANGE.fullmatch(step.expression)]
+        others = [step for step in found if not _RANGE.fullmatch(step.expression)]
+        return _saying(known, condition, others) or others
     asked = [step for step in found if _RANGE.fullmatch(step.expression)]
     return asked or _narrowed(known, condition)
+
+
+_STRIDES = (1, 5, 7, 11, 13, 17)
+_SAMPLES = 61
+"""So many values of each symbol are tried; a prime, so that each stride comes by all of them."""
+
+
+def _saying(known: Sequence[Size], condition: str, steps: list[ShapeStep]) -> list[ShapeStep]:
+    """Of decisions about the values of a condition those that say the same. A condition is written
+    in the program's words and a decision in sympy's, so what tells is for which values they hold:
+    some dozens of each are tried, and those beside the numbers in the condition."""
+    names = {}
+    for source in expressions_in(condition):
+        path = path_of(source)
+        size = None if path is None else size_among(known, path)
+        if size is not None and size.symbol is not None:
+            names[source] = size.symbol.name
+    symbols = sorted({*names.values()})
+    if len(steps) < 2 or not symbols or len(symbols) > len(_STRIDES):
+        return steps
+    points = [_values(symbols, at) for at in range(_SAMPLES)]
+    for number in map(int, re.findall(r"\b\d+\b", condition)):
+        points += [dict.fromkeys(symbols, near) for near in range(number - 1, number + 2)]
+    said = [holds(condition, {name: at[symbol] for name, symbol in names.items()}) for at in points]
+    return [step for step in steps if said == [holds(step.expression, at) for at in points]]
+
+
+def _values(symbols: Sequence[str], at: int) -> dict[str, int]:
+    return {
+        name: 2 + at * stride % _SAMPLES for name, stride in zip(symbols, _STRIDES, strict=False)
+    }
 
 
 def _narrowed(known: Sequence[Size], condition: str) -> list[ShapeStep]:
@@ -148,18 +181,31 @@ _ARITHMETIC: dict[type[ast.AST] | str, Callable[[int, int], int]] = {
 
 
 def holds(expression: str, values: Mapping[str, int]) -> bool | None:
-    """Whether a decision's expression holds where its symbols have these values; None: that cannot
-    be said, since a symbol has no value, or since it is made of more than whole numbers."""
+    """Whether a decision's expression, or a condition, holds where its symbols have these values;
+    None: that cannot be said, since one has no value, or since it is made of more than whole
+    numbers."""
     try:
-        return bool(_computed(ast.parse(expression, mode="eval").body, values))
+        return bool(_computed(_parsed(expression), values))
     except (
         SyntaxError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError,
     ):  # fmt: skip
         return None
 
 
+@lru_cache(maxsize=1_000)
+def _parsed(expression: str) -> ast.expr:
+    return ast.parse(expression, mode="eval").body
+
+
 def _computed(node: ast.expr, values: Mapping[str, int]) -> int:
     match node:
+        case ast.Subscript() | ast.Call(func=ast.Attribute()) | ast.Attribute():
+            return values[ast.unparse(node)]
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=of):
+            return not _computed(of, values)
+        case ast.BoolOp(op=op, values=parts):
+            each = (_computed(part, values) for part in parts)
+            return all(each) if isinstance(op, ast.And) else any(each)
         case ast.Constant(value=int() as value):
             return value
         case ast.Name(id=name):

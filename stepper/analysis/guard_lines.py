@@ -213,6 +213,9 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
     if found.meant and path is not None:
         text = f"  {path.root} of an inlined function is {spelled(found.meant)} of the compiled one"
         yield Line(text, item.first_moment)
+    if found.instance and path is not None:
+        text = f"  {path.root} is the class of {spelled(found.instance)}"
+        yield Line(text, item.first_moment)
     for guard in found.taken_back[:_MOST]:
         at_the_end = guard.withdrawn == item.last_moment
         how = (
@@ -299,6 +302,9 @@ def _verdict(expression: str, found: Guarded) -> str:
         return f"{expression} is guarded as to what kind of tensor it is, not its elements{inputs}"
     if found.by:
         must = f": it must be {text_of(found.value)}" if found.value != UNKNOWN else ""
+        if found.inherited:
+            hidden = "; that a class derived from that gets its own is not seen"
+            return f"{expression} is guarded in its base class{must}{hidden}{inputs}"
         return f"{expression} is guarded{must}{inputs}"
     if found.inputs:
         return f"{expression} is not guarded{inputs}"

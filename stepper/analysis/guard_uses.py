@@ -11,6 +11,7 @@ an experiment could tell.
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -20,7 +21,8 @@ from stepper.analysis.check_index import CheckIndex
 from stepper.analysis.conditions import SHAPE_ENV, each_condition, same_condition
 from stepper.analysis.guard_kinds import KINDS, Kind, leaves_of
 from stepper.analysis.recompiles import Origin, origin_of
-from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.shapes import same
+from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.walks import LookedUp, compilations, expressions_in, lookup_checks
 from stepper.analysis.wanted import Wanted, wanted_by
 from stepper.model.cache import Verdict
@@ -35,6 +37,8 @@ _TYPED = frozenset(
 )  # fmt: skip
 """Kinds that pass for values of one type only."""
 _CONSTANTS = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
+_CLASS_NAME = re.compile(r"type=<class '(?:[^']*\.)?(\w+)'>")
+"""How a guard on a type names it."""
 
 
 class Implied(msgspec.Struct, frozen=True):
@@ -101,13 +105,36 @@ def matching(recording: Recording, wanted: str, entry: str = "") -> list[Matched
             writes it; or `KIND:EXPRESSION`. A kind and an expression may have `*` and `?`.
         entry: compile id of the only entry to look at; empty: all.
     """
-    return [
-        Matched(guard, item)
-        for item in entries(recording)
-        if not entry or item.compile_id == entry
-        for guard in guards_of(recording, item)
-        if _means(wanted.strip(), guard)
-    ]
+    found = []
+    path = path_of(wanted)
+    for item in entries(recording):
+        if entry and item.compile_id != entry:
+            continue
+        guards = guards_of(recording, item)
+        mine = [guard for guard in guards if _means(wanted.strip(), guard)]
+        if not mine and path is not None and (instance := of_class(path, guards)) is not None:
+            mine = [guard for guard in guards if _leads_to(instance[0], guard)]
+        found += [Matched(guard, item) for guard in mine]
+    return found
+
+
+def of_class(path: Path, guards: Sequence[Guard]) -> tuple[Path, str] | None:
+    """A path that begins at a class by its name, e.g. `Model.scale`, by way of the first value that
+    must be an instance of it, and that value; None: no guard asks for one."""
+    for guard in guards:
+        instance = path_of(guard.source) if guard.kind == "TYPE_MATCH" else None
+        names = (_CLASS_NAME.search(part) for part in guard.code)
+        if instance is not None and any(
+            each is not None and each[1] == path.root for each in names
+        ):
+            steps = (*instance.steps, "type()", *path.steps)
+            return Path(instance.root, steps, instance.globally), guard.source
+    return None
+
+
+def _leads_to(path: Path, guard: Guard) -> bool:
+    found = path_of(guard.source)
+    return found is not None and same(path, found)
 
 
 def _means(wanted: str, guard: Guard) -> bool:
@@ -131,7 +158,7 @@ def _same_source(wanted: str, source: str) -> bool:
             fnmatch.fnmatchcase(text, pattern) for text in (source, unscoped(source))
         )
     one, other = path_of(wanted), path_of(source)
-    return one is not None and other is not None and one.leads_to(other) and other.leads_to(one)
+    return one is not None and other is not None and same(one, other)
 
 
 class _Entry(NamedTuple):

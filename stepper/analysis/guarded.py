@@ -19,7 +19,7 @@ import msgspec
 from stepper.analysis.conditions import SHAPE_ENV
 from stepper.analysis.getters import Getter, getter_of
 from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
-from stepper.analysis.guard_uses import entries, guards_of
+from stepper.analysis.guard_uses import entries, guards_of, of_class
 from stepper.analysis.handed_on import inlined_as, names_inside
 from stepper.analysis.shapes import Size, same, size_of
 from stepper.analysis.sources import Path, meant, path_of, unscoped
@@ -31,6 +31,8 @@ from stepper.model.lookup import Aspect
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
+_INHERITED = re.compile(r"\.__mro__\[[1-9]\d*\]\.__dict__\)\['\w+'\]$")
+"""How a source ends that leads to an attribute of a class which a value's own derives from."""
 _NAMED = re.compile(r"\['(\w+)'\]")
 _INDEXED = re.compile(r"(size|stride)\((\d+)\)")
 _BY_NAME = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLOSURE", "STORE_")
@@ -103,6 +105,8 @@ class Guarded(msgspec.Struct, frozen=True):
     """What of the tensor it follows from, where it is none of what guards compare."""
     meant: str = ""
     """What the root of the expression is in what was compiled, where that is called otherwise."""
+    instance: str = ""
+    """What is an instance of the class that the expression begins with."""
     value: Datum = UNKNOWN
     """What its value must be, where a guard compares it with a constant."""
     presence: tuple[Guard, ...] = ()
@@ -143,6 +147,12 @@ class Guarded(msgspec.Struct, frozen=True):
         """What of it guards look at, where none looks at its value, e.g. `type`, `length`."""
         each = [aspects_of(guard.kind) for guard in self.by if guard.kind != SHAPE_ENV]
         return tuple(dict.fromkeys(what for one in each for what in one)) if all(each) else ()
+
+    @property
+    def inherited(self) -> bool:
+        """Whether guards look at it only where it stands in a class that its own derives from: if
+        another class before that one has it later, they do not see that."""
+        return bool(self.by) and all(_INHERITED.search(guard.source) for guard in self.by)
 
     @property
     def known(self) -> bool:
@@ -192,7 +202,7 @@ def asked(recording: Recording, expression: str, function: str = "") -> list[Gua
 def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guarded:
     guards = guards_of(recording, item)
     every = wanted_by(recording, item)
-    expression, inside = _called_inside(recording, item, expression)
+    expression, inside, instance = _called_inside(recording, item, expression, guards)
     path = resolved(recording, item, _without_alias(expression, guards))
     path = _as_member(path, guards)
     by: list[Guard] = []
@@ -232,6 +242,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
         and not (last == "len()" and _is_dict(path.before, guards)),
         follows=_FOLLOWING.get(last, ""),
         meant=inside,
+        instance=instance,
         value=_value(every, path),
         presence=tuple(presence),
         getter=getter_of(recording, item, path, guards),
@@ -260,16 +271,19 @@ def _without_alias(path: Path, guards: list[Guard]) -> Path:
     return path
 
 
-def _called_inside(recording: Recording, item: Translation, path: Path) -> tuple[Path, str]:
+def _called_inside(
+    recording: Recording, item: Translation, path: Path, guards: list[Guard]
+) -> tuple[Path, str, str]:
     """A path by the compiler's name, and what that is for its root, where only an inlined function
-    has it under the name that was asked for."""
+    has it under the name that was asked for; and of which value that root is the class."""
     if path.globally or path.root in names_of(recording, item):
-        return path, ""
+        return path, "", ""
     found = inlined_as(recording, item, path.root)
     outer = path_of(found[0]) if len(found) == 1 else None
-    if outer is None:
-        return path, ""
-    return Path(outer.root, (*outer.steps, *path.steps), outer.globally), found[0]
+    if outer is not None:
+        return Path(outer.root, (*outer.steps, *path.steps), outer.globally), found[0], ""
+    known = of_class(path, guards)
+    return (path, "", "") if known is None else (known[0], "", known[1])
 
 
 def _as_member(path: Path, guards: list[Guard]) -> Path:

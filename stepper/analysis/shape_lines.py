@@ -272,17 +272,17 @@ def decision_text(step: ShapeStep) -> str:
             same = f"{spelled(step.source)} takes the symbol {step.symbol}"
             return f"{same}: it has the same value, {step.hint} (duck shaping)"
         case ShapeStepKind.ZERO_ONE:
-            return f"is {step.expression}: a size of 0 or 1 becomes a number (0/1 specialization)"
+            return f"is {step.written}: a size of 0 or 1 becomes a number (0/1 specialization)"
         case ShapeStepKind.STATIC:
-            return f"is {step.expression}: the program has marked it as static (mark_static)"
+            return f"is {step.written}: the program has marked it as static (mark_static)"
         case ShapeStepKind.ASSERTION:
-            return f"asserts {step.expression} when the graph runs"
+            return f"asserts {step.written} when the graph runs"
         case ShapeStepKind.RANGE:
             return f"so {step.text}"
         case ShapeStepKind.ASSUMED:
-            return f"assumes {step.expression}"
+            return f"assumes {step.written}"
         case _:
-            return f"requires {step.expression}"
+            return f"requires {step.written}"
 
 
 def _place(what: str, recording: Recording, step: ShapeStep) -> Iterator[Line]:
@@ -319,7 +319,7 @@ def _undecided(recording: Recording, item: Translation) -> Iterator[Line]:
     born = {step.symbol: step for step in steps if step.kind is ShapeStepKind.UNBACKED}
     for step in steps:
         if step.kind is ShapeStepKind.UNDECIDED:
-            text = f"{compiled_title(recording, item)}: {step.expression} depends on data"
+            text = f"{compiled_title(recording, item)}: {step.written} depends on data"
             yield Line(text, step.moment, "title")
             yield from _place("  asked for", recording, step)
             for name in step.symbols:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 
 from stepper.analysis.sources import Path, path_of
-from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
+from stepper.model.shapes import ShapeStep, ShapeStepKind, Why, plain
 from stepper.model.trace import MomentId, Translation
 from stepper.recording.reader import Recording
 
@@ -87,7 +87,9 @@ def put_together(steps: Iterable[ShapeStep]) -> dict[str, Symbol]:
     for step in steps:
         symbol = found.get(step.symbol)
         if step.kind in _BORN:
-            found[step.symbol] = Symbol(step.symbol, step, low=step.low, high=step.high)
+            found[step.symbol] = Symbol(
+                step.symbol, step, low=plain(step.low), high=plain(step.high)
+            )
             found[step.symbol].sources += [step.source] if step.source else []
         elif step.kind in _CONDITIONS:
             for name in step.symbols:
@@ -101,10 +103,10 @@ def put_together(steps: Iterable[ShapeStep]) -> dict[str, Symbol]:
             symbol.sources.append(step.source)
             symbol.shared.append(step)
         elif step.kind is ShapeStepKind.RANGE:
-            symbol.low, symbol.high = step.low, step.high
+            symbol.low, symbol.high = plain(step.low), plain(step.high)
             symbol.narrowed.append(step)
         elif step.kind is ShapeStepKind.REPLACED:
-            symbol.value = step.expression
+            symbol.value = step.written
             symbol.replaced.append(step)
             _add_to_others(found, step)
     return found
@@ -149,7 +151,7 @@ class Size(msgspec.Struct, frozen=True):
     def value(self) -> str:
         """The number that it is fixed to; empty: it is free, or equal to another."""
         if self.number is not None:
-            return self.number.expression
+            return self.number.written
         return self.symbol.value if self.symbol is not None and self.symbol.fixed else ""
 
 

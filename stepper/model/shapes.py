@@ -7,12 +7,20 @@ what is known of a symbol at a moment is what the steps before it have left.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 import msgspec
 
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, MomentId
+
+_FLOAT = re.compile(r"(?<![\w.])\d+\.\d+(?:e[+-]?\d+)?(?![\w.])")
+
+
+def plain(expression: str) -> str:
+    """An expression with floats as a program has them: sympy writes 0.3 as 0.300000000000000."""
+    return _FLOAT.sub(lambda found: repr(float(found[0])), expression)
 
 
 class ShapeStepKind(StrEnum):
@@ -90,7 +98,7 @@ class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """That the step is about; of expressions: empty."""
     expression: str = ""
     """What holds, is assumed or cannot be decided; REPLACED: what the symbol is now; ZERO_ONE,
-    STATIC: the number."""
+    STATIC: the number. As torch writes it; `written` is for people."""
     symbols: tuple[str, ...] = ()
     """Those in the expression, sorted."""
     hint: str = ""
@@ -119,6 +127,11 @@ class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The compiler's own frames that asked, innermost first, without those that merely decide."""
 
     @property
+    def written(self) -> str:
+        """The expression as people write it."""
+        return plain(self.expression)
+
+    @property
     def program_stack(self) -> tuple[PythonFrame, ...]:
         """The program's lines for which this was asked, outermost first; empty: not recorded."""
         return self.user_stack or self.node_stack
@@ -140,20 +153,20 @@ class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
                 | ShapeStepKind.ZERO_ONE
                 | ShapeStepKind.STATIC
             ):
-                what = self.symbol or self.expression
+                what = self.symbol or self.written
                 shared = " shared" if self.kind is ShapeStepKind.SHARED else ""
                 hint = f" (now {self.hint})" if self.symbol and self.hint else ""
                 return f"{self.source} is{shared} {what}{hint}"
             case ShapeStepKind.UNBACKED:
                 return f"{self.symbol} without a value" + (f": {self.source}" * bool(self.source))
             case ShapeStepKind.REPLACED:
-                return f"{self.symbol} = {self.expression}"
+                return f"{self.symbol} = {self.written}"
             case ShapeStepKind.RANGE:
-                return f"{self.low} <= {self.symbol} <= {self.high}"
+                return plain(f"{self.low} <= {self.symbol} <= {self.high}")
             case ShapeStepKind.GUARD:
-                return self.expression
+                return self.written
             case _:
-                return f"{self.kind}: {self.expression}"
+                return f"{self.kind}: {self.written}"
 
 
 _EVENTS = {

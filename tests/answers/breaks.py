@@ -400,8 +400,9 @@ def missing_key(run: Run) -> None:
 @case(
     "", "why-break",
     cause=("Observed exception", "unsupported operand type(s) for %"),
-    advice="Dynamo lacks what the line does: take it out of the compiled function",
+    advice="decide by it before the compiled function",
     counts=(0, 1),
+    never=("handle what raises",),
 )  # fmt: skip
 def address_of_a_tensor(run: Run) -> None:
     """The program raises nothing: Dynamo has no number for the address while it translates."""

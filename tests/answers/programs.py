@@ -20,5 +20,6 @@ from tests.answers import (  # noqa: F401
     sizes,
     specialized,
     state,
+    swept_again,
     wrapped,
 )

@@ -330,7 +330,7 @@ class Hyper(NamedTuple):
 
 @case(
     "", "why-recompile",
-    cause="hyper.scale is no longer 0.1",
+    cause="hyper.scale changes: 0.1, 0.2",
     advice="has made hyper.scale an input of the graph by itself",
     counts=(2, 1),
 )  # fmt: skip

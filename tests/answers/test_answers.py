@@ -9,6 +9,7 @@ import pytest
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.failed_lines import failed_lines
 from stepper.analysis.guard_lines import guarded_lines
+from stepper.analysis.guard_uses import matching
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.shape_lines import shape_lines
@@ -75,6 +76,12 @@ def test_each_program_is_asked_about_by_its_own_name() -> None:
         for other in (*asked[:at], *asked[at + 1 :])
         if asked[at].lower() in other.lower()
     ]
+
+
+def test_guards_are_found_by_the_name_of_a_class(recorded: Recorded) -> None:
+    found = matching(recorded[0], "Factored.factor")
+    assert {each.guard.kind for each in found} == {"CONSTANT_MATCH", "TYPE_MATCH"}
+    assert all("'factor'" in each.guard.source for each in found)
 
 
 ADVICE = ("advice: ", "change: ")

@@ -41,6 +41,7 @@ _is_subclass = type.__subclasscheck__
 _C_DESCRIPTORS = (
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
+    type(collections.namedtuple("_Fields", "field").field),  # type: ignore[attr-defined]  # a class
 )
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 _NUMBERS = frozenset({int, float, bool})
@@ -285,7 +286,7 @@ def attribute(value: Any, name: str) -> Any:
     if found is not _NONE and type(found) in _C_DESCRIPTORS:
         try:
             return found.__get__(value, kind)
-        except AttributeError:
+        except (AttributeError, IndexError):
             raise MissingValue(f"it has no attribute {name!r}") from None
     if _in_classes(kind, "__getattribute__") is not object.__getattribute__:
         raise WouldRunUserCode(f"{plain_text(kind)} decides for itself what its attributes are")

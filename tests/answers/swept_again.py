@@ -1,0 +1,196 @@
+"""Programs of a second sweep through public reports, of which an answer was wrong or said too
+little."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+from torch import nn
+
+from tests.answers.cases import Run, case
+
+ones = torch.ones
+
+
+@case(
+    "", "why-break",
+    cause=("Observed exception", "object of type 'str' has no len()"),
+    advice="a text with a tensor in it is none while it is translated",
+    counts=(0, 1),
+    never=("handle what raises",),
+)  # fmt: skip
+def text_of_a_tensor(run: Run) -> None:
+    """The program raises nothing: Dynamo has no more than the parts of the text."""
+
+    @run.compile
+    def by_its_text(x: Any, length: int) -> Any:
+        return x * (length if run.remedied else len(f"{x}"))  # cause
+
+    x = ones(2)
+    by_its_text(x, len(f"{x}"))
+
+
+@case(
+    "", "why-break",
+    cause="Tensor.item()",
+    advice="torch.vmap has no number for one of its calls",
+    counts=(0, 1),
+    never=("capture_scalar_outputs = True",),
+)  # fmt: skip
+def item_in_vmap(run: Run) -> None:
+    """Torch itself does not know the number."""
+
+    def weighed(x: Any) -> Any:
+        total = x.sum()
+        return x * (total if run.remedied else total.item())  # cause
+
+    @run.compile
+    def each_weighed(x: Any) -> Any:
+        return torch.vmap(weighed)(x)
+
+    with contextlib.suppress(RuntimeError):
+        each_weighed(ones(3, 2))
+
+
+@case(
+    "", "why-break",
+    cause="aten.repeat_interleave.Tensor",
+    advice="pass output_size",
+    counts=(2, 1),
+    never=("torch.where on the whole tensor",),
+)  # fmt: skip
+def repeated_by_a_tensor(run: Run) -> None:
+    @run.compile
+    def spread(x: Any, times: Any) -> Any:
+        size = 6 if run.remedied else None
+        return (x + 1).repeat_interleave(times, dim=0, output_size=size) * 2  # cause
+
+    spread(ones(3, 2), torch.tensor([1, 2, 3]))
+
+
+@case(
+    "", "why-break",
+    cause="attempted to jump with SymNodeVariable",
+    advice="of what always holds, torch._check",
+    counts=(2, 1),
+    never=("both sides computed",),
+)  # fmt: skip
+def branch_on_how_many_there_are(run: Run) -> None:
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
+
+    @run.compile
+    def doubled_if_many(x: Any) -> Any:
+        kinds = torch.unique(x)
+        if run.remedied:
+            torch._check(kinds.shape[0] > 2)
+        if kinds.shape[0] > 2:  # cause
+            return kinds * 2
+        return kinds + 1
+
+    doubled_if_many(torch.tensor([1, 2, 2, 3]))
+
+
+@case(
+    "pytorch#107076", "why-break",
+    cause=("Call to `torch._dynamo.graph_break()`", "torch/optim/optimizer.py"),
+    counts=(1, 1),
+    function="profile_hook_step.<locals>.wrapper",
+)  # fmt: skip
+def step_of_an_optimizer(run: Run) -> None:
+    """The function that is compiled is a library's, and so is the line: nobody's to change."""
+    weight = torch.ones(2, requires_grad=True)
+    weight.grad = torch.ones(2)
+    optimizer = torch.optim.SGD([weight], lr=0.0 if run.remedied else 0.1)
+    run.compile(optimizer.step)()
+
+
+@case(
+    "", "why-recompile",
+    cause=("self.probability changes: 0.1, 0.2, 0.3", "requires Eq(zf", ", 0.2), by"),
+    advice="self.probability is a symbol until",
+    counts=(3, 1),
+    never=(">= 0.0", "<= 1.0"),
+)  # fmt: skip
+def dropout_that_is_scheduled(run: Run) -> None:
+    class Dropping(nn.Module):
+        probability = 0.0
+
+        def forward(self, x: Any) -> Any:
+            if run.remedied:
+                return x * 2
+            return nn.functional.dropout(x, self.probability, self.training)  # cause
+
+    dropping = Dropping()
+    compiled = run.compile(dropping)
+    for probability in (0.1, 0.2, 0.3):
+        dropping.probability = probability
+        compiled(ones(4) + 1)
+
+
+@case(
+    "", "why-recompile",
+    cause="requires Eq(Mod(8 - (Mod(",
+    advice="do without what asks for it",
+    counts=(2, 1),
+    never=("fails: (x.size()[1] // 8) != x.size()[1], with 13",),
+)  # fmt: skip
+def padded_to_a_multiple(run: Run) -> None:
+    """Five more conditions on the same size come from the last line, and the first fails."""
+
+    def padded(x: Any) -> Any:
+        size = x.shape[1]
+        missing = (8 - size % 8) % 8
+        if run.remedied or missing:  # cause
+            x = nn.functional.pad(x, (0, missing))
+        return x.view(x.shape[0], -1, 8)
+
+    compiled = run.compile(padded, dynamic=True)
+    for size in (16, 13, 24):
+        compiled(ones(2, size))
+
+
+@case(
+    "", "is-guarded",
+    expression="Factored.factor",
+    cause="Factored.factor is guarded: it must be 2",
+    counts=(2, 1),
+)  # fmt: skip
+def attribute_of_a_class_by_its_name(run: Run) -> None:
+    class Factored:
+        factor = 2
+
+    @run.compile
+    def multiplied(x: Any, factored: Any) -> Any:
+        return x * factored.factor
+
+    multiplied(ones(2), Factored())
+    if not run.remedied:
+        Factored.factor = 3
+    multiplied(ones(2), Factored())
+
+
+@case(
+    "", "is-guarded",
+    expression="plan.depth",
+    cause=("that a class derived from that gets its own is not seen", "it must be 2"),
+    counts=(1, 1),
+)  # fmt: skip
+def attribute_that_hides_its_base_class(run: Run) -> None:
+    """Torch looks at the base class alone, and gives the old result."""
+
+    class Plan:
+        depth = 2
+
+    class DeepPlan(Plan):
+        pass
+
+    @run.compile
+    def as_deep(x: Any, plan: Any) -> Any:
+        return x * plan.depth
+
+    as_deep(ones(2), DeepPlan())
+    if not run.remedied:
+        DeepPlan.depth = 3
+    as_deep(ones(2), DeepPlan())
