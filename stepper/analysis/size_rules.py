@@ -141,6 +141,10 @@ def _zero_one(it: Changing) -> Advice | None:
     if not entries and not any(value in _SPECIAL for value in it.series.values):
         return None
     more = it.and_others
+    if expanded := _expanded(it):
+        more += (
+            f"; and hand over {expanded}.contiguous(): its strides are others where it is expanded"
+        )
     if asked := _asked(it):
         place = python_frame_line(asked.user_stack[-1], it.recording.facts.cwd)
         more += f"; but {place} asks for {asked.expression}, which takes a value"
@@ -148,6 +152,20 @@ def _zero_one(it: Changing) -> Advice | None:
     can_be_tried = (_mark(it, "mark_unbacked"),) if it.history.capabilities.unbacked else ()
     text = _never_a_symbol(it.history, it.name, it.dim or 0, more)
     return it.advise(text, fact, can_be_tried)
+
+
+def _expanded(it: Changing) -> str:
+    """A tensor that changes so, and of which one call has an expanded one, of stride 0; empty:
+    there is none. A symbol for its size does not save that entry."""
+    sources = {it.series.source, *it.series.likewise}
+    for each in it.history.recompilations:
+        for failure in each.nearest.failures if each.nearest is not None else ():
+            strides = [found for found in failure.differences if found.what == "stride"]
+            if unscoped(failure.source) in sources and any(
+                0 in (found.expected, found.actual) for found in strides
+            ):
+                return spelled(failure.source)
+    return ""
 
 
 def _asked(it: Changing) -> ShapeStep | None:

@@ -152,6 +152,28 @@ def padded_to_a_multiple(run: Run) -> None:
 
 
 @case(
+    "pytorch#160271", "why-recompile",
+    cause=("size[0] of t changes: 1, 2", "stride[0] of guidance: expected 1, actual 0"),
+    advice="hand over guidance.contiguous()",
+    counts=(2, 1),
+)  # fmt: skip
+def guidance_that_is_expanded(run: Run) -> None:
+    """The marks alone do not help: an expanded tensor has a stride of 0."""
+
+    @run.compile
+    def guided(guidance: Any, t: Any) -> Any:
+        return guidance * t  # cause
+
+    for images in (1, 2, 3):
+        guidance, t = torch.full((1,), 3.5).expand(images), ones(images)
+        if run.remedied:
+            guidance = guidance.contiguous()
+            torch._dynamo.decorators.mark_unbacked(guidance, 0)
+            torch._dynamo.decorators.mark_unbacked(t, 0)
+        guided(guidance, t)
+
+
+@case(
     "", "is-guarded",
     expression="Factored.factor",
     cause="Factored.factor is guarded: it must be 2",

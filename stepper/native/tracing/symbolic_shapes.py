@@ -11,12 +11,15 @@ What becomes a symbol is Dynamo's choice, too:
 
 * a dimension that the program has marked (`torch._dynamo.mark_dynamic`, `maybe_mark_dynamic`), and
   none that it has marked static;
+* what `torch.compiler.config.dynamic_sources` names, a dimension of a tensor or a number;
 * with `dynamic=True` everything, with False nothing else;
 * otherwise what has changed: a code's calls are remembered by the names of their inputs, and what
   differs from the call that was captured before is a symbol from then on.
 
 Zero and one are never symbols: too much depends on them. Nor are the sizes of parameters and of
-what modules hold.
+what modules hold. A symbol has a value here while code is captured: what is marked as unbacked
+(`mark_unbacked`, `unbacked_sources`) is a symbol that may come to be a number, as if by
+`maybe_mark_dynamic`.
 
 The alternative, to guess from the code which sizes are going to change, captures programs with
 fixed sizes worse than they deserve; the second capture is the price of knowing.
@@ -24,6 +27,7 @@ fixed sizes worse than they deserve; the second capture is the price of knowing.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,6 +36,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.compiler import config as settings
 from torch.fx.experimental.symbolic_shapes import (
     ConstraintViolationError,
     DimDynamic,
@@ -74,6 +79,12 @@ class Cause(Enum):
     """Everything is one, by `dynamic=True`."""
     CHANGED = auto()
     """It was another one in a call that was captured before."""
+    UNBACKED = auto()
+    """The program has marked it as one without a value."""
+    LISTED = auto()
+    """`dynamic_sources` names it."""
+    LISTED_UNBACKED = auto()
+    """`unbacked_sources` names it."""
     STATIC = auto()
     """It is to be none: the program has marked it as static."""
 
@@ -145,10 +156,11 @@ class SymbolicShapes:
     def number(self, source: Source, value: int) -> object:
         """The `SymInt` of an input that is an int; None: it is to be known."""
         name = source.name()
-        changes = self._changes(name, (value,))[0]
-        if not changes or config.specialize_int or self._of_module(source):
+        changes = self._changes(name, (value,))[0] and not config.specialize_int
+        listed = _listed(name, None)
+        if not (changes or listed) or self._of_module(source):
             return None
-        cause = self.causes[name, None] = self._general_cause()
+        cause = self.causes[name, None] = listed or self._general_cause()
         if value in (0, 1):
             self._known(name, value, cause)
             return None
@@ -177,9 +189,12 @@ class SymbolicShapes:
         static = marks.get("_dynamo_static_indices", ())
         asked = marks.get("_dynamo_dynamic_indices", ())
         wished = marks.get("_dynamo_weak_dynamic_indices", ())
+        unbacked = (
+            *marks.get("_dynamo_unbacked_indices", ()),
+            *marks.get("_dynamo_strict_unbacked_indices", ()),
+        )
         changes = self._changes(source.name(), value.shape)
-        if type(value) is not torch.Tensor or self._of_module(source):
-            changes = [False] * len(changes)
+        fixed = type(value) is not torch.Tensor or self._of_module(source)
         if is_view(value) and value.requires_grad:
             return None  # a fake tensor of its own would be a leaf
         sizes: list[Any] = []
@@ -187,12 +202,16 @@ class SymbolicShapes:
             cause = None
             if index in asked:
                 cause = Cause.MARKED
+            elif index in unbacked:
+                cause = Cause.UNBACKED
             elif index in wished:
                 cause = Cause.WISHED
             elif index in static:
                 self._known(f"{source.name()}.size()[{index}]", size, Cause.STATIC)
-            elif changes[index]:
-                cause = self._general_cause()
+            elif not fixed:
+                cause = _listed(source.name(), index)
+                if cause is None and changes[index]:
+                    cause = self._general_cause()
             sizes.append(self._kind_of_size(source.name(), index, size, cause))
         if all(size is DimDynamic.STATIC for size in sizes):
             return None
@@ -247,6 +266,25 @@ class SymbolicShapes:
             for name, each in self.inputs.items()
             if isinstance(each.symbolic, torch.Tensor)
         }
+
+
+def _listed(name: str, dim: int | None) -> Cause | None:
+    """Whether one of torch's lists names a source, or a dimension of a tensor: an exact name or a
+    pattern, with `:0` behind it for one dimension alone."""
+    for cause, listed in (
+        (Cause.LISTED, settings.dynamic_sources),
+        (Cause.LISTED_UNBACKED, settings.unbacked_sources),
+    ):
+        for entry in filter(None, listed.replace(" ", "").split(",")):
+            pattern, colon, number = entry.rpartition(":")
+            if not (colon and number.isdecimal()):
+                pattern, number = entry, ""
+            if dim is not None and number and int(number) != dim:
+                continue
+            with contextlib.suppress(re.error):  # a name that is no pattern
+                if pattern == name or re.match(pattern, name):
+                    return cause
+    return None
 
 
 def _turned(match: re.Match[str]) -> str:

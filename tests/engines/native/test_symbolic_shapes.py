@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 import torch
-from torch._dynamo.decorators import mark_dynamic, mark_static, maybe_mark_dynamic
+from torch._dynamo.decorators import (
+    mark_dynamic,
+    mark_static,
+    mark_unbacked,
+    maybe_mark_dynamic,
+)
 
 from stepper import _C, native
 from stepper.native import config
@@ -126,6 +131,48 @@ def test_marks_that_are_wishes_and_marks_that_forbid() -> None:
         mark_static(y, 0)
         assert call(x, y).item() == 2 * n
     assert count(f) == 3
+
+
+@pytest.mark.parametrize("dynamic", [None, False])
+def test_what_a_setting_names_is_a_symbol_from_the_first_call_on(
+    monkeypatch: pytest.MonkeyPatch, dynamic: bool | None
+) -> None:
+    def f(x: torch.Tensor, n: int) -> torch.Tensor:
+        return x.sum() * n
+
+    monkeypatch.setattr(torch.compiler.config, "dynamic_sources", "L['x']:0, L['n']")
+    call = captured(f, dynamic)
+    for n in (5, 7, 3):
+        assert call(torch.ones(n, 2), n).item() == 2 * n * n
+    assert count(f) == 1
+    call(torch.ones(5, 3), 5)  # the other dimension is not named
+    assert count(f) == 2
+
+
+@pytest.mark.parametrize("listed", ["L\\['x", "L['x']", "(", ""])
+def test_a_setting_names_by_a_pattern_or_exactly(
+    monkeypatch: pytest.MonkeyPatch, listed: str
+) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.sum()
+
+    monkeypatch.setattr(torch.compiler.config, "unbacked_sources", listed)
+    call = captured(f, dynamic=False)
+    for n in (5, 7):
+        assert call(torch.ones(n)).item() == n
+    assert count(f) == (1 if listed.startswith("L") else 2)
+
+
+def test_a_size_that_is_marked_as_unbacked_is_a_symbol_with_a_value() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.shape[0] == 5 else x + 1
+
+    call = captured(f)
+    for n in (6, 7, 5):
+        x = torch.ones(n)
+        mark_unbacked(x, 0)
+        assert torch.equal(call(x), f(x))
+    assert count(f) == 2
 
 
 def test_a_marked_size_that_must_be_known_is_told() -> None:

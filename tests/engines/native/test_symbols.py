@@ -296,6 +296,18 @@ def test_a_size_that_is_marked_as_static_is_told(tmp_path: Path) -> None:
     ]
 
 
+def test_a_size_that_a_setting_names_is_told(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(torch.compiler.config, "dynamic_sources", "L['x']:0")
+    monkeypatch.setattr(torch.compiler.config, "unbacked_sources", "L['x']:1")
+    recording, _ = watched(tmp_path, Case(branch, [(torch.ones(8, 3),)]))
+    born = [step for step in all_steps(recording) if step.kind is ShapeStepKind.SYMBOL]
+    why = {step.source: step.why for step in born}
+    assert why["L['x'].size()[0]"] is Why.LISTED
+    assert why["L['x'].size()[1]"] is Why.LISTED_UNBACKED
+    text = "\n".join(each.text for each in shape_lines(recording, "x.shape[0]"))
+    assert "a symbol because torch.compiler.config.dynamic_sources names it, by LOAD_FAST" in text
+
+
 def test_a_number_of_one_is_told_only_once(tmp_path: Path) -> None:
     """Also where what has asked for it is taken back and tried again."""
     recording, _ = watched(tmp_path, Case(broken, [(ones(4), 1)]))
