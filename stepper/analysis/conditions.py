@@ -203,8 +203,8 @@ def _computed(node: ast.expr, values: Mapping[str, int]) -> int:
             return values[ast.unparse(node)]
         case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=of):
             return not _computed(of, values)
-        case ast.BoolOp(op=op, values=parts):
-            each = (_computed(part, values) for part in parts)
+        case ast.BoolOp(op=op, values=sides):
+            each = (_computed(side, values) for side in sides)
             return all(each) if isinstance(op, ast.And) else any(each)
         case ast.Constant(value=int() as value):
             return value
