@@ -1,7 +1,7 @@
 """Runs the programs of the bench: `python -m tests.answers [--remedied] [--swept] [NAME...]`.
 
-Printed is how many graphs each made, and with `--swept` how many those of the sweep made after the
-change."""
+Printed is how many graphs each made, and how often Dynamo met what it does not support or did not
+compile a frame; with `--swept` also how many graphs those of the sweep made after the change."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ import logging
 import sys
 
 import torch
+from torch._dynamo.utils import counters
 
 from tests.answers import programs  # noqa: F401  # it takes them up
 from tests.answers.cases import CASES, Case, Run
 from tests.answers.swept import SWEPT, recompiled
 
 
-def run(case: Case, *, remedied: bool) -> int:
-    """Run a program in a Dynamo of its own; how many graphs it made."""
+def run(case: Case, *, remedied: bool) -> tuple[int, int]:
+    """Run a program in a Dynamo of its own; how many graphs it made, and how often there was
+    trouble."""
     torch._dynamo.reset()
+    counters.clear()
     torch.manual_seed(0)
     made = Run(case.name, remedied=remedied)
     before = torch._dynamo.config.get_config_copy()
@@ -30,7 +33,9 @@ def run(case: Case, *, remedied: bool) -> int:
         for name, value in torch._dynamo.config.get_config_copy().items():
             if value != before[name]:
                 setattr(torch._dynamo.config, name, before[name])
-    return made.graphs
+    frames = counters["frames"]
+    trouble = counters["unimplemented"].total() + frames["total"] - frames["ok"]
+    return made.graphs, trouble
 
 
 def main(words: list[str]) -> None:
@@ -38,7 +43,7 @@ def main(words: list[str]) -> None:
     names = [word for word in words if not word.startswith("-")] or list(CASES)
     logging.disable(logging.WARNING)
     for name in names:
-        print(name, run(CASES[name], remedied=remedied))
+        print(name, *run(CASES[name], remedied=remedied))
     for name in SWEPT if "--swept" in words else ():
         print(name, recompiled(name))
 

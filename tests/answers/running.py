@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 
 from stepper.recording.reader import Recording
 from tests.answers.cases import CASES
@@ -26,6 +27,17 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
 
 def counts(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
     """How many graphs each program made."""
+    return {words[0]: int(words[1]) for words in _told(done)}
+
+
+def troubles(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
+    """How often Dynamo met what it does not support in each program, or did not compile a frame."""
+    return {words[0]: int(words[2]) for words in _told(done) if len(words) == 3}
+
+
+def _told(done: subprocess.CompletedProcess[str]) -> Iterator[list[str]]:
     known = CASES.keys() | SWEPT.keys()
-    pairs = (line.split() for line in done.stdout.splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in known}
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if len(words) in (2, 3) and words[0] in known:
+            yield words
