@@ -107,9 +107,9 @@ _SAMPLES = 61
 
 
 def _saying(known: Sequence[Size], condition: str, steps: list[ShapeStep]) -> list[ShapeStep]:
-    """Of decisions about the values of a condition those that say the same. A condition is written
-    in the program's words and a decision in sympy's, so what tells is for which values they hold:
-    some dozens of each are tried, and those beside the numbers in the condition."""
+    """The decisions that say what a condition on the same values says. A condition is written in
+    the program's words and a decision in sympy's, so what tells is for which values they hold: some
+    dozens of each are tried, and those beside the numbers in the condition."""
     names = {}
     for source in expressions_in(condition):
         path = path_of(source)

@@ -17,7 +17,8 @@ _SETTINGS = ("torch._dynamo.config.", "torch._dynamo.reset")
 def script(case: Case) -> str:
     """Its text."""
     module = sys.modules[case.program.__module__]
-    text = "\n".join([*_around(inspect.getsource(module)), "", _function(case.program), ""])
+    around = [*_around(inspect.getsource(module)), "import contextlib", ""]
+    text = "\n".join([*around, _function(case.program), ""])
     for change in (_without_remedy, _without_settings, _compiled):
         text = change(text)
     return f"{text}\n{case.name}()\n"
@@ -44,6 +45,7 @@ def _function(program: object) -> str:
 
 
 def _without_remedy(text: str) -> str:
+    text = _without_patches(text)
     while True:
         file = File("", text.encode())
         chosen = (
@@ -56,6 +58,18 @@ def _without_remedy(text: str) -> str:
             return text.replace("run.remedied", "False")
         kept = node.body if isinstance(node.test, ast.UnaryOp) else node.orelse
         text = applied(text.encode(), [file.replaced(node, file.text(kept))]).decode()
+
+
+def _without_patches(text: str) -> str:
+    """Without the settings that only the remedy makes, which would outweigh what is tried."""
+    file = File("", text.encode())
+    edits = [
+        file.replaced(call.node, "contextlib.nullcontext()")
+        for call in file.calls
+        if ast.unparse(call.node.func).endswith("config.patch")
+        and "run.remedied" in ast.unparse(call.node)
+    ]
+    return applied(text.encode(), edits).decode()
 
 
 def _without_settings(text: str) -> str:
