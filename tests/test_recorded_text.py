@@ -35,7 +35,7 @@ IN_ANALYSIS = {
     },
     "break_rules.py": {
         "": "torch's: what is called, the program's: a statement",
-        "_inside_library": "torch's kind of a break",
+        "_about_what_is_called": "torch's kind of a break",
         "_builtin": "torch's: what is called",
         "_printing": "torch's: what is called",
         "_function": "torch's: what is called",
@@ -52,6 +52,8 @@ IN_ANALYSIS = {
         "change": "torch's message",
         "_explanation": "torch's message",
         "skipped": "the compiler's, cut to its first line",
+        "_operands": "CPython's names of instructions",
+        "_mapped": "the path of a file",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
     },
     "call_sites.py": {
@@ -66,7 +68,11 @@ IN_ANALYSIS = {
         "attempts": "torch's: the name of a phase",
         "unnumbered": "torch's: the name of a phase",
     },
-    "conditions.py": {"": "torch's: an expression of symbols", "decided_by": "the same"},
+    "conditions.py": {
+        "": "torch's: an expression of symbols",
+        "decided_by": "torch's: an expression of symbols",
+        "_saying": "torch's: the numbers in a condition",
+    },
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
     "failed_lines.py": {"_failed": "torch's message, into its lines"},
     "failure_trials.py": {"ways_for": "the name of an exception's class"},
@@ -81,6 +87,8 @@ IN_ANALYSIS = {
     },
     "guard_lines.py": {"_not_near": "Python's: a qualified name"},
     "guard_uses.py": {
+        "": "Python's qualified names, in a guard's code",
+        "of_class": "Python's qualified names, in a guard's code",
         "_means": "what the user has typed",
         "checked": "the compiler's: a guard's code",
         "_parts_reached": "the compiler's: a guard's code",
@@ -95,6 +103,7 @@ IN_ANALYSIS = {
         "_part_asked_for": "the compiler's: what a guard checks",
         "_property": "an expression of the user's",
         "names_of": "Python's: instructions",
+        "inherited": "a step of torch's sources",
     },
     "handed_on.py": {"spelled_inside": "torch's sources"},
     "kind_rules.py": {
