@@ -1,44 +1,20 @@
-"""Classes, exceptions, generators and numbers around tensors; see `sample_functions`."""
+"""Classes, exceptions, generators and numbers around tensors; see `samples`."""
 
 # ruff: noqa
 # mypy: ignore-errors
 import abc
 import collections
-import contextlib
 import copy
-import dataclasses
-import enum
 import functools
-import itertools
 import logging
 import math
 import operator
-import random
-import types
 import typing
-import warnings
-from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
-from typing import NamedTuple
 
-import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import nn
 
-SAMPLES = []
-
-
-def sample(*args):
-    def register(function):
-        SAMPLES.append((function, args))
-        return function
-
-    return register
-
-
-def T(*size):
-    return torch.arange(1.0, torch.Size(size).numel() + 1).reshape(size)
-
+from tests.engines.native.samples import T, sample
 
 mod = nn.Linear(3, 3)
 

@@ -14,20 +14,7 @@ import operator
 import torch
 import torch.nn.functional as F
 
-SAMPLES = []
-
-
-def sample(*args):
-    def register(function):
-        SAMPLES.append((function, args))
-        return function
-
-    return register
-
-
-def T(*size):
-    return torch.arange(1.0, torch.Size(size).numel() + 1).reshape(size)
-
+from tests.engines.native.samples import T, sample
 
 # --- operators
 

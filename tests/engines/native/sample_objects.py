@@ -18,17 +18,7 @@ import typing
 import torch
 from torch import nn
 
-from tests.engines.native.sample_functions import T
-
-SAMPLES = []
-
-
-def sample(*args):
-    def register(function):
-        SAMPLES.append((function, args))
-        return function
-
-    return register
+from tests.engines.native.samples import T, sample
 
 
 # --- containers

@@ -1,5 +1,5 @@
 """What Python does by protocol: containers by inheritance, descriptors, operators, iterators, and
-functions of its library that take them, each with arguments; see `sample_functions`.
+functions of its library that take them, each with arguments; see `samples`.
 """
 
 # ruff: noqa
@@ -16,20 +16,7 @@ from collections import OrderedDict, namedtuple
 import torch
 from torch import nn
 
-SAMPLES = []
-
-
-def sample(*args):
-    def register(function):
-        SAMPLES.append((function, args))
-        return function
-
-    return register
-
-
-def T(*size):
-    return torch.arange(1.0, torch.Size(size).numel() + 1).reshape(size)
-
+from tests.engines.native.samples import T, sample
 
 # --- containers by inheritance
 
