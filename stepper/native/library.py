@@ -8,6 +8,7 @@ import torch
 
 TORCH = os.path.dirname(torch.__file__) + os.sep
 STEPPER = os.path.dirname(os.path.dirname(__file__)) + os.sep
+OPTIMIZERS = os.path.join(TORCH, "optim") + os.sep
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 
 

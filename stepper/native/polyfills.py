@@ -287,6 +287,31 @@ def _slicing(iterator, start, stop, step):
         position += 1
 
 
+@_stands_for(FUNCTIONS, itertools.tee)
+def _tee(iterable, n=2, /):
+    if n < 0:
+        refuse()
+    iterator = iter(iterable)
+    link = [None, None]
+    return tuple([_TEE(iterator, link) for _ in range(n)])
+
+
+_TEE: type = type(itertools.tee(())[0])
+
+
+@_stands_for(ITERATORS, _TEE)
+def _sharing(iterator, link):
+    while True:
+        if link[1] is None:
+            for link[0] in iterator:
+                break
+            else:
+                return
+            link[1] = [None, None]
+        yield link[0]
+        link = link[1]
+
+
 @_stands_for(ITERATORS, itertools.accumulate)
 def _accumulate(iterable, func=None, *, initial=None):
     return _accumulating(iter(iterable), func, initial)
@@ -478,6 +503,46 @@ def _permutations(iterable, r=None):
 
 def _giving(values):
     yield from values
+
+
+def match_keys(subject, keys):
+    """What MATCH_KEYS pushes: the values of a dictionary at these keys, or None."""
+    found = []
+    for key in keys:
+        if key not in subject:
+            return None
+        found.append(subject[key])
+    return tuple(found)
+
+
+_MATCHED_AS_THEY_ARE = (
+    bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple,
+)  # fmt: skip
+
+
+def match_class(subject, kind, count, names):
+    """What MATCH_CLASS leaves: what a subject has that is of the class, or None."""
+    if not isinstance(subject, kind):
+        return None
+    found = []
+    if count:
+        if hasattr(kind, "__match_args__"):
+            positional = kind.__match_args__
+            if type(positional) is not tuple or len(positional) < count:
+                refuse()
+            names = (*positional[:count], *names)
+        else:
+            if count > 1 or kind not in _MATCHED_AS_THEY_ARE:
+                refuse()
+            found.append(subject)
+    if len(set(names)) < len(names):
+        refuse()
+    for name in names:
+        try:
+            found.append(getattr(subject, name))
+        except AttributeError:
+            return None
+    return tuple(found)
 
 
 @_stands_for(CALLABLES, operator.itemgetter)

@@ -43,7 +43,7 @@ class Output(Protocol):
     contents: what is inside of objects that are containers by inheritance, by id of the object.
     globals: trackers of global variables, by the identity of their namespace and their name.
     state: torch's, as it was when the frame was entered.
-    grad_enabled, grad_set_at: the gradient mode, and the frame's instruction that set it last.
+    grad_enabled: the gradient mode.
     tainted, handled: whether an operator has changed a fake tensor, and whether it would be noticed
         if the frame is run again.
     modes: what makes the other modes in which operators run.
@@ -62,7 +62,6 @@ class Output(Protocol):
     mutables: dict[str, Source]
     state: GlobalState
     grad_enabled: bool
-    grad_set_at: int
     tainted: bool
     handled: bool
     modes: tuple[Callable[[], AbstractContextManager[object]], ...]

@@ -268,9 +268,9 @@ def _slots(value: object) -> Iterator[object]:
 
 
 def has_tensor(value: Any, depth: int) -> bool:
-    """Whether a value is a tensor or module, or has one in it."""
+    """Whether a value is a tensor, module or optimizer, or has one in it."""
     kind = type(value)
-    if issubclass(kind, torch.Tensor | torch.nn.Module):
+    if issubclass(kind, torch.Tensor | torch.nn.Module | torch.optim.Optimizer):
         return True
     if depth == 0:
         return False

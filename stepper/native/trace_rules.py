@@ -9,7 +9,7 @@ from typing import Any
 
 from stepper import _C
 from stepper.native.exc import HintedReason
-from stepper.native.library import STEPPER, TORCH, is_library
+from stepper.native.library import OPTIMIZERS, STEPPER, TORCH, is_library
 from stepper.native.polyfills import is_polyfill
 from stepper.native.skip_reasons import reads_its_frame, wrappers
 from stepper.native.variables.torch import graph_break
@@ -18,10 +18,13 @@ from stepper.support.per_object import PerCode
 _INLINED = (
     os.path.join(TORCH, "nn", "modules") + os.sep,
     os.path.join(TORCH, "nn", "init.py"),
+    os.path.join(TORCH, "nn", "functional.py"),
     os.path.join(TORCH, "nn", "utils", "parametrize.py"),
     os.path.join(TORCH, "nn", "utils", "parametrizations.py"),
     os.path.join(TORCH, "backends", "mha") + os.sep,
     os.path.join(TORCH, "distributions") + os.sep,
+    OPTIMIZERS,
+    os.path.join(TORCH, "utils", "_foreach_utils.py"),
     os.path.join(TORCH, "utils", "_contextlib.py"),
     os.path.join(TORCH, "autograd", "grad_mode.py"),
 )
@@ -40,6 +43,17 @@ def wrap_inline(fn: Callable[..., Any]) -> Callable[..., Any]:
     inner.__code__ = inner.__code__.replace()  # with entries of its own
     wrappers.set(inner.__code__, True)
     return inner
+
+
+def is_hint_of_torch(function: types.FunctionType, caller: types.CodeType) -> bool:
+    """Whether a call does nothing but have Dynamo break a graph, in code of torch's: optimizers do
+    it for the sake of AOTAutograd, around what changes the parameters."""
+    own = caller.co_filename.startswith(TORCH)
+    return (
+        own
+        and function.__code__.co_qualname == "graph_break"
+        and (function.__code__.co_filename == os.path.join(TORCH, "_dynamo", "decorators.py"))
+    )
 
 
 def give_up(code: types.CodeType, reason: str) -> None:

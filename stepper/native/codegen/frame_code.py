@@ -12,9 +12,9 @@ graph runs, and so the frame can be run as it is, and finds its own exception, a
 under its own handlers; a graph that draws random numbers puts the generators back. Only a graph
 that changes its inputs cannot be run again like that.
 
-Where no resume function is possible (in a `try` block), or none is worth it (in a loop in which
-nothing is computed), the program's code is entered at the instruction that broke the graph instead;
-behind that instruction, where it has had the program traced.
+Where no resume function is possible (while an exception is handled), or none is worth it (in a loop
+in which nothing is computed), the program's code is entered at the instruction that broke the graph
+instead; behind that instruction, where it has had the program traced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stepper.native.bytecode.bytecode_transformation import assemble
-from stepper.native.codegen.pending_changes import prepare, settle_cells, write_changes
+from stepper.native.codegen.cannot_fail import cannot_fail
+from stepper.native.codegen.pending_changes import (
+    prepare,
+    settle_cells,
+    write_changes,
+    write_grad_mode,
+)
 from stepper.native.codegen.pycodegen import PyCodegen
 from stepper.native.exc import unimplemented
 from stepper.native.tracing.random_draws import write_putting_back, write_saving
@@ -46,6 +52,7 @@ def compile_return(tx: InstructionTranslator) -> None:
         write_changes(codegen)
         codegen.emit("LOAD_FAST", kept)
     settle_cells(codegen)
+    write_grad_mode(codegen)
     codegen.line = tx.current_instruction.starts_line or codegen.line
     codegen.emit("RETURN_VALUE")
     finish(codegen)
@@ -70,9 +77,10 @@ def finish(codegen: PyCodegen) -> None:
         own.store(own.own_name("graph_out"))
         if output.mutates_inputs:
             # What such a graph raises cannot be raised again by the program itself.
-            if output.handled:
+            fails = not cannot_fail(output.graph)
+            if fails and output.handled:
                 raise unimplemented("an operator that changes an input, under a handler")
-            if output.side_effects.pending:
+            if fails and output.side_effects.pending:
                 raise unimplemented("an operator that changes an input, beside other changes")
             graph_code = own.output
         else:

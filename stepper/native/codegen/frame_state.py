@@ -9,6 +9,7 @@ from stepper.native.codegen.pending_changes import (
     changed_values,
     prepare,
     write_changes,
+    write_grad_mode,
     write_own_cells,
 )
 from stepper.native.codegen.pycodegen import PyCodegen
@@ -99,6 +100,7 @@ def restore(codegen: PyCodegen, names: list[str], base: int) -> None:
         if name not in (*names, *places, *tx.f_code.co_cellvars):
             codegen.emit("DELETE_FAST", name)
     codegen.drop_temporaries()
+    write_grad_mode(codegen)
     for index, value in stack:
         if isinstance(value, NullVariable):
             if index >= base:

@@ -25,6 +25,7 @@ from stepper.native.variables.namespace import NamespaceVariable
 from stepper.native.variables.object_sets import ObjectSetVariable
 from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
+from stepper.native.versions import set_grad_enabled
 from stepper.support.bytecode_package import CellVar, FreeVar
 
 
@@ -200,6 +201,17 @@ def prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
         watcher.needs(codegen, [*roots, *changed])
     if codegen.tx.output.side_effects.pending or codegen.tx.f_code.co_cellvars:
         keep_sources(codegen, [*roots, *changed])
+
+
+def write_grad_mode(codegen: PyCodegen) -> None:
+    """Have the gradient mode be what the frame has set: the graph has put it back, and an exit
+    function may have been made anew."""
+    output = codegen.tx.output
+    if output.grad_enabled != output.state.grad_enabled or codegen.tx.block_stack:
+        codegen.load_callable(set_grad_enabled)
+        codegen.load_const(output.grad_enabled)
+        codegen.call(1)
+        codegen.pop_top()
 
 
 def settle_cells(codegen: PyCodegen) -> None:

@@ -21,6 +21,10 @@ program's stead, and what it gives is an argument of the function that goes on w
 Where nothing is computed in the resume functions of a loop, that would be a detour: its second time
 round runs as it is.
 
+In a `with` or `try` block the instruction that broke the graph has the program's handler, which
+stands behind, in its own code: what it finds on the stack is there. The resume function is a copy
+with all of the handlers, and goes on inside of the block. A mode that was set stays set.
+
 What broke the graph may have been `pdb.set_trace()`. Then the frame that a trace function is told
 of must be the one that goes on, and in the program's own code, which stands behind (`frame_code`):
 it is entered where the resume function would have gone on.
@@ -45,7 +49,7 @@ from stepper.native.bytecode.bytecode_transformation import (
     split,
     write_code,
 )
-from stepper.native.bytecode.opcodes import Instruction
+from stepper.native.bytecode.opcodes import Instruction, handler_of
 from stepper.native.codegen.frame_code import finish
 from stepper.native.codegen.frame_state import needed_locals, restore
 from stepper.native.codegen.pycodegen import PyCodegen
@@ -59,6 +63,8 @@ from stepper.support.bytecode_package import (
     FreeVar,
     Instr,
     Label,
+    TryBegin,
+    TryEnd,
     listing_of,
 )
 
@@ -113,14 +119,16 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
         next_index, kinds = _write_entering(codegen, inst)
         _write_resume(codegen, inst, next_index, names, kinds)
     else:
-        kinds = _write_instruction(codegen, inst, base)
+        begin = len(codegen.output)
+        kinds, done = _write_instruction(codegen, inst, base)
+        _have_handled(codegen, inst, begin, done)
         _write_resume(codegen, inst, next_index, names, kinds)
     finish(codegen)
 
 
 def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
     code = tx.f_code
-    if inst.handler is not None or inst.opname in _ENTERED:
+    if inst.opname in _ENTERED or not _reaches_its_handler(tx, inst):
         return False
     if inst.opname.startswith("LOAD_FAST") and str(inst.argval).startswith("___stack"):
         return False  # a resume function puts its stack together
@@ -143,6 +151,18 @@ def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
         if isinstance(cell := tx.symbolic_locals.get(name), CellVariable) and cell.is_empty(tx)
     }
     return not any(each.opname == "LOAD_DEREF" and each.argval in empty for each in instructions)
+
+
+def _reaches_its_handler(tx: InstructionTranslator, inst: Instruction) -> bool:
+    """Whether what the instruction raises can go to the program's handler: what that finds on the
+    stack is there, and nothing is being handled meanwhile."""
+    entry = handler_of(tx.f_code, inst.index)
+    if entry is None:
+        return True
+    below = tx.stack[: entry.depth]
+    plain = not any(isinstance(value, NullVariable) for value in below)
+    simple = inst.opname != "FOR_ITER" and not _enters(tx, inst)
+    return plain and simple and not tx.handled
 
 
 def _is_detour(tx: InstructionTranslator, inst: Instruction, written: ResumeInfo) -> bool:
@@ -185,10 +205,24 @@ def _program_instr(code: CodeType, index: int) -> Instr:
     return found.copy()
 
 
-def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> list[bool]:
+def _have_handled(codegen: PyCodegen, inst: Instruction, begin: int, end: int) -> None:
+    """Have the program's handler, if there is one, handle what these instructions raise."""
+    code = codegen.tx.f_code
+    entry = handler_of(code, inst.index)
+    if entry is None:
+        return
+    handler = Label()
+    codegen.entered.append((handler, rank_of(code, entry.target)))
+    covered = TryBegin(handler, push_lasti=entry.lasti, stack_depth=entry.depth)
+    codegen.output.insert(end, TryEnd(covered))
+    codegen.output.insert(begin, covered)
+
+
+def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> tuple[list[bool], int]:
     """Do the instruction that broke the graph, and store what it leaves.
 
-    Returns, for each place of the stack then, whether it holds a value, and not NULL.
+    Returns, for each place of the stack then, whether it holds a value, and not NULL; and where
+    the instruction has been done.
     """
     tx = codegen.tx
     begin = len(codegen.output)
@@ -223,8 +257,9 @@ def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> list
     for each in codegen.output[begin:]:  # a traceback marks the same columns
         each.location = program.location
     kinds += after
+    done = len(codegen.output)
     _store_stack(codegen, kinds)
-    return kinds
+    return kinds, done
 
 
 def _enters(tx: InstructionTranslator, inst: Instruction) -> bool:
@@ -279,11 +314,12 @@ def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str]) -> 
     """A jump that depends on data: two resume functions."""
     assert inst.target is not None
     tx = codegen.tx
-    other = Label()
+    other, begin = Label(), len(codegen.output)
     if opcodes.JUMPS_WANT_BOOLS:
         codegen.emit("TO_BOOL")
     name = inst.opname.replace("_BACKWARD", "_FORWARD")
     codegen.emit(name, other)
+    _have_handled(codegen, inst, begin, len(codegen.output))
     kinds = [not isinstance(value, NullVariable) for value in tx.stack[:-1]]
 
     def go_on(index: int) -> None:

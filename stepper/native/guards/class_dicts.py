@@ -101,6 +101,12 @@ def order_of(cls: type) -> tuple[type, ...]:
     return found or ()
 
 
+def flags_of(cls: type) -> int:
+    """What Python knows of a class, as bits."""
+    found: int = _FLAGS.__get__(cls)
+    return found
+
+
 def says_its_class(kind: type) -> bool:
     """Whether `__class__` of the class's objects is of its own making."""
     return lookup(kind, "__class__") is not object.__dict__["__class__"]
@@ -149,7 +155,7 @@ def _find(cls: type, name: str, start: int) -> tuple[type, object]:
 
 def is_fixed(cls: type) -> bool:
     """Whether nothing can be put into a class."""
-    return bool(_FLAGS.__get__(cls) & _IMMUTABLE)
+    return bool(flags_of(cls) & _IMMUTABLE)
 
 
 # --- known again

@@ -24,7 +24,6 @@ from stepper.native.codegen.graph_names import CodeAsCaptured
 from stepper.native.codegen.resume_execution import write_break
 from stepper.native.exc import (
     NothingToCapture,
-    RestartAnalysis,
     SkipFrame,
     Unsupported,
     let_go_of_frames,
@@ -167,18 +166,10 @@ class Translation:
             raise Unsupported(
                 f"{reason}\n  at {self.code.co_filename}:{inst.starts_line} in {self.code.co_name}"
             )
-        self._mode_is_as_before()
         write_break(tx, inst)
-
-    def _mode_is_as_before(self) -> None:
-        """A mode that the frame leaves changed is set by Python."""
-        if self.output.grad_enabled != self.state.grad_enabled:
-            reason = "the gradient mode is left changed"
-            raise RestartAnalysis(self.output.grad_set_at, reason)
 
     def returned(self, tx: InstructionTranslator) -> None:
         """The frame returns: have the code written that does."""
-        self._mode_is_as_before()
         compile_return(tx)
 
     def compile_graph(self, nodes: list[torch.fx.Node]) -> Callable[..., object]:
@@ -283,9 +274,12 @@ class Translation:
 
     def _guard_aliasing(self) -> None:
         output = self.output
-        inputs = output.graphargs.values()
-        tensors = [arg.source.name() for arg in inputs if type(arg.example) is not int]
-        names = tensors if output.mutates_inputs else []
+        inputs = output.graphargs.items()
+        tensors = [(node, arg) for node, arg in inputs if type(arg.example) is not int]
+        names = [source.name() for source in output.keys]
+        for node, arg in tensors:
+            if output.mutates_inputs or names or "is_key" in node.meta:
+                names.append(arg.source.name())
         if output.side_effects.pending:
             names = [*names, *output.mutables]
         if len(names) > 1:

@@ -125,6 +125,8 @@ class OutputGraph:
         self.tainted = False
         """Whether an operator has changed a fake tensor."""
         self.mutates_inputs = False
+        self.keys: list[Source] = []
+        """Tensors that are keys of dictionaries, and no inputs of the graph."""
         self.handled = False
         """Whether an operator stands where the program catches exceptions."""
         self.broken = False
@@ -136,8 +138,6 @@ class OutputGraph:
         self.spent = 0
         """Instructions interpreted, and items made, so far."""
         self.grad_enabled = state.grad_enabled
-        self.grad_set_at = 0
-        """The frame's instruction by which the gradient mode was set last."""
         self.modes: tuple[Callable[[], AbstractContextManager[object]], ...] = ()
         """What makes the modes in which operators run, beside the gradient mode."""
         self.consulted = Consulted()
@@ -351,9 +351,8 @@ class OutputGraph:
         if watcher.follows and (changed or self.fake_mode.draws != draws):
             self._on_trail(watcher.acts(options["guards"]))
             self.side_effects.changes += 1
-        if isinstance(result, torch.Tensor) and id(result) in fakes:
-            return self._tensor_of(fakes[id(result)][1], args).with_guards(options["guards"])
-        return self._wrap(node, result, options["guards"])
+        given = {key: each for key, (_, each) in fakes.items()}
+        return self._wrap(node, result, options["guards"], args, given)
 
     def _tensor_of(self, node: torch.fx.Node, args: list[VariableTracker]) -> VariableTracker:
         """The tensor for which a node was made; it may be an item of a container among `args`."""
@@ -396,8 +395,16 @@ class OutputGraph:
         self.translation.watcher.node_erased(node)
 
     def _wrap(
-        self, node: torch.fx.Node, value: object, guards: frozenset[Guard]
+        self,
+        node: torch.fx.Node,
+        value: object,
+        guards: frozenset[Guard],
+        args: list[VariableTracker],
+        given: dict[int, torch.fx.Node],
     ) -> VariableTracker:
+        """What a node gives; it may be one of its arguments, which nodes have given."""
+        if id(value) in given:
+            return self._tensor_of(given[id(value)], args).with_guards(guards)
         proxy = torch.fx.Proxy(node, self.tracer)
         if isinstance(value, torch.Tensor):
             if not isinstance(value, FakeTensor) or type(value) is not FakeTensor:
@@ -410,7 +417,7 @@ class OutputGraph:
             for index, item in enumerate(value):
                 inner = self.graph.create_node("call_function", operator.getitem, (node, index))
                 self.note_node(inner, item, guards)
-                items.append(self._wrap(inner, item, guards))
+                items.append(self._wrap(inner, item, guards, args, given))
             if type(value) is tuple:
                 return TupleVariable(items, guards=guards)
             if type(value) is list:
@@ -458,8 +465,10 @@ class OutputGraph:
 
     def remove_unused_inputs(self) -> None:
         """Inputs that nothing reads are not passed."""
-        for node in list(self.graphargs):
+        for node, arg in list(self.graphargs.items()):
             if not node.users:
+                if "is_key" in node.meta:
+                    self.keys.append(arg.source)
                 del self.graphargs[node]
                 self._erase(node)
 

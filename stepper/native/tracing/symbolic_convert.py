@@ -8,9 +8,9 @@ When an instruction of the frame itself cannot be done, all that it has done so 
 and the graph is broken before it. When one of an inlined function cannot, the exception reaches the
 frame, and it is the call that could not be done. So a graph is broken in the frame itself only.
 
-Where it is broken: before the instruction, unless that stands in a `with` block of a gradient mode
-that has been captured so far, or an exception is being handled. Neither can be left half-way; then
-the translation begins again, and the break is before the block, or before the instruction that
+Where it is broken: before the instruction, unless that stands in a `with` block of a mode under
+which nothing would be captured, or an exception is being handled. Neither can be left half-way;
+then the translation begins again, and the break is before the block, or before the instruction that
 raised the exception.
 """
 
@@ -20,6 +20,8 @@ import operator
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from stepper.native import config
 from stepper.native.bytecode.opcodes import Instruction, handler_of, listing
@@ -31,8 +33,8 @@ from stepper.native.exc import (
 )
 from stepper.native.polyfills import Polyfill
 from stepper.native.protocols import InlinedTranslator, Position, Translator
-from stepper.native.source import LocalSource, Source, TypeSource
-from stepper.native.trace_rules import why_not_inline
+from stepper.native.source import ConstantSource, LocalSource, Source, TypeSource
+from stepper.native.trace_rules import is_hint_of_torch, why_not_inline
 from stepper.native.tracing.instructions import Instructions
 from stepper.native.variables.base import (
     AttributeMutationExisting,
@@ -42,6 +44,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builder import VariableBuilder
 from stepper.native.variables.builtin import BuiltinVariable, binary_op
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.ctx_manager import ExitVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import (
     ExceptionVariable,
@@ -188,6 +191,8 @@ class InstructionTranslatorBase(Instructions):
         made_of = getattr(value, "cls", None)
         if isinstance(made_of, VariableTracker):
             return made_of.with_guards(value.guards)
+        if value.source is None and issubclass(kind, torch.Tensor):
+            return self.build(ConstantSource(kind), kind).with_guards(value.guards)
         if value.source is None:
             raise value.refuse("the type")
         return self.build(TypeSource(value.source), kind).with_guards(value.guards)
@@ -237,6 +242,8 @@ class InstructionTranslatorBase(Instructions):
     ) -> VariableTracker:
         """Interpret a function that is called; its result."""
         code = function.__code__
+        if is_hint_of_torch(function, self.f_code):
+            return ConstantVariable(None)
         reason = why_not_inline(function)
         if reason:
             raise unimplemented(reason)
@@ -399,8 +406,9 @@ class InstructionTranslator(InstructionTranslatorBase):
                 raised_at = self._exception_before(error)
                 if raised_at is not None and raised_at != at:
                     raise RestartAnalysis(raised_at, reason) from None
-                if blocks:
-                    raise RestartAnalysis(blocks[0][0], reason) from None
+                for entered, leave in blocks:
+                    if not (isinstance(leave, ExitVariable) and leave.manager.stays):
+                        raise RestartAnalysis(entered, reason) from None
                 if self.output.tainted:
                     raise RestartAnalysis(at, reason) from None
                 self.output.rollback(mark)

@@ -225,6 +225,22 @@ class VariableTracker:
         return ()
 
 
+class TrackedKey:
+    """A key of dictionaries that is known by its tracker: equal to itself only.
+
+    tracker: of the object.
+    """
+
+    def __init__(self, tracker: VariableTracker) -> None:
+        self.tracker = tracker
+
+    def __hash__(self) -> int:
+        return hash(self.tracker.identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TrackedKey) and other.tracker.identity is self.tracker.identity
+
+
 def refuse_finalizers(dropped: Iterable[VariableTracker]) -> None:
     """To be asked before a container lets go of these: it does so later than in the program.
 

@@ -34,7 +34,13 @@ from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, 
 from stepper.native.variables.context_var import ContextVariable
 from stepper.native.variables.data_class import DataClassClassVariable, is_model_output
 from stepper.native.variables.dicts import ConstDictVariable, key_of
-from stepper.native.variables.enums import EnumVariable, is_plain_member
+from stepper.native.variables.enums import (
+    EnumVariable,
+    NumberMemberVariable,
+    bare_value,
+    is_number_member,
+    is_plain_member,
+)
 from stepper.native.variables.exceptions import ExceptionClassVariable
 from stepper.native.variables.folding import OPERATORS
 from stepper.native.variables.functions import (
@@ -181,6 +187,12 @@ class VariableBuilder:
         if is_plain_member(value):
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return EnumVariable(value, source=self.source, guards=guards)
+        if is_number_member(value):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            name = f"{self.source.name()} == {bare_value(value)!r}"
+            install = self.tx.output.install_guard
+            guards |= install(self.source, GuardBuilder.EXPRESSION, name=name)
+            return NumberMemberVariable(value, source=self.source, guards=guards)
         found = wrap_operator(self, value) or self._wrap_callable(value)
         if found is not None:
             return found
@@ -346,6 +358,8 @@ MOST_ENTRIES = 32
 def is_known_object(key: object) -> bool:
     """Whether a dictionary's key is an object that is guarded to be this one, and equal to itself
     only."""
+    if type(key) in (torch.Tensor, torch.nn.Parameter):
+        return True
     if isinstance(key, torch.nn.Module):
         return "_parameters" in key.__dict__ and is_hashed_by_identity(type(key))
     if type(key) is types.BuiltinFunctionType:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from stepper.native import polyfills
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, lookup, order_of, says_its_class
+from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.variables import dicts, iter, lists, polyfilled, sets
 from stepper.native.variables.base import Keywords, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
@@ -158,7 +159,7 @@ def binary_op(
     if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
         for each in (a, b):
             if not isinstance(each, TensorVariable | SymNodeVariable) and not (
-                each.is_python_constant() and type(each.as_python_constant()) in _NUMBERS
+                each.is_python_constant() and isinstance(each.as_python_constant(), _NUMBERS)
             ):
                 raise unimplemented(f"an operator of a tensor and {each.describe()}")
         if not isinstance(a, TensorVariable):  # what stands left is not changed, and has no name
@@ -231,8 +232,9 @@ def identity_of(tracker: VariableTracker) -> object:
     found = getattr(tracker, "fn", None)
     found = getattr(tracker, "value", None) if found is None else found
     kind = type(found)
-    plain = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
-    return found if kind in plain or is_plain_member(found) else None
+    plain = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+    is_class = issubclass(kind, type) and lookup(kind, "__eq__") is object.__dict__["__eq__"]
+    return found if kind in plain or is_class or is_plain_member(found) else None
 
 
 _SOME_CONSTANT = object()
@@ -257,7 +259,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
     super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
-    object.__setattr__: (3, 3), operator.contains: (2, 2),
+    object.__setattr__: (3, 3), operator.contains: (2, 2), id: (1, 1), frozenset: (0, 1),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -593,6 +595,26 @@ def _super(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Var
     if class_of(args[0]) not in order_of(kind):
         return None
     return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
+
+
+@handles(id)
+def _id(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+    (owner,) = args
+    known = tx.output.variables.values()
+    value = next((each for each, tracker in known if tracker.identity is owner.identity), None)
+    if owner.source is None or not type(value).__weakrefoffset__:  # the entry dies with it
+        return None
+    guards = tx.output.install_guard(owner.source, GuardBuilder.ID_MATCH, value)
+    return ConstantVariable(id(value), guards=owner.guards | guards)
+
+
+@handles(frozenset)
+def _frozenset(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    if not args or not isinstance(args[0], sets.SetVariable):
+        return None
+    return args[0].frozen()
 
 
 @handles(operator.contains)

@@ -30,7 +30,12 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.dicts import ConstDictVariable, key_of, pairs_of
+from stepper.native.variables.dicts import (
+    ConstDictVariable,
+    key_of,
+    pairs_of,
+    tracker_of_key,
+)
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.iter import ElementIteratorVariable, iterate, layout_of
 from stepper.native.variables.lists import BaseListVariable, ListVariable, TupleVariable
@@ -269,7 +274,8 @@ def _reorder(
         value = items.pop(taken)
         contents.become(tx, items, name, *args)
         guards = contents.guards
-        return TupleVariable([ConstantVariable(taken), tx.realize(value)], guards=guards)
+        key_taken = tracker_of_key(tx, taken, guards)
+        return TupleVariable([key_taken, tx.realize(value)], guards=guards)
     found = key_of(key)
     if found not in items:
         raise observed(KeyError, found)

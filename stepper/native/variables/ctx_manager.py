@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 
+from stepper import _C
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import is_original
@@ -28,7 +29,7 @@ from stepper.native.versions import (
 if TYPE_CHECKING:
     from torch.fx.node import Argument
 
-    from stepper.native.protocols import Output, Translator
+    from stepper.native.protocols import Codegen, Output, Translator
     from stepper.native.variables.base import TrackerOptions
 
 GRAD_MODES: dict[object, bool | None] = {
@@ -112,9 +113,17 @@ class GradModeClassVariable(VariableTracker):
 class ContextManagerVariable(VariableTracker):
     """An object of which the graph knows what `with` does."""
 
+    stays = False
+    """Whether the graph can be broken inside of the block: `write_exit` is known, and what is
+    called there is captured."""
+
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
         """What `with` does at its beginning: the exit function, and what `as` gets."""
         raise NotImplementedError
+
+    def write_exit(self, codegen: Codegen) -> None:
+        """Push the exit function, as it is once the block has been entered."""
+        raise self.refuse("the exit function")
 
 
 class NullContextClassVariable(VariableTracker):
@@ -151,8 +160,14 @@ class NullContextVariable(ContextManagerVariable):
     def python_type(self) -> type:
         return contextlib.nullcontext
 
+    stays = True
+
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
-        return ExitVariable(lambda tx: None, guards=self.guards), self.enter_result
+        return ExitVariable(lambda tx: None, self, guards=self.guards), self.enter_result
+
+    def write_exit(self, codegen: Codegen) -> None:
+        codegen(self)
+        codegen.load_attr("__exit__")
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.enter_result]
@@ -179,11 +194,18 @@ class GradModeVariable(ContextManagerVariable):
     def python_type(self) -> type:
         return torch.enable_grad if self.mode else torch.no_grad
 
+    stays = True
+
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
-        before = tx.output.grad_enabled
+        before = self._before(tx)
         set_grad_mode(tx, self.mode)
         leave = partial(set_grad_mode, mode=before)
-        return ExitVariable(leave, guards=self.guards), ConstantVariable(None)
+        entered = GradBlockVariable(self.python_type(), self.mode, before)
+        return ExitVariable(leave, entered, guards=self.guards), ConstantVariable(None)
+
+    def _before(self, tx: Translator) -> bool:
+        """What it puts back."""
+        return tx.output.grad_enabled
 
     def reconstruct(self, codegen: Any) -> None:
         codegen.load_callable(self.python_type())
@@ -207,26 +229,67 @@ class SetGradVariable(GradModeVariable):
     def python_type(self) -> type:
         return torch.set_grad_enabled
 
-    def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
-        set_grad_mode(tx, self.mode)
-        leave = partial(set_grad_mode, mode=self.before)
-        return ExitVariable(leave, guards=self.guards), ConstantVariable(None)
+    def _before(self, tx: Translator) -> bool:
+        return self.before
 
     def reconstruct(self, codegen: Any) -> None:
         raise self.refuse("reconstruction")  # another would be made in another mode
+
+
+class GradBlockVariable(ContextManagerVariable):
+    """A context manager that has set the gradient mode, in its block.
+
+    kind: its class.
+    mode, before: what it has set, and what was set before.
+    """
+
+    stays = True
+
+    def __init__(self, kind: type, mode: bool, before: bool) -> None:
+        super().__init__()
+        self.kind = kind
+        self.mode = mode
+        self.before = before
+
+    def write_exit(self, codegen: Codegen) -> None:
+        codegen.load_callable(exit_of_grad_mode)
+        for value in (self.kind, self.mode, self.before):
+            codegen.load_const(value)
+        codegen.call(3)
+
+
+def exit_of_grad_mode(kind: type, mode: bool, before: bool) -> object:
+    """The exit function of a context manager that has set a gradient mode."""
+    context = kind(mode) if kind is torch.set_grad_enabled else kind()
+    context.prev = before
+    return context.__exit__
+
+
+_C.set_skip(exit_of_grad_mode.__code__, "recursive")
 
 
 class ExitVariable(VariableTracker):
     """The exit function of a context.
 
     leave: does what it does.
+    manager: the context, once it has been entered.
     """
 
     def __init__(
-        self, leave: Callable[[Translator], None], **options: Unpack[TrackerOptions]
+        self,
+        leave: Callable[[Translator], None],
+        manager: ContextManagerVariable,
+        **options: Unpack[TrackerOptions],
     ) -> None:
         super().__init__(**options)
         self.leave = leave
+        self.manager = manager
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.manager.parts()
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        self.manager.write_exit(codegen)
 
     def call_function(
         self,
@@ -333,7 +396,7 @@ class ModeVariable(ContextManagerVariable):
             output.trail.append(lambda: setattr(output, "modes", inside))
             note_grad_mode(tx, grad_enabled)
 
-        return ExitVariable(leave, guards=self.guards), InsideVariable(self.kind)
+        return ExitVariable(leave, self, guards=self.guards), InsideVariable(self.kind)
 
 
 class InsideVariable(VariableTracker):
@@ -362,10 +425,5 @@ def set_grad_mode(tx: Translator, mode: bool) -> None:
 def note_grad_mode(tx: Translator, mode: bool) -> None:
     """The operators of the translation use this mode from here on."""
     output = tx.output
-    before, place = output.grad_enabled, output.grad_set_at
-    output.grad_enabled, output.grad_set_at = mode, tx.root.current_instruction.index
-
-    def undo() -> None:
-        output.grad_enabled, output.grad_set_at = before, place
-
-    output.trail.append(undo)
+    before, output.grad_enabled = output.grad_enabled, mode
+    output.trail.append(lambda: setattr(output, "grad_enabled", before))

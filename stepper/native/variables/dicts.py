@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper.native.exc import unimplemented
 from stepper.native.variables.base import (
+    NO_GUARDS,
     Guards,
+    TrackedKey,
     ValueMutationNew,
     VariableTracker,
     refuse_finalizers,
@@ -65,7 +67,8 @@ class ConstDictVariable(HasBuiltinMethods):
         return bool(self.items)
 
     def parts(self) -> Sequence[VariableTracker]:
-        return list(self.items.values())
+        tensors = [key.tracker for key in self.items if isinstance(key, TrackedKey)]
+        return [*tensors, *self.items.values()]
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         return [tracker_of_key(tx, key, self.guards) for key in self.items]
@@ -222,6 +225,8 @@ def tracker_of_key(tx: Translator, key: object, guards: Guards) -> VariableTrack
     """The tracker of a key that `key_of` has given."""
     if is_constant(key):
         return wrap_constant(key, guards)
+    if isinstance(key, TrackedKey):
+        return key.tracker.with_guards(guards)
     return tx.output.variables[id(key)][1].with_guards(guards)
 
 
@@ -230,7 +235,7 @@ def write_key(codegen: Codegen, key: object) -> None:
     if is_constant(key):
         codegen.load_const(key)
     else:
-        codegen(codegen.tx.output.variables[id(key)][1])
+        codegen(tracker_of_key(codegen.tx, key, NO_GUARDS))
 
 
 def pairs_of(tx: Translator, other: VariableTracker) -> dict[object, VariableTracker]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import types
 from typing import TYPE_CHECKING
 
 from stepper.native.guards.class_dicts import lookup
@@ -22,6 +23,34 @@ def is_plain_member(value: object) -> bool:
         and lookup(kind, "__eq__") is object.__dict__["__eq__"]
         and not issubclass(type(value), int | float | str | bytes)
     )
+
+
+_NUMBERS = (int, str)
+_SHOWN = ("__str__", "__repr__", "__format__")
+_COMPARED = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "hash"))
+_OF_ALL = frozenset(vars(enum.Enum)) | frozenset(vars(object))
+
+
+def is_number_member(value: object) -> bool:
+    """Whether a value is a member of an enumeration that is a number or text, and nothing that its
+    class has makes it behave like another one."""
+    kind = type(value)
+    base = next((each for each in _NUMBERS if issubclass(kind, each)), None)
+    if base is None or not issubclass(kind, enum.Enum) or issubclass(kind, enum.Flag):
+        return False
+    shown = [lookup(kind, name) for name in _SHOWN]
+    if any(type(each) is types.FunctionType and each.__module__ != "enum" for each in shown):
+        return False
+    names = vars(base).keys() - _OF_ALL | _COMPARED
+    return all(lookup(kind, name) is lookup(base, name) for name in names)
+
+
+def bare_value(member: object) -> int | str:
+    """The number or text that a member is, alone."""
+    if isinstance(member, int):
+        return int.__pos__(member)
+    assert isinstance(member, str)
+    return str.__getitem__(member, slice(None))
 
 
 class EnumVariable(UserDefinedObjectVariable):
@@ -47,3 +76,22 @@ class EnumVariable(UserDefinedObjectVariable):
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         raise self.refuse(f"assignment to attribute {name}")
+
+
+class NumberMemberVariable(EnumVariable):
+    """A member that is a number or text: what operators do with it is what they do with that."""
+
+    def is_python_constant(self) -> bool:
+        return True
+
+    def as_python_constant(self) -> object:
+        return self.value
+
+    def as_proxy(self) -> object:
+        return bare_value(self.value)
+
+    def as_key(self) -> object:
+        return self.value if self.source is not None else super().as_key()
+
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.value)

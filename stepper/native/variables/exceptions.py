@@ -19,7 +19,7 @@ from stepper import _C
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.guards.class_dicts import class_dict, find, has, lookup, order_of
 from stepper.native.source import AttrSource, GetItemSource, Source
-from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.base import AttributeMutationNew, TrackedKey, VariableTracker
 from stepper.native.variables.constant import ConstantVariable, is_constant
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class ExceptionVariable(VariableTracker):
         found = lookup(self.python_type(), "__str__")
         if type(found) is types.FunctionType:
             return self.attribute_of_class(tx, "__str__").call_function(tx, [], {})
-        if found not in (BaseException.__str__, KeyError.__str__):
+        if found not in (BaseException.__str__, AttributeError.__str__, KeyError.__str__):
             raise self.refuse("the text")
         arguments = self._arguments(tx).unpack(tx)
         if len(arguments) == 1 and isinstance(arguments[0], ConstantVariable):
@@ -260,10 +260,17 @@ def raised(value: ExceptionVariable, *, again: bool = False) -> ObservedExceptio
     return ObservedException(value, f"{value.describe()}({', '.join(text)}) is raised", again=again)
 
 
-def observed(kind: type[BaseException], *args: object) -> ObservedException:
+def observed(kind: type[BaseException], *args: object) -> Unsupported:
     """To be raised where an operation of the program raises an exception of these constants."""
+    if any(isinstance(arg, TrackedKey) for arg in args):
+        return unimplemented(f"{kind.__name__} of a tensor is raised")
     trackers = [ConstantVariable(arg) for arg in args]
     return raised(ExceptionVariable(ExceptionClassVariable(kind), trackers))
+
+
+def no_attribute(kind: type, name: str) -> Unsupported:
+    """To be raised where an object of this class has no such attribute."""
+    return observed(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
 
 
 def observed_error(error: Exception) -> Unsupported:

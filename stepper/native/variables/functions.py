@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 from stepper.native.bytecode import opcodes
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.library import OPTIMIZERS
 from stepper.native.source import AttrSource, ClosureSource, DefaultsSource
 from stepper.native.variables.base import (
     AttributeMutationExisting,
@@ -18,6 +19,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import TupleVariable
 
@@ -72,6 +74,19 @@ class CellVariable(VariableTracker):
         codegen.load_cell(self)
 
 
+def wrapped_for_others(function: types.FunctionType) -> str:
+    """The attribute in which a function has one that it calls in our case; empty: there is none.
+
+    `torch.jit` traces nothing that is captured; and once Dynamo has been used, it has the parts of
+    optimizers disabled that it does itself."""
+    names = function.__dict__
+    if "__script_if_tracing_wrapper" in names:
+        return "__original_fn"
+    inner = names.get("_torchdynamo_orig_callable")
+    own = type(inner) is types.FunctionType and inner.__code__.co_filename.startswith(OPTIMIZERS)
+    return "_torchdynamo_orig_callable" if own else ""
+
+
 class BaseUserFunctionVariable(VariableTracker):
     """Something that is inlined when it is called."""
 
@@ -86,10 +101,9 @@ class BaseUserFunctionVariable(VariableTracker):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         function = self.get_function()
-        if "__script_if_tracing_wrapper" in function.__dict__ and self.source is not None:
-            # `torch.jit` traces nothing that is captured.
-            original = AttrSource(self.source, "__original_fn")
-            found = tx.build(original, function.__dict__["__original_fn"])
+        inner = wrapped_for_others(function)
+        if inner and self.source is not None:
+            found = tx.build(AttrSource(self.source, inner), function.__dict__[inner])
             return found.call_function(tx, args, kwargs)
 
         def bind() -> dict[str, VariableTracker]:
@@ -119,6 +133,12 @@ class BaseUserFunctionVariable(VariableTracker):
         return types.FunctionType
 
 
+_FACTS = frozenset(
+    {"__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__"}
+)
+"""Attributes of all functions that can be read."""
+
+
 class UserFunctionVariable(BaseUserFunctionVariable):
     """A Python function that exists.
 
@@ -142,20 +162,26 @@ class UserFunctionVariable(BaseUserFunctionVariable):
         return UserMethodVariable(self, obj, **self.propagate(obj, self))
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name in ("__name__", "__qualname__", "__module__", "__doc__"):
-            if self.source is None:
-                raise self.refuse(f"attribute {name}")
-            return tx.build(AttrSource(self.source, name), getattr(self.fn, name)).with_guards(
-                self.guards
-            )
         if name == "__code__":  # guarded with the function
             return ConstantVariable(self.fn.__code__, guards=self.guards)
-        raise self.refuse(f"attribute {name}")
+        if not self.has_attribute(tx, name):
+            raise no_attribute(types.FunctionType, name)
+        if self.source is None or (name in vars(types.FunctionType) and name not in _FACTS):
+            raise self.refuse(f"attribute {name}")
+        found = tx.build(AttrSource(self.source, name), getattr(self.fn, name))
+        return found.with_guards(self.guards)
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
-        """Whether it has the attribute, which all functions have."""
-        self.var_getattr(tx, name)
-        return True
+        """Whether it has the attribute: one that all functions have, or one that was stored."""
+        if hasattr(types.FunctionType, name):
+            return True
+        if self.source is None:
+            raise self.refuse("hasattr")
+        present = name in self.fn.__dict__
+        condition = f"({name!r} in {self.source.name()}.__dict__) == {present}"
+        install = tx.output.install_guard
+        tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
+        return present
 
     def closure(self, tx: Translator) -> tuple[CellVariable, ...]:
         cells = self.fn.__closure__ or ()

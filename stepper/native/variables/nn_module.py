@@ -19,10 +19,11 @@ from stepper.native.guards.scope import HOOKS_OF_CALLS, has_hooks
 from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.lists import SliceVariable, TupleVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import TensorVariable
-from stepper.native.variables.user_defined import UserDefinedObjectVariable, no_attribute
+from stepper.native.variables.user_defined import UserDefinedObjectVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator

@@ -3,7 +3,7 @@
 Whether such an object is in a set is known without its hash: it is the same object as one that was
 put in, or it was there from the beginning, which is asked once and guarded. In which order the set
 gives its elements depends on their addresses, other ones at each call, and so going through it is
-refused. Only objects that existed can be elements: two results of operators may be one object.
+refused. Elements are objects that existed, and tensors that operators have made.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import torch
 
 from stepper.native.guards.class_dicts import lookup
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.source import Source
 from stepper.native.variables.base import (
     Guards,
     ValueMutationNew,
@@ -86,9 +85,17 @@ class ObjectSetVariable(HasBuiltinMethods):
         known = self.known.get(item.identity)
         if known is not None:
             return known[1]
-        name = _name_of(item)
+        if not are_elements([item]):
+            raise item.refuse("use in a set of objects")
+        if item.source is None:
+            return False
+        name = item.source.name()
         install = tx.output.install_guard
-        others = [f"{name} is not {_name_of(each)}" for each, _ in self.known.values()]
+        others = [
+            f"{name} is not {each.source.name()}"
+            for each, _ in self.known.values()
+            if each.source is not None
+        ]
         if others:
             tx.output.chosen(
                 install(item.source, GuardBuilder.EXPRESSION, name=" and ".join(others))
@@ -180,18 +187,10 @@ def are_elements(items: Iterable[VariableTracker]) -> bool:
     """Whether all these can be elements."""
     return all(
         not item.is_python_constant()
-        and item.source is not None
+        and (item.source is not None or issubclass(item.python_type(), torch.Tensor))
         and is_hashed_by_identity(item.python_type())
         for item in items
     )
-
-
-def _name_of(item: VariableTracker) -> str:
-    """The expression of an element."""
-    if not are_elements([item]):
-        raise item.refuse("use in a set of objects")
-    assert isinstance(item.source, Source)
-    return item.source.name()
 
 
 def _is_of(tx: Translator, value: object, item: VariableTracker) -> bool:

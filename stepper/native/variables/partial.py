@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
 from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
@@ -50,6 +51,24 @@ class FunctoolsPartialClassVariable(VariableTracker):
         )  # fmt: skip
 
 
+class PartialKeywordsVariable(ConstDictVariable):
+    """The `keywords` of a partial that the frame made, to look into.
+
+    partial: the partial.
+    """
+
+    def __init__(self, partial: FunctoolsPartialVariable) -> None:
+        super().__init__(partial.keywords, guards=partial.guards)
+        self.partial = partial
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.partial]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen(self.partial)
+        codegen.load_attr("keywords")
+
+
 class FunctoolsPartialVariable(VariableTracker):
     """A function with some of its arguments.
 
@@ -80,6 +99,8 @@ class FunctoolsPartialVariable(VariableTracker):
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name == "func":
             return tx.realize(self.func).with_guards(self.guards)
+        if name == "keywords" and self.source is None:
+            return PartialKeywordsVariable(self)
         if name != "args":
             raise self.refuse(f"attribute {name}")
         return TupleVariable(self.args, guards=self.guards)

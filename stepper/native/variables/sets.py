@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from stepper.native.source import MemberSource
 from stepper.native.variables.base import (
     Guards,
+    TrackedKey,
     ValueMutationExisting,
     ValueMutationNew,
     VariableTracker,
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.dicts import key_of
+from stepper.native.variables.dicts import key_of as key_in_dicts
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import BaseListVariable, TupleVariable
@@ -47,11 +48,19 @@ _COMPARISONS = frozenset(
 )
 
 
+def key_of(item: VariableTracker) -> object:
+    """The value of an element that is known: a constant, or an object."""
+    key = key_in_dicts(item)
+    if isinstance(key, TrackedKey):
+        raise item.refuse("use in a set with others")
+    return key
+
+
 class SetVariable(HasBuiltinMethods):
     """A set or frozenset.
 
-    begun: what it began as: a set that existed, an operator and two trackers of sets, or None:
-        empty.
+    begun: what it began as: a set that existed, an operator and two trackers of sets, `frozenset`
+        and that of a set, or None: empty.
     steps: what was done to it then.
     elements: what is in it now, in any order.
     layout: another one once something was done to it that may have changed the order.
@@ -78,6 +87,8 @@ class SetVariable(HasBuiltinMethods):
         return cls(None, steps, elements, guards=guards, mutation_type=ValueMutationNew())
 
     def python_type(self) -> type:
+        if isinstance(self.begun, tuple) and self.begun[0] is frozenset:
+            return frozenset
         return type(self.begun) if isinstance(self.begun, frozenset) else set
 
     def truth(self, tx: Translator) -> bool:
@@ -103,8 +114,8 @@ class SetVariable(HasBuiltinMethods):
             return follow(set(), self.steps)
         if not isinstance(self.begun, tuple):
             raise self.refuse("the order")
-        operation, left, right = self.begun
-        return follow(operation(left.made_anew(), right.made_anew()), self.steps)
+        operation, *sets = self.begun
+        return follow(operation(*[each.made_anew() for each in sets]), self.steps)
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         if isinstance(self.begun, set | frozenset) and not self.steps:
@@ -136,14 +147,28 @@ class SetVariable(HasBuiltinMethods):
             return ConstantVariable(operation(self.elements, other.elements), **options)
         if operation not in _OPERATORS.values() or self.python_type() is not set:
             raise self.refuse(f"operator {operation.__name__}")
-        if any(
-            isinstance(s.mutation_type, ValueMutationExisting) and s.steps for s in (self, other)
-        ):
-            raise self.refuse(f"operator {operation.__name__}, once it was changed,")
+        for each in (self, other):
+            each.refuse_if_changed(f"operator {operation.__name__}")
         elements = operation(self.elements, other.elements)
         return SetVariable(
             (operation, self, other), (), elements, mutation_type=ValueMutationNew(), **options
         )
+
+    def refuse_if_changed(self, what: str) -> None:
+        """What is made of a set that existed is made of it as it was.
+
+        Raises:
+            Unsupported: it was changed.
+        """
+        if isinstance(self.mutation_type, ValueMutationExisting) and self.steps:
+            raise self.refuse(f"{what}, once it was changed,")
+
+    def frozen(self) -> SetVariable:
+        """`frozenset(set)`."""
+        self.refuse_if_changed("a copy")
+        if self.python_type() is frozenset:
+            return self
+        return SetVariable((frozenset, self), (), self.elements, guards=self.guards)
 
     def call_method(
         self,
@@ -190,7 +215,7 @@ class SetVariable(HasBuiltinMethods):
             codegen.load_callable(operation)
             for each in sets:
                 each.push_as_it_was(codegen)
-            codegen.call(2)
+            codegen.call(len(sets))
         self.write_steps(codegen, self.steps)
 
     def push_as_it_was(self, codegen: Codegen) -> None:

@@ -13,9 +13,10 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import require
 from stepper.native.source import AttrSource
-from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
+from stepper.native.variables.base import NO_GUARDS, Guards, TrackedKey, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import SizeVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS
@@ -108,6 +109,7 @@ class TensorVariable(VariableTracker):
         super().__init__(**options)
         self.proxy = proxy
         self.class_type = class_type
+        self.identity = proxy.node
 
     @property
     def fake(self) -> torch.Tensor:
@@ -126,6 +128,10 @@ class TensorVariable(VariableTracker):
 
     def as_proxy(self) -> object:
         return self.proxy
+
+    def as_key(self) -> object:
+        self.proxy.node.meta["is_key"] = True
+        return TrackedKey(self)
 
     def describe(self) -> str:
         name = self.source.name() if self.source is not None else self.proxy.node.name
@@ -165,8 +171,10 @@ class TensorVariable(VariableTracker):
             return tx.class_variable(self)
         if name in ("grad", "is_leaf", "grad_fn"):
             return self._of_autograd(tx, name)
-        if name in _REFUSED or is_graph_method(name):
+        if name in _REFUSED or name == "__len__" or is_graph_method(name):
             return BoundBuiltinMethod(self, name, guards=self.guards)
+        if not self.has_attribute(tx, name):
+            raise no_attribute(self.class_type, name)
         raise self.refuse(f"attribute {name}")
 
     def _of_autograd(self, tx: Translator, name: str) -> VariableTracker:
@@ -211,9 +219,19 @@ class TensorVariable(VariableTracker):
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
-        if name == "type" and _is_dtype(args) and not kwargs:
+        if name == "type" and len(args) < 2 and not kwargs:
             require(tx.output, self.class_type, name)
-            return tx.call_in_graph("call_method", name, [self, *args], {})
+            if not args:
+                return ConstantVariable(self.fake.type(), guards=self.guards)
+            if type(args[0].as_python_constant()) in (torch.dtype, str):
+                return tx.call_in_graph("call_method", name, [self, *args], {})
+        if name == "new" and args and not kwargs:
+            require(tx.output, self.class_type, name, "new_empty")
+            sizes = args[0].unpack(tx) if isinstance(args[0], SizeVariable) else args
+            if all(type(each.as_python_constant()) is int for each in sizes):
+                return tx.call_in_graph(
+                    "call_method", "new_empty", [self, TupleVariable(sizes)], {}
+                )
         if name in _REFUSED:
             why = _REFUSED[name]
             raise unimplemented(f"Tensor.{name} {why}", _KEEP_IT if why is _NEEDS_DATA else "")
@@ -264,11 +282,6 @@ class TensorVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_graph_output(self.proxy.node)
-
-
-def _is_dtype(args: Sequence[VariableTracker]) -> bool:
-    kinds = [type(each.as_python_constant()) for each in args if each.is_python_constant()]
-    return kinds == [torch.dtype]
 
 
 def storage_of(value: torch.Tensor) -> int:

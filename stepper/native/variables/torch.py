@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import types
 import weakref
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -12,9 +13,11 @@ import torch.nn.functional
 from stepper.native import versions
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.library import OPTIMIZERS
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.tensor import TensorVariable
 from stepper.uncompiled import keep_out
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 F = TypeVar("F")
 
 _jit: Any = torch.jit
+_OPTIMIZER = os.path.join(OPTIMIZERS, "optimizer.py")
 
 _REFUSED = frozenset(
     {
@@ -47,8 +51,8 @@ _STATE: dict[object, object] = {
     torch.is_grad_enabled: lambda tx: tx.output.grad_enabled,
     torch.get_default_dtype: lambda tx: torch.get_default_dtype(),
     torch.is_autocast_enabled: lambda tx: _outside_of_modes(tx),
-    torch.compiler.is_compiling: lambda tx: True,
-    torch.compiler.is_dynamo_compiling: lambda tx: True,
+    torch.compiler.is_compiling: lambda tx: not _computes_otherwise(tx),
+    torch.compiler.is_dynamo_compiling: lambda tx: not _computes_otherwise(tx),
     torch.compiler.is_exporting: lambda tx: False,
     _jit.is_scripting: lambda tx: False,
     _jit.is_tracing: lambda tx: False,
@@ -56,12 +60,20 @@ _STATE: dict[object, object] = {
     versions.tracing_state: lambda tx: None,
     versions.is_torch_function_enabled: lambda tx: tx.output.state.torch_function,
     versions.cudnn_enabled: lambda tx: versions.cudnn_enabled(),
+    versions.own_backend_name: lambda tx: versions.own_backend_name(),
     versions.log_usage: lambda tx: None,
 }
 """What these give is part of the guarded state, or a matter of being captured.
 
 `is_compiling` asks whether it is captured, and is told so, as by Dynamo. Libraries leave out what
 needs the data then: with eager's answer, no model of `transformers` with a mask is one graph."""
+
+
+def _computes_otherwise(tx: Translator) -> bool:
+    """Whether it is code of torch's that would compute with tensors where it computes with numbers
+    in eager: optimizers would give other parameters."""
+    code = tx.f_code
+    return code.co_filename == _OPTIMIZER and code.co_name in ("_get_value", "_stack_if_compiling")
 
 
 def _outside_of_modes(tx: Translator) -> bool:
@@ -113,8 +125,10 @@ def is_graph_function(value: object) -> bool:
     if type(value) is types.FunctionType:
         if value in _PYTHON_FUNCTIONS:
             return True
-        return value.__module__ == "torch.nn.functional" and (
-            getattr(torch.nn.functional, value.__name__, None) is value
+        return (
+            value.__module__ == "torch.nn.functional"
+            and not value.__name__.startswith("_")  # these help others, and are interpreted
+            and getattr(torch.nn.functional, value.__name__, None) is value
         )
     name = getattr(value, "__name__", "")
     if name in _REFUSED or type(value).__name__ not in (
@@ -200,11 +214,13 @@ class TorchInGraphFunctionVariable(VariableTracker):
         out = kwargs["out"]
         if isinstance(out, ConstantVariable) and out.value is None:
             return tx.call_in_graph("call_function", self.value, args, kwargs)
-        if not isinstance(out, TensorVariable) or out.source is not None:
+        written = out.unpack(tx) if isinstance(out, TupleVariable) else [out]
+        tensors = [each for each in written if isinstance(each, TensorVariable)]
+        if len(tensors) != len(written):
             raise unimplemented("an operator with out=", "use what it returns, without out=")
-        before = out.fake.shape, out.fake.stride()
+        before = [(each.fake.shape, each.fake.stride()) for each in tensors]
         result = tx.call_in_graph("call_function", self.value, args, kwargs)
-        if (out.fake.shape, out.fake.stride()) != before:
+        if [(each.fake.shape, each.fake.stride()) for each in tensors] != before:
             raise unimplemented("an operator with out= of another size")
         return result.with_guards(self.guards)
 

@@ -9,6 +9,7 @@ of the object, whether its dictionary has the name, and what the class has.
 from __future__ import annotations
 
 import collections
+import enum
 import types
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -33,10 +34,10 @@ from stepper.native.source import (
     TypeSource,
 )
 from stepper.native.variables import containers
-from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
+from stepper.native.variables.base import NO_GUARDS, Guards, Keywords, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.exceptions import ObservedException, observed
+from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import TensorMethodVariable, is_graph_method
@@ -141,7 +142,47 @@ class UserDefinedClassVariable(UserDefinedVariable):
         from stepper.native.variables.new_object import make_new
 
         made = polyfilled.call(tx, self.value, self, args, kwargs)
+        if made is None and issubclass(type(self.value), enum.EnumMeta):
+            made = self._member(tx, args, kwargs)
         return make_new(tx, self, args, kwargs) if made is None else made
+
+    def _member(
+        self, tx: Translator, args: list[VariableTracker], kwargs: Keywords
+    ) -> VariableTracker:
+        """What an enumeration gives for a value."""
+        plain = lookup(type(self.value), "__call__") is enum.EnumMeta.__call__
+        made_by = lookup(self.value, "__new__")
+        if not plain or getattr(made_by, "__func__", made_by) is not enum.Enum.__new__:
+            raise self.refuse("a call")
+        members = self.var_getattr(tx, "_value2member_map_")
+        if len(args) != 1 or kwargs or not members.contains(tx, args[0]):
+            raise self.refuse("a call")
+        return members.getitem(tx, args[0])
+
+    def special(self, tx: Translator, name: str, args: list[VariableTracker]) -> VariableTracker:
+        """Call a method that Python looks for in the class's own class, and that is written in
+        Python."""
+        found = lookup(type(self.value), name)
+        if type(found) is not types.FunctionType or self.source is None:
+            raise self.refuse(f"method {name}")
+        method = tx.build(AttrSource(TypeSource(self.source), name), found)
+        return method.call_function(tx, [self, *args], {})
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        return self.special(tx, "__getitem__", [key])
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        return self.special(tx, "__contains__", [item]).truth(tx)
+
+    def length(self, tx: Translator) -> VariableTracker:
+        """`len(class)`."""
+        return self.special(tx, "__len__", [])
+
+    def lazy_iterator(self, tx: Translator) -> VariableTracker:
+        return self.special(tx, "__iter__", [])
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return self.lazy_iterator(tx).unpack(tx)
 
 
 class UserDefinedObjectVariable(UserDefinedVariable):
@@ -489,11 +530,6 @@ class InstanceDictVariable(VariableTracker):
     def reconstruct(self, codegen: Any) -> None:
         codegen(self.obj)
         codegen.load_attr("__dict__")
-
-
-def no_attribute(kind: type, name: str) -> ObservedException:
-    """To be raised where an object of this class has no such attribute."""
-    return observed(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
 
 
 def is_data_descriptor(value: object) -> bool:

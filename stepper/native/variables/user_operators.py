@@ -50,7 +50,10 @@ def user_operator(
 ) -> VariableTracker | None:
     """The operator, if a side is an object of the program; None: none is, or nobody is known to
     answer."""
-    users = [isinstance(each, UserDefinedObjectVariable) for each in (a, b)]
+    users = [
+        isinstance(each, UserDefinedObjectVariable) and not each.is_python_constant()
+        for each in (a, b)
+    ]
     if not any(users):
         return None
     if (plain := _IN_PLACE.get(operation)) is not None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from stepper.native.tracing.instructions.calls import CallInstructions
 from stepper.native.tracing.instructions.flow import FlowInstructions
+from stepper.native.tracing.instructions.patterns import PatternInstructions
 from stepper.native.tracing.instructions.raising import RaisingInstructions
 
 
-class Instructions(CallInstructions, FlowInstructions, RaisingInstructions):
+class Instructions(CallInstructions, FlowInstructions, PatternInstructions, RaisingInstructions):
     """All of them."""

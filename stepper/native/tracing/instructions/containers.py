@@ -15,7 +15,6 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of, pairs_of
 from stepper.native.variables.folding import fold
 from stepper.native.variables.lists import (
-    BaseListVariable,
     ListVariable,
     TupleVariable,
 )
@@ -113,12 +112,6 @@ class ContainerInstructions(Translator):
         middle = ListVariable.new(items[before:end], value.guards)
         for item in reversed([*items[:before], middle, *items[end:]]):
             self.push(item)
-
-    def GET_LEN(self, inst: Instruction) -> None:
-        value = self.stack[-1]
-        if not isinstance(value, BaseListVariable):
-            raise unimplemented("the length of a subject")
-        self.push(ConstantVariable(len(value.items), guards=value.guards))
 
     # --- text
 

@@ -7,6 +7,7 @@ from tests.engines.native.replaced import (
     contents,
     functions,
     hooks,
+    keys,
     modes,
     objects,
     of_torch,
@@ -17,7 +18,7 @@ from tests.engines.native.replaced import (
 )
 from tests.engines.native.replaced.running import CASES, Case
 
-TABLES = (functions, variables, of_torch, hooks, modes, registries, contents, objects)
+TABLES = (functions, variables, of_torch, hooks, modes, registries, contents, objects, keys)
 """The modules that add cases."""
 WORLD: dict[str, Case] = dict(CASES)
 PAIRS: dict[str, Case] = pairs.cases()

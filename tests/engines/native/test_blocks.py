@@ -1,0 +1,218 @@
+"""Breaks inside of `with` and `try` blocks: what comes behind them is captured, in the block."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from stepper import native
+from tests.engines.native.harness import same
+
+pytestmark = pytest.mark.evaluator_out
+
+LOG: list[Any] = []
+PROGRAMS: list[Callable[[torch.Tensor], Any]] = []
+
+
+def note(word: object, error: type[Exception] | None = None) -> None:
+    """Breaks the graph, since it reads its frame; tells the gradient mode, and may fail."""
+    LOG.append((word, torch.is_grad_enabled(), sys._getframe().f_code.co_name))
+    if error is not None:
+        raise error(word)
+
+
+class Swallowing:
+    """A context of the program's."""
+
+    def __enter__(self) -> Swallowing:
+        LOG.append("enter")
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
+        LOG.append(("exit", kind, str(value)))
+        return kind is ValueError
+
+
+FAILING = ("an_error_leaves_a_block", "an_error_of_the_program", "an_error_and_a_finally")
+"""Those in which the call that breaks the graph fails: the program's own code handles that."""
+
+
+def program(function: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:
+    PROGRAMS.append(function)
+    return function
+
+
+@program
+def one_block(x: torch.Tensor) -> Any:
+    with torch.no_grad():
+        y = x * 2
+        note("in")
+        z = y + x
+    return z, y * x, torch.is_grad_enabled()
+
+
+@program
+def blocks_in_blocks(x: torch.Tensor) -> Any:
+    with torch.no_grad():
+        a = x + 1
+        with torch.enable_grad(), contextlib.nullcontext(3) as three:
+            b = x * 2
+            note("inner")
+            c = b * three
+        note("outer")
+        d = x * c
+    return a, b, c, d
+
+
+@program
+def a_mode_that_stays(x: torch.Tensor) -> Any:
+    torch.set_grad_enabled(False)
+    y = x * 2
+    note("off")
+    z = x * 3
+    torch.set_grad_enabled(True)
+    return y, z, x + 1
+
+
+@program
+def a_mode_within_a_block(x: torch.Tensor) -> Any:
+    with torch.set_grad_enabled(False):
+        torch.set_grad_enabled(True)
+        y = x * 2
+        note("on")
+        y = y * 3
+    return y, x + 1
+
+
+@program
+def an_error_leaves_a_block(x: torch.Tensor) -> Any:
+    y = x + 1
+    try:
+        with torch.no_grad():
+            y = y * 2
+            note("bad", KeyError)
+            y = y * 100
+    except KeyError as error:
+        return y * x, str(error), torch.is_grad_enabled()
+    return y
+
+
+@program
+def an_error_behind_a_break(x: torch.Tensor) -> Any:
+    y = x + 1
+    try:
+        with torch.no_grad():
+            note("first")
+            y = y * 2
+            raise IndexError("here")
+    except IndexError as error:
+        y = y * x
+        return y, str(error), torch.is_grad_enabled()
+
+
+@program
+def an_error_of_the_program(x: torch.Tensor) -> Any:
+    with torch.no_grad():
+        y = x * 2
+        note("left", RuntimeError)
+    return y
+
+
+@program
+def a_finally(x: torch.Tensor) -> Any:
+    y = x + 1
+    try:
+        y = y * 2
+        note("try")
+        y = y * 3
+        return y
+    finally:
+        LOG.append("finally")
+        y = y + 1
+
+
+@program
+def an_error_and_a_finally(x: torch.Tensor) -> Any:
+    y = x + 1
+    try:
+        y = y * 2
+        note("bad", ValueError)
+        y = y * 3
+    except ValueError:
+        y = y - 1
+    else:
+        y = y * 100
+    finally:
+        y = y + x
+    return y
+
+
+@program
+def a_loop_of_blocks(x: torch.Tensor) -> Any:
+    for index in range(3):
+        with torch.no_grad():
+            x = x * 2
+            if index == 1:
+                continue
+            note(index)
+            x = x + index
+    return x
+
+
+@program
+def swallowed(x: torch.Tensor) -> Any:
+    with Swallowing():
+        x = x + 1
+        note("before")
+        x = x * 2
+        note("bad", ValueError)
+        x = x * 100
+    with Swallowing() as context:
+        x = x * 3
+        note(type(context).__name__)
+        x = x + 2
+    return x * 2
+
+
+@program
+def data_in_a_block(x: torch.Tensor) -> Any:
+    with torch.no_grad():
+        y = x * 2
+        if y.sum() > 0:
+            y = y + 1
+        z = y.sum().item() * x
+    return y, z
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=[each.__name__ for each in PROGRAMS])
+def test_what_comes_behind_is_eager_s(function: Callable[[torch.Tensor], Any]) -> None:
+    graphs: list[Any] = []
+
+    def backend(gm: Any, inputs: list[Any]) -> Any:
+        graphs.append(gm)
+        return gm.forward
+
+    captured = native.optimize(backend)(function)
+    for _ in range(2):
+        assert same(_done(function), _done(captured))
+        assert torch.is_grad_enabled()
+    assert (len(graphs) > 1) is (function.__name__ not in FAILING)
+
+
+def _done(function: Any) -> Any:
+    """What a call gives or raises, with the lines, and what was noted."""
+    LOG.clear()
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    given: Any = None
+    try:
+        given = function(x)
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        given = str(error), [f.lineno for f in frames if f.filename == __file__][1:]
+    return given, list(LOG)
