@@ -33,6 +33,7 @@ from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import (
     Recompilation,
     Tried,
+    changes_of,
     failed_check,
     recompilation,
     recompilations,
@@ -40,9 +41,9 @@ from stepper.analysis.recompiles import (
 from stepper.analysis.shape_lines import size_lines, step_lines
 from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.sites import Site, site_at, way_to
-from stepper.analysis.sources import spelled
+from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.walks import Calls, compiled_again
-from stepper.client.frame_names import compiled_title, walk_title
+from stepper.client.frame_names import brief_compiled_name, compiled_title, walk_title
 from stepper.client.names import brief_function
 from stepper.client.text import (
     clip,
@@ -56,6 +57,7 @@ from stepper.client.text import (
     short_name,
     short_path,
     translation_summary,
+    walk_name,
 )
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.trace import Event, EventKind, MomentId, Phase, Translation, headline
@@ -221,7 +223,8 @@ def _broken(recording: Recording, event: Event) -> Here:
         leads += [Line(f"Dynamo's hint: {clip(hint, _TEXT)}") for hint in cause.hints[:2]]
     leads += _callers(recording, found.moment)
     for item in cause.resume_functions[:1]:
-        leads.append(Line(f"goes on in {walk_title(recording, item)}", item.first_moment))
+        name = f"{walk_name(item)} {brief_compiled_name(recording, item)}"
+        leads.append(Line(f"goes on in {name}", item.first_moment))
     culprit = _at_moment(recording, found.moment)
     if culprit is None and cause.place is not None:
         culprit = Culprit(cause.place, cause.source)
@@ -304,13 +307,20 @@ def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:
 
 
 def _advice(recording: Recording, found: Recompilation) -> str:
-    item = found.translation
+    """What to change against this recompilation; of what made others it says nothing."""
+    item, nearest = found.translation, found.nearest
+    changed = (
+        set()
+        if nearest is None
+        else {(unscoped(source), difference.aspect) for source, difference in changes_of(nearest)}
+    )
     again = [
         each for each in recompilations(recording, item.name) if each.translation.code == item.code
     ]
     for history in histories(recording, again):
         for advice in advise(recording, history):
-            return advice.text
+            if not changed or not advice.source or (advice.source, advice.aspect) in changed:
+                return advice.text
     return ""
 
 

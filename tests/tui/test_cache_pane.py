@@ -293,7 +293,7 @@ async def test_one_listing_at_a_time_is_asked_for(sample_path: Path) -> None:
 async def test_where_there_is_no_cache_it_says_why(sample_path: Path) -> None:
     async with opened(sample_path, NARROW) as (app, pilot):
         await pilot.press("k")
-        assert "the cache went with the program" in text(app)
+        assert "gone with the program" in text(app)
         await pilot.press("m")
         assert "nothing here" in status(app)
         await pilot.press("a")

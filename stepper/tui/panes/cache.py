@@ -150,7 +150,7 @@ class CachePane(AskingPane):
             case Status.STARTING:
                 return "the program has not come so far yet"
             case Status.ENDED:
-                return "the cache went with the program; what became of entries is in the events"
+                return "gone with the program; 9 tells what became of entries"
             case _:
                 return "a recording holds no cache: it is the living program's"
 

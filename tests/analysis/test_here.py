@@ -1,0 +1,45 @@
+"""A moment's answer is about that moment, and not about another one of the same function."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stepper.analysis.here import why_here
+from stepper.model.trace import EventKind
+from stepper.model.value import TensorMeta, Value
+from stepper.recording.reader import Recording
+from tests.tape import Tape
+
+DTYPE = "tensor 'x' dtype mismatch. expected Float, actual Double"
+
+
+def test_each_recompilation_is_told_what_to_change_against_itself(tmp_path: Path) -> None:
+    path = tmp_path / "again.stepper"
+    tape = Tape(str(path))
+    meta = TensorMeta("float32", ("4",), ("1",))
+    reasons = (
+        "",
+        "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5",
+        f"0/1: {DTYPE}",
+        f"0/2: {DTYPE.replace('Double', 'Int')}",
+    )
+    for number, reason in enumerate(reasons):
+        tape.begin(why_here, f"0/{number}", cache_size=number, recompile_reason=reason)
+        tape.start_attempt()
+        x = tape.describe(Value("TensorVariable", "Tensor", meta.brief, "L['x']", tensor=meta))
+        tape.step(0, locals={"x": x})
+        tape.guard("TENSOR_MATCH", "L['x']")
+        tape.step(1)
+        tape.end_attempt()
+        tape.end()
+    tape.close()
+    recording = Recording.open(str(path))
+    told = [
+        why_here(recording, event.moment).remedy
+        for event in recording.events(kinds=(EventKind.RECOMPILE,))
+    ]
+    recording.close()
+    # The dtype changes more often, and the answer about the whole run begins with it.
+    assert told[0] == ""
+    assert told[1].startswith("A dtype is never a symbol")
+    assert told[2] == told[1]
