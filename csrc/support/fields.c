@@ -17,7 +17,7 @@
 #pragma GCC diagnostic pop
 
 /* The array in which the object has its attributes, or NULL with `*dict` its dictionary (borrowed;
-   NULL: it has neither). This is all that differs between versions. */
+   NULL: it has neither). This and the next function are all that differs between versions. */
 static PyDictValues *
 attributes_of(PyObject *object, PyObject **dict)
 {
@@ -50,6 +50,20 @@ attributes_of(PyObject *object, PyObject **dict)
 #endif
 }
 
+/* Where in the array the attribute is that was set as the `i`th of those it has, as its dictionary
+   would give it; -1: it has fewer. The places are the class's, in the order in which the first
+   object got them. */
+static Py_ssize_t
+place_of(PyDictValues *values, Py_ssize_t i)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return i < values->size ? get_insertion_order_array(values)[i] : -1;
+#else
+    const uint8_t *end = (const uint8_t *)values;
+    return i < end[-2] ? end[-3 - i] : -1;
+#endif
+}
+
 PyObject *
 fields_all(PyObject *object)
 {
@@ -71,9 +85,9 @@ fields_all(PyObject *object)
         }
         return found;
     }
-    for (Py_ssize_t i = 0; i < keys->dk_nentries; i++) {
-        PyObject *value = values->values[i];
-        if (value != NULL && PyDict_SetItem(found, DK_UNICODE_ENTRIES(keys)[i].me_key, value) < 0) {
+    for (Py_ssize_t i = 0, at; (at = place_of(values, i)) >= 0; i++) {
+        PyObject *name = DK_UNICODE_ENTRIES(keys)[at].me_key, *value = values->values[at];
+        if (value != NULL && PyDict_SetItem(found, name, value) < 0) {
             Py_DECREF(found);
             return NULL;
         }
@@ -115,8 +129,8 @@ fields_next(PyObject *object, Py_ssize_t *position, PyObject **name, PyObject **
         return dict != NULL && PyDict_Next(dict, position, name, value);
     }
     PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(object))->ht_cached_keys;
-    while (*position < keys->dk_nentries) {
-        Py_ssize_t at = (*position)++;
+    for (Py_ssize_t at; (at = place_of(values, *position)) >= 0;) {
+        ++*position;
         if ((*value = values->values[at]) != NULL) {
             *name = DK_UNICODE_ENTRIES(keys)[at].me_key;
             return 1;

@@ -294,6 +294,7 @@ def without_numbers(value: Any) -> Any:
         return abs(value) > 2**32 or value
     if type(value) is not bytes:
         return _NUMBERED.sub("", value) if type(value) is str else value
+    value = value.removeprefix(b"PT2AOT\x01")  # torch 2.15 writes what it is before the pickle
     if not value.startswith((b"\x80\x04", b"\x80\x05")):
         return _NUMBERED.sub("", value.decode("latin-1"))
     found = pickletools.genops(value)  # some of it are sets, whose order differs, too
@@ -323,6 +324,7 @@ SAVED: dict[str, Callable[[], Any]] = {
 def test_what_is_saved_is_the_same_when_it_is_watched(
     tmp_path: Path, save: Callable[[], Any]
 ) -> None:
+    save()  # the first time, torch adds to this module's globals what the next time it saves
     found = []
     for watched in (False, True, False):
         torch._dynamo.reset()
