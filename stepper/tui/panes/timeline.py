@@ -169,7 +169,7 @@ class TimelineView(Themed, can_focus=True):
         while self._settled < self._taken and attempts[self._settled].last_moment is not None:
             self._settled += 1
         if self._taken < len(attempts):
-            self.call_later(self._take_more, recording, self._taken)
+            self.call_after_refresh(self._take_more, recording, self._taken)
 
     def _take_more(self, recording: Recording, taken: int) -> None:
         # Unless it has begun anew meanwhile.
