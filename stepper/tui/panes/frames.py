@@ -114,7 +114,8 @@ class FramesPane(ListingPane):
 
     def detail_of(self, index: int) -> list[str]:
         t = self._translations[index]
-        lines = [f"{t.compile_id or '(no compile id)'} {self._names[t.id]}, {t.filename}:{t.line}"]
+        place = f"{short_path(t.filename, self._cwd)}:{t.line}"
+        lines = [f"{t.compile_id or '(no compile id)'} {self._names[t.id]}, {place}"]
         if t.recompile_reason:
             lines.append(f"recompiled: {one_line(t.recompile_reason)}")
         if t.reason:
