@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import array
 from typing import Any
 
 import pytest
@@ -135,7 +135,7 @@ def nested(x: Any, table: dict[int, int]) -> Any:
 
 
 def of_what_it_does_not_know(x: Any, table: dict[int, int]) -> Any:
-    for a in itertools.tee([2, 3])[0]:
+    for a in array.array("i", [2, 3]):
         x = x + a
     return x
 

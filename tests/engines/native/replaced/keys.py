@@ -184,7 +184,7 @@ def a_class_that_becomes_a_mapping() -> Iterator[Any]:
             return 1
 
     held = Table()
-    yield lambda x: _matches(held, x)
+    yield lambda x: _matches(held, x + 1)
     collections.abc.Mapping.register(Table)
     yield
 
