@@ -13,16 +13,16 @@
 #include "module.h"
 
 static Part *const parts[] = {
-    names_exec,         steps_exec,        fields_exec,
-    facts_exec,         value_stack_exec,  frame_hook_exec,
-    cache_entry_exec,   code_cache_exec,   lookup_report_exec,
-    leaf_checks_exec,   hook_exec,         event_run_exec,
-    resume_call_exec,   instructions_exec, node_words_exec,
-    guard_program_exec, code_lines_exec,   sieve_exec,
-    class_check_exec,   undo_exec,         in_view_exec,
-    moves_exec,         walk_moments_exec, undisturbed_exec,
-    capturing_exec,     shorten_exec,      namespace_check_exec,
-    processes_exec,
+    names_exec,         steps_exec,         fields_exec,
+    facts_exec,         value_stack_exec,   frame_hook_exec,
+    cache_entry_exec,   code_cache_exec,    lookup_report_exec,
+    leaf_checks_exec,   hook_exec,          event_run_exec,
+    resume_call_exec,   instructions_exec,  node_words_exec,
+    guard_program_exec, code_lines_exec,    sieve_exec,
+    class_check_exec,   undo_exec,          in_view_exec,
+    moves_exec,         walk_moments_exec,  undisturbed_exec,
+    capturing_exec,     shorten_exec,       namespace_check_exec,
+    processes_exec,     thread_frames_exec,
 };
 
 static int

@@ -1207,12 +1207,19 @@ def instance_dict(object: object, /) -> dict[str, Any]:
         AttributeError: it has none.
     """
 
+# --- where another thread is (csrc/support/thread_frames.c) ---
+
+def thread_frames(ident: int, most: int, /) -> list[tuple[str | None, str, str, int]]:
+    """Module, function, file and line of at most so many frames of a thread, innermost first;
+    empty: there is no such thread. No frame is kept, and nothing else runs meanwhile."""
+
 # --- functions that start and end processes (csrc/support/processes.c) ---
 
 def hook_processes(
     environment: Callable[[Any], object],
     leaving: Callable[[int], object],
     ended: Callable[[int, int], object],
+    forked: Callable[[int], object],
     /,
 ) -> None:
     """Put hooks into the functions by which Python code starts, replaces, leaves and waits for
@@ -1223,4 +1230,5 @@ def hook_processes(
             a mapping (None: that of `os.environ`, as a mapping), and returns the one that it gets.
         leaving: called before `os._exit`, with its argument.
         ended: called with what `os.waitpid` returns.
+        forked: called in the parent with what `os.fork` returns.
     """

@@ -25,6 +25,7 @@ TAKES_APART = frozenset(
 """Methods of texts and patterns, and functions of `re`."""
 
 IN_ANALYSIS = {
+    "activity.py": {"under_way": "Python's: the name of an instruction"},
     "answering.py": {"_limit_memory": "the kernel's"},
     "break_remedies.py": {
         "_reordered": "torch's: the source of what is called",
@@ -220,7 +221,6 @@ ELSEWHERE = {
     },
     "debuggee/evaluator.py": {"place_of": "a path"},
     "report/entries.py": {"_chosen": "the compiler's: a source"},
-    "tui/activity.py": {"_now": "Python's: the name of an instruction"},
     "engines/common/lookup_words.py": {"_meta_differences": "torch's: a device"},
     "engines/common/variations.py": {"variations": "the compiler's: a source"},
     "engines/dynamo/lookup_programs.py": {"user_line": "a path"},

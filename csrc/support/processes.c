@@ -32,6 +32,7 @@ enum {
     SYSTEM,
     EXIT,
     WAITPID,
+    FORK,
     FUNCTIONS,
 };
 
@@ -42,7 +43,7 @@ static struct {
     PyCFunction original; /* kept for good: a call may be under way when the hooks are taken out */
 } hooked[FUNCTIONS];
 
-static PyObject *environment_hook, *leaving_hook, *ended_hook;
+static PyObject *environment_hook, *leaving_hook, *ended_hook, *forked_hook;
 
 /* What a hook says; NULL: it has nothing to say. */
 static PyObject *
@@ -274,6 +275,18 @@ waitpid_hooked(PyObject *self, PyObject *const *args, Py_ssize_t count)
     return result;
 }
 
+/* Not one of `os.register_at_fork`: those run before CPython has counted the threads of the parent,
+   of which it warns. */
+static PyObject *
+fork_hooked(PyObject *self, PyObject *none)
+{
+    PyObject *result = hooked[FORK].original(self, none);
+    if (result != NULL && PyLong_CheckExact(result) && PyObject_IsTrue(result) == 1) {
+        Py_XDECREF(ask(forked_hook, &result, 1));
+    }
+    return result;
+}
+
 static const struct {
     const char *module, *name;
     int flags; /* how CPython calls it; another version may have changed that */
@@ -288,6 +301,7 @@ static const struct {
     {"posix", "system", METH_FASTCALL | METH_KEYWORDS, system_hooked},
     {"posix", "_exit", METH_FASTCALL | METH_KEYWORDS, exit_hooked},
     {"posix", "waitpid", METH_FASTCALL, waitpid_hooked},
+    {"posix", "fork", METH_NOARGS, fork_hooked},
 };
 
 static void
@@ -301,6 +315,7 @@ put_back(void)
     Py_CLEAR(environment_hook);
     Py_CLEAR(leaving_hook);
     Py_CLEAR(ended_hook);
+    Py_CLEAR(forked_hook);
 }
 
 /* The place in `hooked` of an entry of `functions`: two entries are one function. */
@@ -343,14 +358,15 @@ put_hook(size_t entry)
 static PyObject *
 hook_processes(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *environment, *leaving, *ended;
-    if (!PyArg_ParseTuple(args, "OOO:hook_processes", &environment, &leaving, &ended)) {
+    PyObject *environment, *leaving, *ended, *forked;
+    if (!PyArg_ParseTuple(args, "OOOO:hook_processes", &environment, &leaving, &ended, &forked)) {
         return NULL;
     }
     put_back();
     environment_hook = Py_NewRef(environment);
     leaving_hook = Py_NewRef(leaving);
     ended_hook = Py_NewRef(ended);
+    forked_hook = Py_NewRef(forked);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (put_hook(i) < 0) {
             put_back();

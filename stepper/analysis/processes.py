@@ -98,8 +98,9 @@ def process_text(process: Process, *, opened: bool = True) -> str:
     """One process in a line: its number, rank and end, what was recorded, and its command."""
     rank = "" if process.rank is None else f"rank {process.rank}"
     what = _recorded(process) if opened else ""
-    name = process.name or _command(process)
-    return f"{process.pid:<8} {rank:<8} {_end(process):<18} {what:<32} {name}".rstrip()
+    return (
+        f"{process.pid:<8} {rank:<8} {end_text(process):<18} {what:<32} {label(process)}".rstrip()
+    )
 
 
 def _recorded(process: Process) -> str:
@@ -116,7 +117,8 @@ def _recorded(process: Process) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _end(process: Process) -> str:
+def end_text(process: Process) -> str:
+    """Whether a process runs, or how it ended."""
     if process.state == "killed" and process.exit is not None:
         return f"killed, {signal_name(process.exit)}"
     if process.state == "exited" and process.exit is not None:
@@ -124,7 +126,10 @@ def _end(process: Process) -> str:
     return process.state
 
 
-def _command(process: Process) -> str:
+def label(process: Process) -> str:
+    """What a process is called: by `multiprocessing`, or after its command."""
+    if process.name:
+        return process.name
     words = list(process.command)
     if words:
         words[0] = os.path.basename(words[0])

@@ -257,7 +257,8 @@ def add_breakpoints(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="SPEC",
         help="stop there: graph-break, FILE:LINE, function:GLOB, node:GLOB, guard:KIND:SOURCE, "
-        "recompile …, with ', if CONDITION', ', ignore N', ', once'; repeatable",
+        "recompile …, with ', rank N', ', process PID', ', if CONDITION', ', ignore N', ', once'; "
+        "repeatable",
     )
 
 

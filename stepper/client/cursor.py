@@ -160,7 +160,7 @@ class Cursor:
         return self._past_newest(motion, line, left, target)
 
     def _continue(self, direction: int, count: int) -> Move:
-        breakpoints = [b for b in self.session.breakpoints if b.enabled]
+        breakpoints = [b for b in self.session.breakpoints_here if b.enabled]
         target, hit = self.position, None
         for done in range(count):
             found = navigation.find_break(self._require(), target, breakpoints, direction)

@@ -23,6 +23,7 @@ from stepper.client.channel import Channel
 from stepper.client.origin import origin_of
 from stepper.client.paths import default_recording, default_session
 from stepper.client.process import Process, Reads
+from stepper.client.processes import Listener, Processes
 from stepper.client.program import program_file
 from stepper.client.session import Session, number_breakpoints
 from stepper.client.terminal import PseudoTerminal
@@ -91,10 +92,18 @@ def launch(spec: LaunchSpec) -> Session:
     """
     numbered = tuple(number_breakpoints(spec.breakpoints))
     ours, theirs = socket.socketpair()
-    terminal = None
+    terminal, listener, trouble = None, None, ""
     try:
         config = make_config(msgspec.structs.replace(spec, breakpoints=numbered), theirs.fileno())
         argv = command_line(spec)
+        # `stepper record` stops nowhere.
+        if config.children and spec.capture_output:
+            try:
+                listener = Listener(config.children)
+            except OSError as error:
+                trouble = f"what the program starts is recorded, and cannot be stopped: {error}"
+            else:
+                config = msgspec.structs.replace(config, socket=listener.path)
         if spec.capture_output:
             terminal = PseudoTerminal(spec.rows, spec.cols, echo=spec.echo)
         theirs.set_inheritable(True)
@@ -102,6 +111,8 @@ def launch(spec: LaunchSpec) -> Session:
         process = start(argv, config, terminal.name if terminal else None, spec.reads)
     except BaseException:
         ours.close()
+        if listener is not None:
+            listener.close()
         if terminal is not None:
             terminal.close()
         raise
@@ -116,6 +127,10 @@ def launch(spec: LaunchSpec) -> Session:
         breakpoints=numbered,
         folder=config.children,
     )
+    if listener is not None:
+        Processes(session, listener)
+    elif trouble:
+        session.notice(trouble)
     session.start_reading()
     return session
 

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,7 +32,9 @@ from stepper.model.control import (
     DebuggeeMessage,
     Detach,
     Evaluate,
+    Exiting,
     Hello,
+    Locate,
     Moved,
     Notice,
     Pause,
@@ -49,6 +52,9 @@ from stepper.recording.occupied import process_exists
 from stepper.recording.reader import Recording
 from stepper.recording.session_folder import note_exit
 from stepper.support.debug_log import log
+
+if TYPE_CHECKING:
+    from stepper.client.processes import Processes, StartedProcess
 
 __all__ = ["Ended", "OutputArrived", "Session", "SessionEvent", "open_recording"]
 
@@ -69,9 +75,14 @@ class Session:
         terminal: PseudoTerminal | None = None,
         breakpoints: Iterable[Breakpoint] = (),
         folder: str = "",
+        started: StartedProcess | None = None,
     ) -> None:
         self.folder = folder
         """The session folder, where the program's children are recorded, too; else empty."""
+        self.started = started
+        """The process, when it is one that the program has started, and not the program itself."""
+        self.processes: Processes | None = None
+        """All processes of the program that can be controlled; None: its children cannot."""
         self.recording_path = recording_path
         """Where the recording is; empty until the program has said Hello."""
         self.hello: Hello | None = None
@@ -100,6 +111,7 @@ class Session:
         self._early: list[SessionEvent] = []
         self._refusal = ""
         self._detached = False
+        self._exiting = False
         self._deaf = False
         self._over = threading.Event()
         self._pump: Pump | None = None
@@ -146,7 +158,15 @@ class Session:
     def attached(self) -> bool:
         """Whether the program opened this session itself: it is not our child, and it has the
         terminal when it does not stand still."""
-        return self._channel is not None and self._process is None
+        return self._channel is not None and self._process is None and self.started is None
+
+    @property
+    def pid(self) -> int:
+        """The process's number; 0: not known."""
+        for known in (self._process, self.started):
+            if known is not None:
+                return known.pid
+        return 0 if self.hello is None else self.hello.facts.pid
 
     @property
     def waits_for_input(self) -> bool:
@@ -206,11 +226,27 @@ class Session:
         """Replace all breakpoints; those without an id get one. Works without a program too:
         then they are for moving within the recording."""
         self.breakpoints = number_breakpoints(breakpoints)
+        if self.processes is not None:
+            self.processes.set_breakpoints(self)
         if not self.live:
             done: Future[Response] = Future()
             done.set_result(Response(0))
             return done
-        return self.request(lambda seq: SetBreakpoints(seq, tuple(self.breakpoints)))
+        return self.send_breakpoints()
+
+    def send_breakpoints(self) -> Future[Response]:
+        """Tell the program which breakpoints there are."""
+        breakpoints = tuple(self.breakpoints)
+        return self.request(lambda seq: SetBreakpoints(seq, breakpoints))
+
+    @property
+    def breakpoints_here(self) -> list[Breakpoint]:
+        """The breakpoints at which the process stops whose recording is looked at."""
+        recording = self.recording
+        if recording is None:
+            return self.breakpoints
+        pid, rank = recording.facts.pid, recording.facts.rank
+        return [each for each in self.breakpoints if each.concerns(pid, rank)]
 
     def evaluate(self, expression: str, frame: int | None = None) -> Future[Response]:
         """Evaluate at the live stop, in a symbolic frame (None: the innermost)."""
@@ -230,10 +266,18 @@ class Session:
         self._detached = True
         return self.request(Detach)
 
+    def locate(self) -> Future[Response]:
+        """Ask where the running program is: a `Position`."""
+        return self.request(Locate)
+
     def kill(self) -> None:
-        """SIGKILL, to the program and its children in the same process group."""
+        """SIGKILL, to the program, its children in the same process group, and those that are
+        controlled; to a process that the program has started, to that alone."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL, group=True)
+            if self.processes is not None:
+                self.processes.kill()
+        self.send_signal(signal.SIGKILL)
 
     # -- the program's terminal --------------------------------------------------------------
 
@@ -260,6 +304,8 @@ class Session:
         """Send a signal to the program."""
         if self._process is not None:
             self._process.send_signal(number)
+        elif self.started is not None and not self._deaf:
+            self.started.send_signal(number)
 
     def resize(self, rows: int, cols: int) -> None:
         """Change the size of the program's terminal."""
@@ -294,7 +340,10 @@ class Session:
 
     def close(self, grace: float = 2.0) -> None:
         """End everything: a program that still runs under this session is hung up on, and killed
-        when it does not end within `grace` seconds; then the recording is closed."""
+        when it does not end within `grace` seconds; then the recording is closed. Processes that it
+        has started go on by themselves."""
+        if self._process is not None and self.processes is not None:
+            self.processes.close()
         if self.live and self._process is not None:
             for number in (signal.SIGHUP, signal.SIGCONT):
                 self._process.send_signal(number, group=True)
@@ -339,11 +388,15 @@ class Session:
                 self.hits = message.hits
             case Running():
                 self.stopped = None
+            case Exiting():
+                self._exiting = True
             case Compiling(done=done):
                 self.compiles_since = None if done else time.monotonic()
                 return
             case BreakpointChanged(id=number, removed=True):
                 self.breakpoints = [b for b in self.breakpoints if b.id != number]
+                if self.processes is not None:
+                    self.processes.set_breakpoints(self)
             case _:
                 pass
         self.announce(message)
@@ -374,13 +427,17 @@ class Session:
     def ended(self, wait_status: int | None) -> None:
         """The program is over; None when it was not ours to reap."""
         explanation = ""
-        if self.hello is None:
+        if self.hello is None and self.started is None:
             explanation = self._refusal or (
                 "it never reported to the debugger, so nothing was recorded. "
                 "python's options -I, -E and -S, and a program that replaces itself (exec) keep "
                 "it out"
             )
-        if wait_status is None:
+        if self.started is not None:
+            # Its parent waits for it, and says in the session folder how it ended.
+            unknown = "" if self._exiting or self._detached else "it was killed, or left at once"
+            self.exit_status = ExitStatus(orderly=self._exiting, explanation=unknown)
+        elif wait_status is None:
             self.exit_status = ExitStatus(explanation=explanation)
         else:
             self.exit_status = ExitStatus.from_wait(wait_status, explanation)

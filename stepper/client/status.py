@@ -13,6 +13,8 @@ class ExitStatus(msgspec.Struct, frozen=True):
 
     code: int | None = None
     signal: int | None = None
+    orderly: bool = False
+    """Whether its interpreter shut down in order, where there is no exit code."""
     explanation: str = ""
     """What a person should know beyond the number, e.g. why no recording was made."""
 
@@ -31,6 +33,8 @@ class ExitStatus(msgspec.Struct, frozen=True):
             text = f"killed by {signal_name(self.signal)} ({self.signal})"
         elif self.code is not None:
             text = f"ended with exit code {self.code}"
+        elif self.orderly:
+            text = "ended"
         else:
             text = "let go of the debugger"
         return f"{text}; {self.explanation}" if self.explanation else text

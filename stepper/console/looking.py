@@ -114,7 +114,7 @@ def _source(shell: Shell, argument: str, around: int | None) -> None:
     middle = int(argument) if argument.isdecimal() else current
     marks = {
         b.number: "B" if b.enabled else "b"
-        for b in shell.session.breakpoints
+        for b in shell.session.breakpoints_here
         if b.number and code.filename.endswith(b.pattern)
     }
     first, last = (None, None) if around is None else (middle - around, middle + around)

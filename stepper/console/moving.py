@@ -84,7 +84,10 @@ def continue_(shell: Shell, argument: str) -> None:
     to its condition.
     """
     direction, rest = take_direction(argument)
-    shell.show(shell.cursor.move(Motion.CONTINUE, direction, count=take_count(rest)))
+    if shell.session.running and direction > 0:  # another process stood, and this one was turned to
+        shell.wait(far=True)
+        return
+    shell.show(shell.cursor.move(Motion.CONTINUE, direction, count=take_count(rest)), far=True)
 
 
 @command("jump", "j", usage="LINE", group="Move")

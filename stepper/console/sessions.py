@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stepper.analysis.live_processes import LiveProcess, live_lines
 from stepper.client.text import plural, time_text
 from stepper.console.commands import GROUPS, TABLE, CommandError, command, find_command
 
 if TYPE_CHECKING:
     from stepper.console.shell import Shell
+
+ANSWERS = 0.5
+"""Seconds that processes have to say where they are."""
 
 
 @command("help", "h", "?", usage="[COMMAND]", group="Session")
@@ -68,13 +72,64 @@ def interrupt(shell: Shell, argument: str) -> None:
     shell.wait()
 
 
+@command("processes", "ps", group="Session")
+def processes_(shell: Shell, argument: str) -> None:
+    """The processes of the program, and what each does: with `--children`.
+
+    A process is listed from its first line on. Those that have come to the compiler can be stopped:
+    by a breakpoint, or with `process` and Ctrl-C. Where one runs is what its main thread says; a
+    collective is named when it is in a function of `torch.distributed`.
+    """
+    shell.screen.lines(line.text for line in live_lines(_look(shell), shell.session))
+
+
+@command("process", usage="PID | rank N", group="Session")
+def process(shell: Shell, argument: str) -> None:
+    """Go to another process of the program: what is shown, stepped and asked is that one's.
+
+    Breakpoints are of all processes, unless they name one: `break graph-break, rank 1` or
+    `, process PID`. One that stands still stays there until you go on from it; `c` in one that runs
+    waits for it. While the program runs on after `c`, the process that stops first is gone to.
+    """
+    word, _, number = argument.rpartition(" ")
+    if word not in ("", "rank") or not number.isdecimal():
+        raise CommandError("which? process PID, or process rank N; processes lists them")
+    found = [
+        each
+        for each in _look(shell)
+        if (each.entry.rank if word else each.entry.pid) == int(number)
+    ]
+    sessions = [each.session for each in found if each.session is not None]
+    if not found:
+        raise CommandError(f"there is no process {argument}; processes lists them")
+    if not sessions:
+        raise CommandError(f"process {argument} cannot be controlled: it {found[-1].state}")
+    shell.turn_to(sessions[-1])
+
+
+def _look(shell: Shell) -> list[LiveProcess]:
+    if shell.turns.watch is None:
+        raise CommandError(
+            "the program's children are not watched: stepper console --children does that. "
+            "Those of a session folder are chosen with --process or --rank"
+        )
+    return shell.turns.watch.look(ANSWERS)
+
+
 @command("detach", group="Session")
 def detach(shell: Shell, argument: str) -> None:
-    """Let the program run to its end without the debugger; its output is still shown."""
-    if not shell.session.live:
+    """Let the program run to its end without the debugger; its output is still shown.
+
+    With `--children` that is said of all its processes.
+    """
+    processes = shell.session.processes
+    if not (shell.session.live or (processes is not None and processes.live)):
         raise CommandError("there is no program to let go")
-    shell.answer(shell.session.detach().result())
-    shell.wait()
+    if processes is None:
+        shell.answer(shell.session.detach().result())
+    else:
+        processes.detach()
+    shell.wait(far=True)
 
 
 @command("quit", "q", "exit", group="Session")

@@ -16,8 +16,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from stepper.analysis.live_processes import process_title, standing_text
 from stepper.client.cursor import Cursor, Move
 from stepper.client.events import Ended, OutputArrived, SessionEvent
+from stepper.client.processes import pause
 from stepper.client.session import Session
 from stepper.client.text import plural
 from stepper.console import (
@@ -36,6 +38,7 @@ from stepper.console.commands import Command, CommandError, parse_line
 from stepper.console.line_input import line_reader
 from stepper.console.picture import stop_lines
 from stepper.console.screen import PROMPT, Screen
+from stepper.console.turns import Turns
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import BreakpointChanged, Notice, Response, Stopped
 from stepper.model.printing import say
@@ -73,6 +76,7 @@ class Shell:
     ) -> None:
         self.session = session
         self.cursor = Cursor(session)
+        self.turns = Turns(session)
         self._at = at
         self.screen = Screen(sys.stdout)
         self.selected = -1
@@ -101,17 +105,18 @@ class Shell:
         self._stdin = _stdin_descriptor()
         self._forwarding = self._stdin >= 0 and os.isatty(self._stdin)
         self._last: tuple[Command, str] | None = None
-        self._events: collections.deque[SessionEvent] = collections.deque()
+        self._events: collections.deque[tuple[Session, SessionEvent]] = collections.deque()
         self._wake_reader, self._wake_writer = os.pipe()
         os.set_blocking(self._wake_writer, False)
         self._ended: Ended | None = None
+        """The end of the program."""
         self._leaving = False
 
     # -- the loop ------------------------------------------------------------------------------
 
     def run(self) -> int:
         """Until `quit`, or the end of the commands. See `stepper.console.run`."""
-        unsubscribe = self.session.subscribe(self._heard)
+        unsubscribe = self.turns.subscribe(self._heard)
         try:
             self._begin()
             self._read_own_file()
@@ -126,7 +131,7 @@ class Shell:
 
     def _begin(self) -> None:
         if self.session.live or self._events:
-            self.wait()
+            self.wait(far=True)
             return
         recording = self.recording
         self.screen.say(
@@ -259,13 +264,9 @@ class Shell:
     def _leave(self) -> int:
         """End the session, and say where the recording is."""
         self._leaving = True
-        path = self.session.recording_path
+        path = self.turns.first.folder or self.session.recording_path
         code = self._ended.status.shell_code if self._ended is not None else 0
-        if self.session.live:
-            self.session.terminate()
-            if not self.session.wait(_QUIT_SECONDS):
-                self.session.kill()
-                self.session.wait(_QUIT_SECONDS)
+        self.turns.end_program(_QUIT_SECONDS)
         if path:
             with contextlib.suppress(BrokenPipeError):
                 self.screen.say(f"the recording is in {path}")
@@ -306,8 +307,8 @@ class Shell:
         """The selected symbolic frame."""
         return self.state.frames[self.selected]
 
-    def show(self, move: Move, before: int = 0) -> None:
-        """Show where a movement has led, or wait while the program runs.
+    def show(self, move: Move, before: int = 0, *, far: bool = False) -> None:
+        """Show where a movement has led, or wait while the program runs: see `wait`.
 
         Raises:
             CommandError: the movement was refused.
@@ -315,7 +316,7 @@ class Shell:
         if move.kind == "refused":
             raise CommandError(move.text)
         if move.kind == "running":
-            self.wait()
+            self.wait(far=far)
             return
         self.selected = -1
         if move.breakpoint is not None:
@@ -345,71 +346,99 @@ class Shell:
         if response.text:
             self.screen.say(response.text)
 
-    def wait(self) -> None:
+    def turn_to(self, session: Session) -> None:
+        """Show another process, and have commands be about it."""
+        self.session, self.cursor = session, self.turns.turn_to(session)
+        self.selected, self.chain = -1, []
+        self.screen.say(f"now: {process_title(session)}", "bold")
+        if session.stopped is not None:
+            self._stopped(session.stopped)
+        elif session.live:
+            self.screen.say("it runs; c waits for it")
+        elif self.cursor.position:
+            self._stop_shown(0, None)
+
+    def wait(self, *, far: bool = False) -> None:
         """Show the program's output until it stops or ends. Ctrl-C asks for a stop at the next
-        moment; a second one goes to the program."""
+        moment; a second one goes to the program.
+
+        Args:
+            far: whether the stop of another process is as good; else that is gone to when this one
+                does not come to its own, as where it waits for the other.
+        """
+        self.turns.runs(self.session, far=far)
         interrupts = 0
         while True:
             try:
-                if self._take_events():
+                self._take_events(waits=True)
+                other = self.turns.other()
+                if other is not None:
+                    self.turn_to(other)
+                if self.turns.settled:
                     return
                 self._idle()
             except KeyboardInterrupt:
                 interrupts += 1
                 if self.session.attached:
                     continue  # the terminal has sent it to the program as well
-                if interrupts == 1 and self.session.running:
-                    self.session.pause()
+                if (standing := self.turns.standing()) is not None:
+                    self.turn_to(standing)
+                    return
+                if interrupts == 1 and pause(self.session):
                     self.screen.say("stopping at the next moment; Ctrl-C again interrupts")
                 else:
                     self.session.interrupt()
 
     # -- waiting ---------------------------------------------------------------------------------
 
-    def _heard(self, event: SessionEvent) -> None:
+    def _heard(self, session: Session, event: SessionEvent) -> None:
         """On the session's reading thread."""
-        self._events.append(event)
+        self._events.append((session, event))
         with contextlib.suppress(OSError):
             os.write(self._wake_writer, b"!")
 
     def _idle(self) -> None:
         """Wait for an event; meanwhile what is typed goes to the program."""
         watched: list[int] = [self._wake_reader]
-        forwarding = self._forwarding and self.session.has_terminal and self.session.running
+        program = self.turns.first
+        forwarding = self._forwarding and program.has_terminal and program.running
         if forwarding:
             watched.append(self._stdin)
-        ready, _, _ = select.select(watched, [], [])
+        ready, _, _ = select.select(watched, [], [], self.turns.patience)
         if self._wake_reader in ready:
             os.read(self._wake_reader, 4096)
         elif forwarding:
             data = os.read(self._stdin, 4096)
             if data:
-                self.session.write_input(data.decode(errors="surrogateescape"))
+                program.write_input(data.decode(errors="surrogateescape"))
             else:
                 self._forwarding = False
-                self.session.write_input("\x04")
+                program.write_input("\x04")
 
-    def _take_events(self) -> bool:
-        """Print what has happened; True when the program stands still or is over."""
-        settled = self._ended is not None
+    def _take_events(self, *, waits: bool = False) -> None:
+        """Print what has happened. `waits`: a process whose turn it is then is gone to."""
         while self._events:
-            match self._events.popleft():
+            session, event = self._events.popleft()
+            self.turns.heard(session, event)
+            by = "" if session is self.session else f"{process_title(session)}: "
+            match event:
                 case OutputArrived(text=text):
                     if not self._leaving:
                         self.screen.program(text)
-                case Stopped() as stopped:
+                case Stopped() as stopped if not by:
                     self._stopped(stopped)
-                    settled = True
-                case Ended() as ended:
+                case Stopped() as stopped if not (waits and self.turns.other() is session):
+                    self.screen.say(f"{by}{standing_text(session, stopped)}", "bold")
+                case Ended() as ended if session is self.turns.first:
                     self._over(ended)
-                    settled = True
+                case Ended() as ended if not (by or self._leaving):
+                    self.screen.say(f"{process_title(session)} {ended.status.sentence}", "bold")
                 case Notice(text=text):
-                    self.screen.say(f"note: {text}")
+                    self.screen.say(f"note: {by}{text}")
                 case BreakpointChanged(id=number, text=text) if text:
-                    self.screen.say(f"note: breakpoint {number}: {text}")
+                    self.screen.say(f"note: {by}breakpoint {number}: {text}")
                 case _:
                     pass
-        return settled
 
     def _stopped(self, stopped: Stopped) -> None:
         before = self.cursor.position
@@ -433,7 +462,7 @@ class Shell:
         if self._leaving:
             return
         self.screen.say(f"the program {ended.status.sentence}", "bold")
-        if self.session.attached:
+        if self.session.attached or self.session is not self.turns.first:
             return
         self.cursor.to_newest()
         if self.cursor.newest:

@@ -33,8 +33,8 @@ def break_(shell: Shell, argument: str) -> None:
     `FILE:LINE`, `LINE` (of this file), `function:GLOB` (or just a name), `offset:FUNCTION@N`,
     `opcode:NAME`, `guard[:KIND[:SOURCE]]` or `node[:TARGET]`; in the cache `lookup`, `hit`,
     `miss`, `entry`, `invalidate`, `evict` or `execute`, each with `:FUNCTION` for one function
-    only, and `guard-fail[:KIND[:SOURCE]]`; followed by any of `, if CONDITION`, `, ignore N`,
-    `, once`.
+    only, and `guard-fail[:KIND[:SOURCE]]`; followed by any of `, rank N`, `, process PID`,
+    `, if CONDITION`, `, ignore N`, `, once`.
     """
     if not argument:
         _list(shell)

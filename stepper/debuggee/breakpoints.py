@@ -6,6 +6,7 @@ instructions at which any of them can stop are worked out once, when the code is
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable
 
 import msgspec
@@ -22,6 +23,7 @@ from stepper.model.matching import (
 )
 from stepper.model.program import Code
 from stepper.model.trace import EventKind
+from stepper.recording.process_entry import rank
 
 Armed = dict[int, tuple[Breakpoint, ...]]
 
@@ -56,7 +58,7 @@ class BreakpointTable:
         """Set these and no others. One that was set before keeps the hits it has counted."""
         self._all = tuple(breakpoints)
         self._hits = {bp: self._hits[bp] for bp in self._all if bp in self._hits}
-        enabled = [bp for bp in self._all if bp.enabled]
+        enabled = [bp for bp in self._all if bp.enabled and _may_concern_us(bp)]
         self._instruction = tuple(bp for bp in enabled if bp.kind.on_instruction)
         self._occurrence = {
             event: found
@@ -69,6 +71,11 @@ class BreakpointTable:
     def add(self, breakpoint: Breakpoint) -> None:
         """Set one more."""
         self.replace((*self._all, breakpoint))
+
+    @property
+    def all(self) -> tuple[Breakpoint, ...]:
+        """Those that are set, in other processes, too."""
+        return self._all
 
     @property
     def hits(self) -> dict[int, int]:
@@ -112,6 +119,8 @@ class BreakpointTable:
         first: Hit | None = None
         for bp in here:
             error = ""
+            if bp.rank is not None and bp.rank != rank():
+                continue
             if bp.condition:
                 outcome = _check(bp.condition, names)
                 if outcome.ok and not outcome.truth:
@@ -124,6 +133,12 @@ class BreakpointTable:
         if first is not None and first.breakpoint.once:
             self.replace(bp for bp in self._all if bp != first.breakpoint)
         return first
+
+
+def _may_concern_us(bp: Breakpoint) -> bool:
+    # A process can learn its rank later; so it is asked again where one stops.
+    known = rank()
+    return bp.concerns(os.getpid(), bp.rank if known is None else known)
 
 
 def _concerns(bp: Breakpoint, subject: Subject) -> bool:

@@ -30,6 +30,7 @@ from stepper.model.control import (
     Response,
 )
 from stepper.model.framing import Framer, with_length
+from stepper.model.local_socket import peer, short_address
 from stepper.recording.at_once import at_once
 from stepper.support.debug_log import log
 
@@ -114,7 +115,10 @@ class Channel:
             raise PermissionError(f"{path} is not a socket that only this user can use (mode 0600)")
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            connection.connect(path)
+            with short_address(path) as address:
+                connection.connect(address)
+            if peer(connection).user != os.getuid():
+                raise PermissionError(f"another user listens at {path}")
         except OSError:
             connection.close()
             raise
@@ -189,6 +193,14 @@ class Channel:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
+    def take_in(self, seconds: float) -> None:
+        """Wait for what the front end says first, and take it in on this thread; before anybody
+        reads. One that says nothing in so many seconds is not waited for."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        if poll.poll(seconds * 1000):
+            self._receive()
+
     def pause_reading(self) -> None:
         """End the reading thread and wait for its end; unread messages wait in the socket."""
         wake = self._wake
@@ -244,18 +256,21 @@ class Channel:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if wake in ready or not self.alive:
                 return
-            try:
-                data = self._socket.recv(65536)
-            except BlockingIOError:
-                continue
-            except OSError:
-                data = b""
-            if not data:
-                self.alive = False
-                self.receive(None)
-                return
-            for item in self._framer.feed(data):
-                self._deliver(item)
+            self._receive()
+
+    def _receive(self) -> None:
+        """Take in what has arrived."""
+        try:
+            data = self._socket.recv(65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.alive = False
+            self.receive(None)
+        for item in self._framer.feed(data):
+            self._deliver(item)
 
     def _deliver(self, item: bytes | ProtocolError) -> None:
         seq = 0

@@ -64,6 +64,8 @@ class _Following:
         """Begins a session in a forked child; None: the compiler is not there yet."""
         self.close: Callable[[], None] = lambda: None
         """Ends this process's session in order."""
+        self.forked: Callable[[], None] = lambda: None
+        """Called when this process has forked."""
 
     @property
     def text(self) -> str:
@@ -90,6 +92,7 @@ def follow(
     doors: str = "",
     restart: Callable[[], None] | None = None,
     close: Callable[[], None] = lambda: None,
+    forked: Callable[[], None] = lambda: None,
 ) -> process_entry.Entry:
     """Enter this process into the index, and follow it into those that it starts.
 
@@ -101,11 +104,12 @@ def follow(
         doors: see `EngineType.doors`.
         restart: see `recording_begins`.
         close: likewise.
+        forked: likewise.
     """
     global _following, _hooked
     _following = _Following(process_entry.Entry(folder, how), compiler, config, doors)
-    recording_begins(restart, close)
-    _C.hook_processes(_environment, _leaving, _child_ended)
+    recording_begins(restart, close, forked)
+    _C.hook_processes(_environment, _leaving, _child_ended, _forked)
     if not _hooked:
         _hooked = True
         atexit.register(_at_exit)
@@ -113,11 +117,14 @@ def follow(
     return _following.entry
 
 
-def recording_begins(restart: Callable[[], None] | None, close: Callable[[], None]) -> None:
-    """Take note of a session: in a forked child `restart` begins another, and `close` ends it where
-    the process is left without being finalized."""
+def recording_begins(
+    restart: Callable[[], None] | None, close: Callable[[], None], forked: Callable[[], None]
+) -> None:
+    """Take note of a session: in a forked child `restart` begins another, `forked` goes on with
+    this one in the parent, and `close` ends it where the process is left without being
+    finalized."""
     assert _following is not None
-    _following.restart, _following.close = restart, close
+    _following.restart, _following.close, _following.forked = restart, close, forked
 
 
 def begin_child(text: str, home: str) -> None:
@@ -187,11 +194,12 @@ def _begin(config: str, home: str, module: str) -> None:
 
 
 def child_config(config: DebuggeeConfig) -> DebuggeeConfig:
-    """What is handed on of a configuration: what is recorded, but no stops, and no front end."""
+    """What is handed on of a configuration: what is recorded, and where the front end listens,
+    which says where to stop."""
     import msgspec
 
     return msgspec.structs.replace(
-        config, recording="", channel=None, socket="", breakpoints=(), stop_at_entry=False,
+        config, recording="", channel=None, breakpoints=(), stop_at_entry=False,
         post_mortem=False, path_entry="", argv=(), origin=None,
     )  # fmt: skip
 
@@ -255,6 +263,12 @@ def _child_ended(pid: int, status: int) -> None:
         process_entry.write_exit(_following.entry.folder, pid, status)
 
 
+def _forked(_pid: int) -> None:
+    """`os.fork` has come back in the parent."""
+    if _following is not None:
+        _following.forked()
+
+
 def _at_exit() -> None:
     _end(None)
 
@@ -288,7 +302,7 @@ def _in_child() -> None:
         _following = _Following(mine, before.compiler, before.config, before.doors)
         _following.begin, _following.stop_waiting = before.begin, before.stop_waiting
         if before.restart is not None:
-            recording_begins(before.restart, before.close)
+            recording_begins(before.restart, before.close, before.forked)
             before.restart()
 
 

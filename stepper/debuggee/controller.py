@@ -35,6 +35,7 @@ from stepper.debuggee.channel import Channel
 from stepper.debuggee.engine import Cache, Engine, Recorder
 from stepper.debuggee.evaluator import describe_exception, evaluate, shorten
 from stepper.debuggee.occurrence import Subject
+from stepper.debuggee.position import position
 from stepper.debuggee.program_names import ProgramNames, program_frame
 from stepper.debuggee.threads import interrupt_program, main_thread, thread_name
 from stepper.model.breakpoint import Breakpoint
@@ -45,6 +46,7 @@ from stepper.model.control import (
     Detach,
     Evaluate,
     ForkTranslation,
+    Locate,
     Notice,
     Pause,
     Request,
@@ -131,6 +133,11 @@ class Controller:
         return self._channel is not None and self._channel.alive
 
     @property
+    def breakpoints(self) -> tuple[Breakpoint, ...]:
+        """Those that are set."""
+        return self._breakpoints.all
+
+    @property
     def stands(self) -> bool:
         """Whether this thread stands still: what runs in it was asked for at the stop."""
         return self.standing == _thread.get_ident()
@@ -149,16 +156,16 @@ class Controller:
             tell, self._untold = self._untold, None
             tell()
         if self.passing and not self._leaving:
-            self._keep_reading()
+            self.keep_reading()
             return
         if self._goal is None and not self._pause and self._expected is None:
             armed = self._breakpoints.armed.get(code.id)
             if armed is not None and ip not in armed and not self._leaving:
-                self._keep_reading()
+                self.keep_reading()
                 return
         if self.standing == _thread.get_ident():
             return  # something that an evaluation started
-        self._keep_reading()
+        self.keep_reading()
         if self._leaving:
             self._leave()
             return
@@ -246,10 +253,19 @@ class Controller:
             self._channel.pause_reading()
 
     def after_fork(self) -> None:
-        """In the parent: have the next moment read on. Not at once, since Python counts threads
-        just after this."""
+        """In the parent: have the next moment read on, where nobody does before (`keep_reading`).
+        Not at once, since Python counts threads just after this."""
         if self._engine is not None:
             self._engine.after_fork()
+        self._update_alert()
+
+    def keep_reading(self) -> None:
+        """Have somebody hear the front end, where a fork has ended that. Not between a fork and
+        its return."""
+        channel = self._channel
+        if channel is not None and channel.alive and not channel.reads:
+            channel.start_reading()
+        # Also when the reading has begun elsewhere: else every instruction is shown for nothing.
         self._update_alert()
 
     def abandon(self) -> None:
@@ -320,7 +336,7 @@ class Controller:
         self._refuse_the_rest()
 
     def _next_request(self) -> Request | None:
-        self._keep_reading()
+        self.keep_reading()
         while True:
             if not self.listens and self._requests.empty():
                 return None
@@ -329,7 +345,7 @@ class Controller:
                 # evaluation cannot leave this thread waiting for a reader that is gone.
                 return self._requests.get(timeout=1.0)
             except Empty:
-                self._keep_reading()
+                self.keep_reading()
 
     def _refuse_the_rest(self) -> None:
         while True:
@@ -369,7 +385,7 @@ class Controller:
                 self.let_go()
                 self._leaving = True
                 return False
-            case Pause(seq=seq):
+            case Pause(seq=seq) | Locate(seq=seq):
                 self._send(Response(seq, ok=False, text="the program stands still already"))
             case SetBreakpoints():
                 self._set_breakpoints(request)
@@ -515,6 +531,8 @@ class Controller:
                 self._send(Response(seq, ok=False, text=text))
             case StepEntry():
                 self._send(prepare(self._cache, request, stands=False)[0])
+            case Locate(seq=seq):
+                self._send(Response(seq, data=position()))
             case _:
                 self._send(answer(self._cache, request, stands=False))
 
@@ -546,13 +564,6 @@ class Controller:
         self._goal = None
         self._pause = self._pause_text = ""
         self._expected = None
-        self._update_alert()
-
-    def _keep_reading(self) -> None:
-        channel = self._channel
-        if channel is not None and channel.alive and not channel.reads:
-            channel.start_reading()
-        # Also when the reading has begun elsewhere: else every instruction is shown for nothing.
         self._update_alert()
 
     def _update_alert(self) -> None:

@@ -19,6 +19,8 @@ import traceback
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 import stepper
 from stepper._C import call_and_undo
 from stepper.debuggee import children
@@ -89,6 +91,7 @@ class Debuggee:
         """The call of `close` that ends the session."""
         self._said_why: list[bool] = []
         writer.on_failure = self._writing_failed
+        writer.on_create = self._created
         writer.on_move = self._moved
         self._said: set[str] = set()
         self._stop_waiting: Callable[[], None] = _nothing
@@ -128,9 +131,12 @@ class Debuggee:
     def _writing_failed(self, reason: str) -> None:
         self._say(f"the recording ends here, the program goes on: {reason}")
 
-    def _moved(self, text: str) -> None:
+    def _created(self) -> None:
         if self._channel is not None:
             self._channel.send(Moved(recording=self.writer.path))
+
+    def _moved(self, text: str) -> None:
+        self._created()
         if (entry := children.entry()) is not None:
             entry.update(recording=os.path.basename(self.writer.path))
         self._say(text)
@@ -224,6 +230,10 @@ def _nothing() -> None:
     return None
 
 
+_FIRST_WORDS = 2.0
+"""Seconds that a process waits until its front end has said where to stop."""
+
+
 _session: Debuggee | None = None
 _hooked = False
 
@@ -277,7 +287,7 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
     session = _session = Debuggee(config, kind, channel, writer)
     if channel is not None:
         channel.start_reading()
-    _hook()
+    # Before `_hook`: a forked child's own session begins with what its parent's was like.
     if config.children:
         children.follow(
             config.children,
@@ -289,7 +299,9 @@ def try_begin(config: DebuggeeConfig) -> tuple[Debuggee | None, str]:
             how="first",
             restart=partial(_begin_in_copy, children.child_config(config)),
             close=_at_exit,
+            forked=_forked,
         )
+    _hook()
     if config.post_mortem:
         from stepper.debuggee import post_mortem
 
@@ -305,22 +317,37 @@ def begin_in_child(config: DebuggeeConfig, arrived: str) -> None:
         EngineError: there is no such engine here.
     """
     kind = find(config.engine)
-    _begin_recorded(config, kind, arrived=arrived == kind.compiler)
+    channel = _open_channel(config)
+    _begin_recorded(config, kind, channel, arrived=arrived == kind.compiler)
+    if channel is not None:
+        channel.take_in(_FIRST_WORDS)
+        channel.start_reading()
     _hook()
-    children.recording_begins(partial(_begin_in_copy, config), _at_exit)
+    children.recording_begins(partial(_begin_in_copy, config), _at_exit, _forked)
 
 
 def _begin_in_copy(config: DebuggeeConfig) -> None:
     """Begin the session of a forked child. Nothing of the world is asked that its parent has not
     asked."""
+    channel = None
     if _session is not None:
+        # One that the parent's front end has let go is not stopped here either.
+        if config.socket and _session.controller.listens:
+            breakpoints = _session.controller.breakpoints
+            config = msgspec.structs.replace(config, breakpoints=breakpoints)
+            with contextlib.suppress(Exception):
+                channel = _open_channel(config)
         _session.abandon()
     with contextlib.suppress(Exception):  # what is ours must not keep the child from its work
-        _begin_recorded(config, find(config.engine), arrived=False)
+        _begin_recorded(config, find(config.engine), channel, arrived=False)
+        if channel is not None:
+            channel.start_reading()
 
 
-def _begin_recorded(config: DebuggeeConfig, kind: EngineType, *, arrived: bool) -> None:
-    """A session without a front end, whose file is made when there is something to write."""
+def _begin_recorded(
+    config: DebuggeeConfig, kind: EngineType, channel: Channel | None, *, arrived: bool
+) -> None:
+    """A session whose file is made when there is something to write."""
     global _session
     entry = children.entry()
     assert entry is not None
@@ -331,7 +358,9 @@ def _begin_recorded(config: DebuggeeConfig, kind: EngineType, *, arrived: bool) 
         return found
 
     writer = Writer.later(entry.recording, facts)
-    _session = Debuggee(config, kind, None, writer, arrived=arrived)
+    if channel is not None:
+        channel.send(Hello(facts=collect_facts(config, kind.capabilities), recording=""))
+    _session = Debuggee(config, kind, channel, writer, arrived=arrived)
 
 
 def _refused(channel: Channel | None, facts: SessionFacts, trouble: str) -> str:
@@ -378,6 +407,11 @@ def _before_fork() -> None:
 def _after_fork() -> None:
     if _session is not None:
         _session.controller.after_fork()
+
+
+def _forked() -> None:
+    if _session is not None:
+        _session.controller.keep_reading()
 
 
 def _in_child() -> None:

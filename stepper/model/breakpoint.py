@@ -11,7 +11,8 @@ The written form is the same everywhere (command line, console, TUI, configurati
     guard-fail[:KIND[:SOURCE-GLOB]]                         execute[:FUNCTION-GLOB]
     entry[:FUNCTION-GLOB]           invalidate[:FUNCTION-GLOB]      evict[:FUNCTION-GLOB]
 
-followed by any of `, if CONDITION`, `, ignore N`, `, once`.
+followed by any of `, rank N`, `, process PID`, `, if CONDITION`, `, ignore N`, `, once`. Where
+processes are watched that the program starts, a breakpoint stops each of them, unless it names one.
 """
 
 from __future__ import annotations
@@ -117,8 +118,16 @@ class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many hits to let pass first."""
     once: bool = False
     """Remove it at its first stop."""
+    rank: int | None = None
+    """The rank that stops; None: any process."""
+    process: int | None = None
+    """Number of the process that stops; None: any."""
     id: int = 0
     enabled: bool = True
+
+    def concerns(self, pid: int, rank: int | None) -> bool:
+        """Whether a process stops at it."""
+        return self.process in (None, pid) and self.rank in (None, rank)
 
     def __str__(self) -> str:
         match self.kind:
@@ -135,6 +144,10 @@ class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
                 )
             case _:
                 text = f"{self.kind}:{self.pattern}" if self.pattern else str(self.kind)
+        if self.rank is not None:
+            text += f", rank {self.rank}"
+        if self.process is not None:
+            text += f", process {self.process}"
         if self.condition:
             text += f", if {self.condition}"
         if self.ignore:
@@ -144,13 +157,13 @@ class Breakpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         return text
 
 
-# A condition may hold commas of its own, so it ends only where `, ignore N` or `, once` closes the
-# text.
+# A condition may hold commas of its own, so it ends only where other words close the text.
+_WORDS = r"(?:\s*,\s*(?:(?:rank|process|ignore)\s+\d+|once))*"
 _MODIFIERS = re.compile(
-    r"""^(?P<what>.*?)
+    rf"""^(?P<what>.*?)
+        (?P<before>{_WORDS})
         (?:\s*,\s*if\s+(?P<condition>.+?))?
-        (?:\s*,\s*ignore\s+(?P<ignore>\d+))?
-        (?P<once>\s*,\s*once)?\s*$""",
+        (?P<after>{_WORDS})\s*$""",
     re.VERBOSE | re.DOTALL,
 )
 
@@ -171,11 +184,19 @@ def parse_breakpoint(text: str) -> Breakpoint:
             raise BreakpointError(
                 f"the condition {condition!r} is not an expression: {error.msg}"
             ) from None
+    given: dict[str, str] = {}
+    for each in (match["before"] + match["after"]).split(",")[1:]:
+        word, _, number = each.strip().partition(" ")
+        if word in given:
+            raise BreakpointError(f"{text!r}: {word!r} is said twice")
+        given[word] = number.strip()
     return msgspec.structs.replace(
         _parse_what(match["what"].strip()),
         condition=condition,
-        ignore=int(match["ignore"] or 0),
-        once=match["once"] is not None,
+        ignore=int(given.get("ignore", 0)),
+        once="once" in given,
+        rank=int(given["rank"]) if "rank" in given else None,
+        process=int(given["process"]) if "process" in given else None,
     )
 
 

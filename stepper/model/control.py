@@ -230,6 +230,24 @@ class SkipCall(_Message, frozen=True, tag="skip-call"):
     seq: int
 
 
+class Locate(_Message, frozen=True, tag="locate"):
+    """Where the main thread is now: a `Position`. While the program runs."""
+
+    seq: int
+
+
+class Position(msgspec.Struct, frozen=True, omit_defaults=True, tag="position"):
+    """Where a running program is."""
+
+    function: str = ""
+    """The program's own innermost one; empty: not known."""
+    filename: str = ""
+    line: int = 0
+    collective: str = ""
+    """The function of `torch.distributed` that it has called and that has not returned; empty: it
+    is in none."""
+
+
 CacheRequest = (
     ListCache
     | InspectEntry
@@ -254,6 +272,7 @@ Request = (
     | Terminate
     | Detach
     | StepEntry
+    | Locate
     | CacheRequest
 )
 
@@ -267,8 +286,8 @@ class Response(_Message, frozen=True, tag="response"):
     """A value's bounded repr, or why the request was refused and what to do."""
     printed: str = ""
     """What an evaluated expression wrote to stdout."""
-    data: CacheData | None = None
-    """What a cache request asked for."""
+    data: CacheData | Position | None = None
+    """What was asked for."""
 
 
 class Hello(_Message, frozen=True, tag="hello"):
@@ -276,7 +295,8 @@ class Hello(_Message, frozen=True, tag="hello"):
 
     facts: SessionFacts
     recording: str
-    """Path of the recording; empty when none is written."""
+    """Path of the recording; empty when none is written. That of a process that the program has
+    started is made when there is something to record: see `Moved`."""
 
 
 class Refused(_Message, frozen=True, tag="refused"):
@@ -327,7 +347,8 @@ class Notice(_Message, frozen=True, tag="notice"):
 
 
 class Moved(_Message, frozen=True, tag="moved"):
-    """The recording's file was moved or deleted; the recording, all of it, goes on in another."""
+    """The recording is in this file from now on: there was nothing to record before, or the file
+    was moved or deleted, and the recording, all of it, goes on in another."""
 
     recording: str
     """Its path."""

@@ -31,7 +31,8 @@ class DebuggeeConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """Number of the inherited file descriptor of the control channel; None: record without a front
     end."""
     socket: str = ""
-    """Path of a Unix socket (mode 0600) to connect to, when there is no inherited channel."""
+    """Path of a Unix socket (mode 0600) to connect to, when there is no inherited channel, as in
+    the processes that the program starts."""
     engine: str = "dynamo"
     """A name, or `module:NAME`; see `stepper.debuggee.registry`."""
     detail: str = "all"

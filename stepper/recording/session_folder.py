@@ -31,8 +31,11 @@ MOST = 20_000
 """Processes that are read of one folder."""
 _ENTRY = re.compile(r"\d+(-\d+)?\.json", re.ASCII)
 _EXIT = re.compile(r"\d+\.\d+\.exit\.json", re.ASCII)
+SOCKET = "front-end"
+"""Name of the socket at which a front end listens, while there is one."""
 _OURS = re.compile(
-    r"\d+(-\d+)*(\.json|\.stepper(-wal|-shm|-journal)?|\.\d+\.exit\.json)(\.\d+\.draft)?", re.ASCII
+    r"front-end|\d+(-\d+)*(\.json|\.stepper(-wal|-shm|-journal)?|\.\d+\.exit\.json)(\.\d+\.draft)?",
+    re.ASCII,
 )
 
 

@@ -151,6 +151,8 @@ class Writer:
     """Empty, or why writing stopped; from then on everything is dropped."""
     on_failure: Callable[[str], None] | None
     """Told `failed`, once, at the moment when writing stops."""
+    on_create: Callable[[], None] | None
+    """Called when the recording has been created that was to be created later."""
     on_move: Callable[[str], None] | None
     """Told when the file was moved or deleted, and where the recording goes on: in `path`."""
 
@@ -209,6 +211,7 @@ class Writer:
         self.path = path
         self.failed = ""
         self.on_failure = None
+        self.on_create = None
         self.on_move = None
 
     def _created(self, facts: SessionFacts) -> Database:
@@ -226,6 +229,8 @@ class Writer:
                 self.on_move(f"the recording is in {self.path}")
         self._database = self._created(facts())
         self._facts = None
+        if self.on_create is not None:
+            self.on_create()
 
     def _add(self, sql: str, *row: object) -> None:
         # The row is whole before the batch is looked up: making it can run anything, even a commit.

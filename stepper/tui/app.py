@@ -12,6 +12,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual.app import SystemCommand
@@ -20,13 +21,16 @@ from textual.message import Message
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
+from stepper.client.cursor import Cursor
 from stepper.client.events import Ended, OutputArrived, SessionEvent
 from stepper.client.names import brief_breakpoint
+from stepper.client.processes import pause
+from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import BreakpointChanged, Hello, Moved, Notice, Running, Stopped
 from stepper.recording.errors import RecordingError
 from stepper.tui.commands import commands
-from stepper.tui.desk import PANE_KEYS
+from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import Leaving, PresetScreen, QuitScreen
 from stepper.tui.hang_up import HangUp
 from stepper.tui.headline import STOPS, ending
@@ -37,6 +41,7 @@ from stepper.tui.moving import RUNS, Moving
 from stepper.tui.pane import Pane
 from stepper.tui.presets import preset_named
 from stepper.tui.prompt import Prompt
+from stepper.tui.turning import happened_elsewhere
 
 _LOOKS_FOR_TERMINAL = 1.0
 """Seconds between two looks whether the terminal is still there."""
@@ -74,8 +79,9 @@ class StepperApp(Moving):
     class FromSession(Message):
         """An event of the session, carried over from its reader thread."""
 
-        def __init__(self, event: SessionEvent) -> None:
+        def __init__(self, session: Session, event: SessionEvent) -> None:
             super().__init__()
+            self.session = session
             self.event = event
 
     def on_mount(self) -> None:
@@ -90,7 +96,10 @@ class StepperApp(Moving):
             self.say(recording.aside, "warning")
         self.renew()
         self.desk.reveal("source")
-        self._unsubscribe = self.session.subscribe(self._arrived)
+        if (processes := self.program.processes) is not None:
+            self._unsubscribe = processes.subscribe(self._arrived)
+        else:
+            self._unsubscribe = self.program.subscribe(partial(self._arrived, self.program))
         self._set_timer()
         if self._home and not self._goes_on:
             self.action_home()
@@ -112,19 +121,24 @@ class StepperApp(Moving):
         self._unsubscribe()
         self._tries.give_up()
 
-    def _arrived(self, event: SessionEvent) -> None:
+    def _arrived(self, session: Session, event: SessionEvent) -> None:
         """On the session's reader thread: hand the event over, and nothing else."""
-        self.post_message(self.FromSession(event))
+        self.post_message(self.FromSession(session, event))
 
     # What the session tells
 
-    def on_stepper_app_from_session(self, message: FromSession) -> None:
+    async def on_stepper_app_from_session(self, message: FromSession) -> None:
         event = message.event
+        if isinstance(event, OutputArrived):
+            for desk in (self.desk, *(left.desk for left in self.left.values())):
+                desk.panes["output"].on_session_event(event)
+            return
+        if message.session is not self.session:
+            await happened_elsewhere(self, message.session, event)
+            return
         for pane in self.desk.panes.values():
             pane.on_session_event(event)
         match event:
-            case OutputArrived():
-                return
             case Stopped():
                 self._frame = None
                 self._tell(self.cursor.arrived(), event.text or STOPS.get(event.reason, ""))
@@ -142,6 +156,15 @@ class StepperApp(Moving):
                     self._watch(RUNS)
             case _:
                 pass
+        self._set_timer()
+        self.renew()
+
+    def turned(self, session: Session, cursor: Cursor, desk: Desk) -> None:
+        """Another process is looked at from now on."""
+        self.session, self.cursor, self.desk = session, cursor, desk
+        self._frame, self._banner_hidden, self._following = None, False, False
+        self._newer_at = time.monotonic()
+        self.say()
         self._set_timer()
         self.renew()
 
@@ -246,7 +269,7 @@ class StepperApp(Moving):
             session.interrupt()
             self.say("Ctrl-C sent to the program")
         else:
-            session.pause()
+            pause(session)
             self._watch("stops at its next moment; Ctrl-C again: to the program")
         self._last_interrupt = now
 
@@ -363,7 +386,8 @@ class StepperApp(Moving):
     async def action_quit(self) -> None:
         if isinstance(self.screen, QuitScreen):
             return
-        if not self.session.live:
+        processes = self.program.processes
+        if not (self.program.live if processes is None else processes.live):
             self.exit(0)
             return
 

@@ -13,7 +13,7 @@ from stepper.client.decompiling import DecompilerError, decompile
 from stepper.client.session import Session
 from stepper.client.text import one_line
 from stepper.model.cache import CacheData, EntryCode, RunResult
-from stepper.model.control import FetchCode, Request, Response
+from stepper.model.control import FetchCode, Position, Request, Response
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Status
 
@@ -76,7 +76,7 @@ class AskingPane(Pane):
             return
         if response.text and not isinstance(response.data, RunResult):
             self.say(response.text)
-        then(response.data)
+        then(None if isinstance(response.data, Position) else response.data)
 
     def _decompile(self, code: EntryCode, then: Callable[[str], None], refused: Refused) -> None:
         try:

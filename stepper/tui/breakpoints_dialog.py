@@ -28,7 +28,7 @@ _HELP = (
     _LIST_KEYS,
     "graph-break skip inline restart recompile cache-limit exception",
     "FILE:LINE  function:GLOB  offset:GLOB@N  opcode:NAME",
-    "guard:KIND:SOURCE  node:GLOB  then  , if EXPR  , ignore N  , once",
+    "guard:KIND:SOURCE  node:GLOB  then  , rank N  , if EXPR  , ignore N  , once",
 )
 
 

@@ -27,7 +27,7 @@ def commands(app: App[Any], screen: Screen[Any]) -> Iterator[SystemCommand]:
         if key.action != "command_palette":
             text = f"{key.help} Key: {key.shown}"
             yield SystemCommand(key.title, text, _runner(app, key.action))
-    for desk in screen.query(Desk):
+    for desk in (desk for desk in screen.query(Desk) if desk.display):
         for name, pane in desk.panes.items():
             text = f"{pane.HELP} Key: {PANE_KEYS[name]}"
             yield SystemCommand(f"Pane: {name}", text, _runner(app, f"reveal('{name}')"))

@@ -230,7 +230,8 @@ KEYS: tuple[Key, ...] = (
         "Ctrl-O",
         "processes",
         "Processes",
-        "Look at another process of the session folder.",
+        "What each process does, and look at another one: of a program with --children, or of a "
+        "session folder.",
     ),
     Key(
         "General",

@@ -54,6 +54,9 @@ def _run_on(session: Session) -> None:
             pass_on(event.text, sys.stdout)
 
     session.subscribe(heard)
-    session.detach()
+    if session.processes is not None:
+        session.processes.detach()
+    else:
+        session.detach()
     while not session.wait(0.5):
         pass

@@ -13,12 +13,13 @@ from textual.reactive import var
 from textual.screen import Screen
 from textual.timer import Timer
 
+from stepper.analysis.activity import activity
+from stepper.analysis.live_processes import process_title
 from stepper.client.cursor import Cursor
 from stepper.client.names import program_name
 from stepper.client.session import Session
 from stepper.model.stepping import Motion
 from stepper.model.trace import EventKind
-from stepper.tui.activity import activity
 from stepper.tui.collector import Collector
 from stepper.tui.desk import Desk
 from stepper.tui.dialogs import Leaving
@@ -33,6 +34,7 @@ from stepper.tui.registry import all_panes
 from stepper.tui.search_screen import Searched
 from stepper.tui.snapshot import Snapshot, Status
 from stepper.tui.trying import Tries
+from stepper.tui.turning import Left
 from stepper.tui.workarounds import (
     Printable,
     PromptKeys,
@@ -71,9 +73,14 @@ class Stage(PromptKeys[int]):
         """
         keep_strips_free_of_cycles()
         super().__init__()
+        self.program = session
+        """What has the terminal: of a program with children, the program itself."""
         self.session = session
+        """What is looked at."""
         self.cursor = Cursor(session)
         self.desk = Desk(all_panes())
+        self.left: dict[Session, Left] = {}
+        """The other processes that have been looked at."""
         self._kept = kept
         if kept is not None:
             known = KeptScreen.read(kept)
@@ -136,7 +143,7 @@ class Stage(PromptKeys[int]):
             status=self._status(),
             frame=self._frame,
             newest=self.cursor.newest,
-            breakpoints=tuple(session.breakpoints),
+            breakpoints=tuple(session.breakpoints_here),
             stopped=session.stopped,
             evaluated=self._evaluated,
             ended=session.exit_status.sentence if session.exit_status else "",
@@ -161,6 +168,8 @@ class Stage(PromptKeys[int]):
             return
         recording = snapshot.recording
         name = program_name(recording.facts if recording else None)
+        if self.session.started is not None:
+            name = process_title(self.session)
         self._header.say(*header(snapshot, name))
         banner = self._banner
         text = ending(snapshot)

@@ -625,6 +625,16 @@ def noded() -> Call:
 
 
 @call
+def placed() -> Call:
+    ident = threading.get_ident()
+
+    def use() -> None:
+        _C.thread_frames(ident, 20)
+
+    return use
+
+
+@call
 def happened() -> Call:
     steps = new_steps()
 

@@ -27,6 +27,7 @@ class Heard:
         self.environments: list[object] = []
         self.left: list[int] = []
         self.ended: list[tuple[int, int]] = []
+        self.forked: list[int] = []
 
     def environment(self, given: Any) -> object:
         self.environments.append(given)
@@ -41,9 +42,9 @@ class Heard:
 @pytest.fixture
 def heard() -> Iterator[Heard]:
     heard = Heard()
-    _C.hook_processes(heard.environment, heard.left.append, heard.child_ended)
+    _C.hook_processes(heard.environment, heard.left.append, heard.child_ended, heard.forked.append)
     yield heard
-    _C.hook_processes(lambda given: given, lambda status: None, lambda pid, status: None)
+    _C.hook_processes(lambda given: given, *[lambda *told: None] * 3)
 
 
 def output(work: Callable[[], object]) -> str:
@@ -92,7 +93,7 @@ def test_a_started_program_gets_what_the_hook_adds(heard: Heard) -> None:
 
 def test_the_functions_stay_what_they_are(heard: Heard) -> None:
     hooked = (os.posix_spawn, os._exit, os.waitpid)
-    _C.hook_processes(heard.environment, heard.left.append, heard.child_ended)
+    _C.hook_processes(heard.environment, heard.left.append, heard.child_ended, heard.forked.append)
     assert hooked == (os.posix_spawn, os._exit, os.waitpid)
     assert [function.__module__ for function in hooked] == ["posix"] * 3
     subprocess.run(["true"], check=True)
@@ -106,7 +107,10 @@ def test_an_end_is_told(heard: Heard) -> None:
     told: list[int] = []
     reader, writer = os.pipe()
     _C.hook_processes(
-        heard.environment, lambda status: os.write(writer, bytes([status])), heard.child_ended
+        heard.environment,
+        lambda status: os.write(writer, bytes([status])),
+        heard.child_ended,
+        heard.forked.append,
     )
     forked(lambda: os._exit(6))
     told.extend(os.read(reader, 10))
@@ -115,11 +119,19 @@ def test_an_end_is_told(heard: Heard) -> None:
     assert told == [6]
 
 
+def test_a_fork_is_told_in_the_parent_when_it_has_come_back(heard: Heard) -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(len(heard.forked))
+    assert heard.forked == [child]
+    assert os.waitpid(child, 0)[1] == 0, "the child was told nothing"
+
+
 def test_what_a_hook_raises_is_nobodys(heard: Heard) -> None:
     def failing(*args: object) -> object:
         raise KeyError(args)
 
-    _C.hook_processes(failing, failing, failing)
+    _C.hook_processes(failing, failing, failing, failing)
     assert output(lambda: subprocess.run(SHOW, check=True)).split() == ["None", "False"]
     assert forked(lambda: os._exit(4)) == 4 << 8
 

@@ -165,7 +165,7 @@ async def test_a_check_is_forgotten_when_the_cache_has_changed(sample_path: Path
         await pilot.press("a", "enter")
         await until(pilot, lambda: "✓ wins" in text(app))
         session.kill()
-        app.post_message(StepperApp.FromSession(Stopped(21, "step")))
+        app.post_message(StepperApp.FromSession(app.session, Stopped(21, "step")))
         session.stopped = Stopped(21, "step")
         await until(pilot, lambda: "invalid" in text(app))
         assert "wins" not in text(app)
@@ -223,7 +223,7 @@ async def test_the_menu_shows_what_can_be_done_and_acts_on_its_own_row(sample_pa
         del session.entries[1]
         session.stopped = Stopped(21, "step")
         listed = len(session.asked_for(ListCache))
-        app.post_message(StepperApp.FromSession(session.stopped))
+        app.post_message(StepperApp.FromSession(app.session, session.stopped))
         await until(pilot, lambda: len(session.asked_for(ListCache)) > listed)
         await pilot.pause(0.5)
         session.refusal = "there is no cache entry 1"
@@ -279,7 +279,7 @@ async def test_one_listing_at_a_time_is_asked_for(sample_path: Path) -> None:
         session.held = []
         for moment in (21, 22, 23):
             session.stopped = Stopped(moment, "step")
-            app.post_message(StepperApp.FromSession(session.stopped))
+            app.post_message(StepperApp.FromSession(app.session, session.stopped))
             await pilot.pause(0.35)
             await until(pilot, lambda: bool(session.held))
         assert len(session.held) == 1
@@ -313,7 +313,7 @@ async def test_of_a_program_that_ends_the_last_listing_stays(sample_path: Path) 
     async with cached(sample_path, NARROW) as (app, session, pilot):
         session.alive = False
         session.stopped = None
-        app.post_message(StepperApp.FromSession(Running()))
+        app.post_message(StepperApp.FromSession(app.session, Running()))
         await until(pilot, lambda: "as it was when the program was asked last" in text(app))
         assert "2 0/1" in text(app)
 

@@ -150,8 +150,12 @@ async def test_without_a_live_stop_the_console_says_why(sample_path: Path) -> No
 async def test_output_arrives_in_colour_and_input_goes_to_the_program(sample_path: Path) -> None:
     async with played(sample_path) as (app, session, pilot):
         await pilot.press("O")
-        app.post_message(StepperApp.FromSession(OutputArrived("10%\r50%\r\x1b[31mred")))
-        app.post_message(StepperApp.FromSession(OutputArrived(" end\x1b[0m\r\nname? ")))
+        app.post_message(
+            StepperApp.FromSession(app.session, OutputArrived("10%\r50%\r\x1b[31mred"))
+        )
+        app.post_message(
+            StepperApp.FromSession(app.session, OutputArrived(" end\x1b[0m\r\nname? "))
+        )
         await until(pilot, lambda: "red end" in text(app))
         assert "10%" not in text(app)
         assert "name?" in text(app)
@@ -176,11 +180,11 @@ async def test_what_a_running_program_does_is_said_until_something_else_is(
     async with played(sample_path) as (app, session, pilot):
         session.stopped = None
         app.say()
-        app.post_message(StepperApp.FromSession(Running()))
+        app.post_message(StepperApp.FromSession(app.session, Running()))
         await until(pilot, lambda: "runs; Ctrl-C stops it" in status(app))
         assert "frames, 1 break" in status(app)
         await pilot.press("ctrl+c")
         assert "stops at its next moment" in status(app)
         session.stopped = Stopped(21, "pause")
-        app.post_message(StepperApp.FromSession(session.stopped))
+        app.post_message(StepperApp.FromSession(app.session, session.stopped))
         await until(pilot, lambda: "stopped where you asked" in status(app))

@@ -78,6 +78,7 @@ class OutputPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._text = TerminalText()
+        self._takes_in = True
         self._last_read = 0
         self._shown = 0
         self._question: Timer | None = None
@@ -91,9 +92,15 @@ class OutputPane(Pane):
         """The output."""
         return self.query_one(OutputLines)
 
+    def share(self, other: OutputPane) -> None:
+        """Show what another one takes in: all processes write to the program's terminal. Before it
+        is mounted."""
+        self._text, self._takes_in = other._text, False
+
     @property
     def _session(self) -> Session:
-        session: Session = self.app.session  # type: ignore[attr-defined]  # the App is a StepperApp
+        # A process that the program has started has no terminal of its own.
+        session: Session = self.app.program  # type: ignore[attr-defined]  # the App is a StepperApp
         return session
 
     @property
@@ -110,7 +117,9 @@ class OutputPane(Pane):
         return snapshot.moment, snapshot.newest, snapshot.status
 
     def on_session_event(self, event: SessionEvent) -> None:
-        if isinstance(event, OutputArrived):
+        if isinstance(event, OutputArrived) and not self._takes_in:
+            self.redraw()
+        elif isinstance(event, OutputArrived):
             newest = self.snapshot.newest if self.snapshot else 0
             self._text.feed(event.text, newest)
             self.redraw()
@@ -135,7 +144,7 @@ class OutputPane(Pane):
 
     def _read_on(self, snapshot: Snapshot) -> None:
         # A program of this session sends its output here; of any other there is what was recorded.
-        if not self._session.has_terminal and snapshot.recording is not None:
+        if not self._session.has_terminal and snapshot.recording is not None and self._takes_in:
             for piece in snapshot.recording.output(after_id=self._last_read):
                 self._text.feed(piece.data, piece.moment)
                 self._last_read = piece.id
@@ -143,7 +152,8 @@ class OutputPane(Pane):
     def show(self, snapshot: Snapshot) -> None:
         self._read_on(snapshot)
         lines, count = self.lines, len(self._text.lines)
-        at_newest = snapshot.moment >= snapshot.newest
+        # Moments of the program, which are not those of what it has started.
+        at_newest = snapshot.moment >= snapshot.newest or not self._takes_in
         lines.moment = None if at_newest else snapshot.moment
         at_end = lines.cursor >= self._shown - 1
         self._shown = count

@@ -41,17 +41,20 @@ def activity(
         plural(recording.event_count([kind]), word)
         for kind, word in ((EventKind.TRANSLATION, "frame"), (EventKind.GRAPH_BREAK, "break"))
     )
-    return f"{counts}; {_now(recording, quiet, compiles)}"
+    idle = f"nothing new for {quiet:.0f} s" if quiet > _LONG else "runs"
+    return f"{counts}; {under_way(recording, quiet, compiles) or idle}"
 
 
-def _now(recording: Recording, quiet: float, compiles: float | None) -> str:
+def under_way(recording: Recording, quiet: float, compiles: float | None) -> str:
+    """What the compiler does now; empty: nothing. For the arguments see `activity`; something is
+    recorded."""
     translation = recording.translations()[-1]
     if compiles is not None and compiles > _LONG:
         runs = translation.outcome is Outcome.RUNNING
         name = f" {translation.compile_id} {brief_compiled_name(recording, translation)}" * runs
         return f"compiles{name}: {compiles:.0f} s in the backend"
     if translation.outcome is not Outcome.RUNNING:
-        return f"nothing new for {quiet:.0f} s" if quiet > _LONG else "runs"
+        return ""
     name = f"{translation.compile_id} {brief_compiled_name(recording, translation)}".strip()
     if quiet <= _LONG:
         return f"{_DOES[translation.phase]} {name}"

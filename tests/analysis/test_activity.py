@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stepper.analysis.activity import activity
 from stepper.recording.reader import Recording
-from stepper.tui.activity import activity
 
 
 def test_the_backend_is_named_with_its_seconds_and_input_is_asked_for(sample_path: Path) -> None:

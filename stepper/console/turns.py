@@ -1,0 +1,97 @@
+"""Which process of a program the console is at, and when it is another one's turn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from stepper.analysis.live_processes import ProcessWatch
+from stepper.client.cursor import Cursor
+from stepper.client.events import Ended, SessionEvent
+from stepper.client.processes import Heard
+from stepper.client.session import Session
+from stepper.model.control import Stopped
+
+_PATIENCE = 5.0
+"""Seconds for which a process is waited for that steps while another one stands still: it may
+wait for that one."""
+
+
+class Turns:
+    """The processes that a console can be at; without children, the one."""
+
+    def __init__(self, first: Session) -> None:
+        self.first = first
+        """The program itself."""
+        self.processes = first.processes
+        self.watch = None if self.processes is None else ProcessWatch(self.processes)
+        """What each process does; None: there is only the one."""
+        self._session = first
+        self._cursors: dict[Session, Cursor] = {}
+        self._standing: list[Session] = []
+        """Those that have stopped and were not gone on from, in that order."""
+        self._over: set[Session] = set()
+        self._until: float | None = None
+        """When another one's stop is gone to; None: at once."""
+
+    def subscribe(self, heard: Heard) -> Callable[[], None]:
+        """Have `heard` called with what happens in each process; returns what ends that."""
+        if self.processes is None:
+            return self.first.subscribe(partial(heard, self.first))
+        return self.processes.subscribe(heard)
+
+    def turn_to(self, session: Session) -> Cursor:
+        """Be at another process; returns its cursor."""
+        self._session = session
+        if session not in self._cursors:
+            self._cursors[session] = Cursor(session)
+            self._cursors[session].begin()
+        return self._cursors[session]
+
+    def runs(self, session: Session, *, far: bool) -> None:
+        """A process is waited for from now on; see `Shell.wait`."""
+        if session in self._standing:
+            self._standing.remove(session)
+        self._until = None if far else time.monotonic() + _PATIENCE
+
+    def heard(self, session: Session, event: SessionEvent) -> None:
+        """Something has happened in a process."""
+        if isinstance(event, Stopped) and session not in self._standing:
+            self._standing.append(session)
+        elif isinstance(event, Ended):
+            self._over.add(session)
+            if session in self._standing:
+                self._standing.remove(session)
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing to wait for: the process stands still, or it and the program are
+        over."""
+        return self._session in self._standing or {self._session, self.first} <= self._over
+
+    def standing(self) -> Session | None:
+        """Another process that stands still; None: there is none."""
+        return next((each for each in self._standing if each is not self._session), None)
+
+    def other(self) -> Session | None:
+        """Another process whose turn it is."""
+        late = self._until is None or self._session in self._over or self.patience == 0
+        return self.standing() if late and not self.settled else None
+
+    @property
+    def patience(self) -> float | None:
+        """For how many seconds the process is still waited for; None: without end."""
+        if self._until is None or self.standing() is None:
+            return None
+        return max(0.0, self._until - time.monotonic())
+
+    def end_program(self, seconds: float) -> None:
+        """End it in order, else by force."""
+        if self.processes is not None:
+            self.processes.terminate()
+        elif self.first.live:
+            self.first.terminate()
+        if self.first.live and not self.first.wait(seconds):
+            self.first.kill()
+            self.first.wait(seconds)

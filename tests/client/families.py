@@ -1,0 +1,160 @@
+"""Programs of several processes under the debugger, as a front end has them."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from stepper.analysis.live_processes import LiveProcess, ProcessWatch
+from stepper.client.events import OutputArrived, SessionEvent
+from stepper.client.launch import LaunchSpec, launch
+from stepper.client.processes import Processes
+from stepper.client.session import Session
+from stepper.model.breakpoint import parse_breakpoint
+
+SERVER = """
+import multiprocessing, os, sys
+
+def serve(requests):
+    import torch
+
+    @torch.compile(backend="eager")
+    def answer(x):
+        return x.sum() + 1
+
+    requests.send("up")
+    while (size := requests.recv()):
+        requests.send(answer(torch.ones([1] * size)).item())
+
+if __name__ == "__main__":
+    ours, theirs = multiprocessing.Pipe()
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,))
+    server.start()
+    theirs.close()
+    print(ours.recv(), flush=True)
+    for line in sys.stdin:
+        try:
+            ours.send(int(line))
+            print("answered", int(line), ours.recv(), flush=True)
+        except EOFError:
+            server.join()
+            print("the server ended with", server.exitcode, flush=True)
+"""
+"""A server that compiles in a child of its own, on request."""
+
+FORKED = """
+import os, sys
+import torch, torch._dynamo
+
+@torch.compile(backend="eager")
+def work(x):
+    return x.sin() + 1
+
+def child(reader, number):
+    while os.read(reader, 1):
+        work(torch.ones(number))
+        print("worked", number, flush=True)
+
+writers = []
+for number in (2, 3):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        for each in (writer, *writers):
+            os.close(each)
+        child(reader, number)
+        os._exit(0)
+    writers.append(writer)
+print("forked", flush=True)
+for line in sys.stdin:
+    if line.strip().isdecimal():
+        os.write(writers[int(line)], b".")
+for writer in writers:
+    os.close(writer)
+print(sorted(os.wait()[1] for _ in writers), flush=True)
+"""
+"""Two forked workers that compile on request."""
+
+
+class Family:
+    """A program under the debugger, and what is seen of it."""
+
+    def __init__(self, first: Session) -> None:
+        assert first.processes is not None
+        self.first = first
+        self.processes: Processes = first.processes
+        self.output = ""
+        self.watch = ProcessWatch(self.processes)
+        self.processes.subscribe(self._heard)
+
+    def _heard(self, session: Session, event: SessionEvent) -> None:
+        if isinstance(event, OutputArrived):
+            self.output += event.text
+
+    def until(self, happened: Callable[[], object], seconds: float = 600.0) -> None:
+        """Wait until something is true."""
+        deadline = time.monotonic() + seconds
+        while not happened():
+            assert time.monotonic() < deadline, (self.output, self.texts())
+            select.select([], [], [], 0.02)
+
+    def says(self, text: str) -> None:
+        """Wait until the program has written something."""
+        self.until(lambda: text in self.output)
+
+    def stopped(self) -> Session:
+        """Wait until a process stands still, the only one."""
+        self.until(lambda: self.processes.standing)
+        (session,) = self.processes.standing
+        return session
+
+    def go_on(self, session: Session) -> None:
+        """Run a process on, and wait until it does."""
+        assert session.resume().result().ok
+        self.until(lambda: session.stopped is None)
+
+    def break_at(self, *texts: str) -> None:
+        """Set these breakpoints and no others."""
+        done = self.first.set_breakpoints(map(parse_breakpoint, texts))
+        assert done.result().ok
+
+    def look(self) -> list[LiveProcess]:
+        """What each process does."""
+        return self.watch.look(2.0)
+
+    def texts(self) -> list[str]:
+        """The same, in lines."""
+        return [each.text for each in self.look()]
+
+
+@contextlib.contextmanager
+def family(
+    folder: Path, program: str, *breakpoints: str, module: tuple[str, ...] = ()
+) -> Iterator[Family]:
+    """Start a program with its children under the debugger.
+
+    Args:
+        folder: where it runs; its recordings are in `session` there.
+        program: its text.
+        breakpoints: as they are written.
+        module: a module that runs it, and that one's arguments; none: Python itself.
+    """
+    script = folder / "program.py"
+    script.write_text(program)
+    first = launch(
+        LaunchSpec(
+            kind="module" if module else "script",
+            target=module[0] if module else str(script),
+            args=(*module[1:], str(script)) if module else (),
+            children=True,
+            recording=str(folder / "session"),
+            breakpoints=tuple(map(parse_breakpoint, breakpoints)),
+        )
+    )
+    try:
+        yield Family(first)
+    finally:
+        first.kill()
+        first.close()
