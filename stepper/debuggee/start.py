@@ -230,7 +230,7 @@ def _nothing() -> None:
     return None
 
 
-_FIRST_WORDS = 2.0
+FIRST_WORDS = 2.0
 """Seconds that a process waits until its front end has said where to stop."""
 
 
@@ -320,7 +320,7 @@ def begin_in_child(config: DebuggeeConfig, arrived: str) -> None:
     channel = _open_channel(config)
     _begin_recorded(config, kind, channel, arrived=arrived == kind.compiler)
     if channel is not None:
-        channel.take_in(_FIRST_WORDS)
+        channel.take_in(FIRST_WORDS)
         channel.start_reading()
     _hook()
     children.recording_begins(partial(_begin_in_copy, config), _at_exit, _forked)

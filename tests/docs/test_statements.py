@@ -28,7 +28,7 @@ from stepper.analysis.limits import Limits
 from stepper.cli import query
 from stepper.cli.config import Config
 from stepper.client import paths, replay
-from stepper.debuggee import cache_requests, evaluator
+from stepper.debuggee import cache_requests, evaluator, start
 from stepper.debuggee.occurrence import BREAKPOINT_OF_EVENT
 from stepper.engines.common import lookup_walk, rebuildable, values
 from stepper.engines.dynamo.versions import points
@@ -46,6 +46,7 @@ BIG = {"twenty": 20, "minute": 60, "second": 1}
 HELD: list[tuple[str, str, object]] = [
     ("architecture.md", r"in batches of ([\d,]+) moments", MOMENTS_PER_COMMIT),
     ("architecture.md", r"with a limit of a (second) and of length", evaluator.SECONDS),
+    ("architecture.md", r"breakpoints, for at most (\d+) seconds", start.FIRST_WORDS),
     ("guides/processes.md", r"last batch \(([\d,]+) moments", MOMENTS_PER_COMMIT),
     ("breakpoints.md", r"A condition has (one) second", evaluator.SECONDS),
     ("configuration.md", r"The newest (\w+) are kept", paths.KEEP),
