@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from stepper.analysis.places import Call, File, Files
-from stepper.analysis.recompile_series import History
+from stepper.analysis.replays import Function
 from stepper.analysis.sources import Path
 from stepper.client.scratch import Edit
 from stepper.client.text import is_installed
@@ -53,13 +53,12 @@ class Handed(NamedTuple):
 class CallSites:
     """The calls of a function that was compiled, as far as the program's files have them."""
 
-    def __init__(self, recording: Recording, files: Files, history: History) -> None:
+    def __init__(self, recording: Recording, files: Files, place: Function) -> None:
         self._files = files
-        self._history = history
-        self._file = files.at(history.filename)
-        self._function = (
-            None if self._file is None else self._file.function(history.line, history.name)
-        )
+        self._place = place
+        self._name, filename, line = place
+        self._file = files.at(filename)
+        self._function = None if self._file is None else self._file.function(line, self._name)
         self.parameters = _parameters(self._file, self._function)
         """What it takes."""
         self.calls = self._calls(recording)
@@ -68,8 +67,7 @@ class CallSites:
     def _calls(self, recording: Recording) -> list[Call]:
         found: dict[tuple[str, int, int], Call] = {}
         for item in recording.translations():
-            place = (item.name, item.filename, item.line)
-            if place != (self._history.name, self._history.filename, self._history.line):
+            if (item.name, item.filename, item.line) != self._place:
                 continue
             for call in self._meant(caller(item.python_stack)):
                 # The same function may be called elsewhere, and have found an entry.
@@ -93,7 +91,7 @@ class CallSites:
             and not is_compile(call.node)
             and self._fits(call.node)
         ]
-        name = self._history.name.rpartition(".")[2]
+        name = self._name.rpartition(".")[2]
         named = [call for call in here if _last(call.node.func) == name]
         compiled = [call for call in here if _last(call.node.func) in _compiled_names(file)]
         direct = [call for call in here if isinstance(call.node.func, ast.Call)]
@@ -144,7 +142,7 @@ class CallSites:
             for call in file.calls
             if is_compile(call.node) and not isinstance(file.parent(call.node), ast.FunctionDef)
         ]
-        words = {*self._history.name.split(".")}
+        words = {*self._name.split(".")}
         named = [
             (file, node)
             for file, node in every

@@ -152,6 +152,12 @@ class CompileTimes:
         """Nanoseconds in phases of these names."""
         return sum(each.total for root in self.roots for each in root.outermost(names))
 
+    @property
+    def guards_made(self) -> list[Timed]:
+        """What each guard's making took, of those that are known."""
+        every = (each for root in self.roots for each in root.walk())
+        return [each for each in every if each.timing.guard is not None]
+
     def thrown_away(self) -> list[tuple[Timed, Attempt]]:
         """The attempts that a restart ended, with what each took, the longest first."""
         found = []

@@ -19,6 +19,8 @@ from stepper.client.scratch import Edit, Sources
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
 """Statements that nothing of is run before what stands in front of them."""
+_GOES_ON = _SIMPLE[:-1]
+"""Those that are followed by the next one."""
 _NOT_AT_ONCE = (
     ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp,
 )  # fmt: skip
@@ -84,6 +86,17 @@ class File:
         if statement.col_offset != len(indent):
             return None
         return Edit(self.path, line, 0, line, 0, f"{indent}{text}\n")
+
+    def line_after(self, statement: ast.stmt, text: str) -> Edit | None:
+        """An edit: a line behind a statement after which the program goes on; None: the statement
+        does not have its lines for itself."""
+        before = self.line_before(statement, text)
+        _, _, end, end_col = _span(statement)
+        rest = self._lines[end - 1][end_col:]
+        alone = rest.endswith((b"\n", b"\r")) and b";" not in rest
+        if before is None or not alone or not isinstance(statement, _GOES_ON):
+            return None
+        return Edit(self.path, end + 1, 0, end + 1, 0, before.text)
 
     def indented(self, statement: ast.stmt, header: str) -> tuple[Edit, ...]:
         """Edits: a statement of one line below a header, such as `with …:`; empty: it is not one

@@ -84,7 +84,7 @@ class Remedy(NamedTuple):
 
 def ways_for(recording: Recording, files: Files, history: History) -> list[list[Way]]:
     """What is worth a run, by what it is about, what changes most often first."""
-    sites = CallSites(recording, files, history)
+    sites = CallSites(recording, files, (history.name, history.filename, history.line))
     found: list[list[Way]] = []
     known: set[tuple[object, ...]] = set()
     for series in (*history.series[:TOLD], *_in_words(history)):
@@ -440,6 +440,7 @@ def _whole_batches(case: Case) -> Iterator[Way]:
 
 
 _STORED = (ast.Store, ast.Del)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def _compiled_once(case: Case) -> Iterator[Way]:
@@ -451,21 +452,30 @@ def _compiled_once(case: Case) -> Iterator[Way]:
         parent = file.parent(node)
         if not node.args and isinstance(parent, ast.Call) and parent.func is node:
             whole = parent
-        edits = _hoisted(file, whole)
+        edits = hoisted(file, whole)
         if edits:
             yield Way(f"{file.torch or 'torch'}.compile once, outside", edits)
 
 
-def _hoisted(file: File, whole: ast.expr) -> tuple[Edit, ...]:
+def hoisted(
+    file: File, whole: ast.expr, name: str = "compiled", *, beyond: bool = True
+) -> tuple[Edit, ...]:
     """An expression computed once in front of the outermost loop or function that does not set what
-    it needs; empty: there is none."""
+    it needs; empty: there is none.
+
+    Args:
+        file: where it stands.
+        whole: the expression.
+        name: what its value is to be called.
+        beyond: also in front of functions; else only of loops, in its own function.
+    """
     own = {each.arg for each in ast.walk(whole) if isinstance(each, ast.arg)}
     needs = {each.id for each in ast.walk(whole) if isinstance(each, ast.Name)} - own
     statement, _ = file.statement_of(whole)
     best: ast.stmt | None = None
     outer: ast.AST | None = statement
     while (outer := file.parent(outer) if outer is not None else None) is not None:
-        if isinstance(outer, ast.ClassDef):
+        if isinstance(outer, ast.ClassDef) or (isinstance(outer, _FUNCTIONS) and not beyond):
             break
         if not isinstance(outer, (ast.For, ast.While, ast.FunctionDef)):
             continue
@@ -487,7 +497,7 @@ def _hoisted(file: File, whole: ast.expr) -> tuple[Edit, ...]:
         best = outer
     if best is None or statement is None:
         return ()
-    name = file.free_name("compiled", best)
+    name = file.free_name(name, best)
     text = file.text(whole)
     line = file.line_before(best, f"{name} = {text}")
     return () if line is None or "\n" in text else (line, file.replaced(whole, name))
@@ -498,15 +508,19 @@ def _without_guards(case: Case) -> Iterator[Way]:
     path = case.path
     names = ["skip_guard_on_all_nn_modules_unsafe"] if path.steps else []
     names += ["skip_guard_on_globals_unsafe"] if path.globally else []
-    compiles = case.sites.compiles()
-    for _, node in compiles:
+    yield from filtered(case.sites, names)
+
+
+def filtered(sites: CallSites, filters: list[str]) -> Iterator[Way]:
+    """Guards left out by each of these filters of `torch.compiler`."""
+    for _, node in sites.compiles():
         known = {each.arg for each in node.keywords} if isinstance(node, ast.Call) else set()
         if known & {"options", "mode"}:
             return
-    for name in names:
+    for name in filters:
         value = f'{{"guard_filter_fn": torch.compiler.{name}}}'
         words = f"torch.compile(options={value}), which checks less than the code relies on"
-        if edits := case.sites.with_option("options", value):
+        if edits := sites.with_option("options", value):
             yield Way(words, edits, unsafe=True)
 
 

@@ -29,7 +29,8 @@ class RecompileTrials(Replays):
         """What came of the remedies for a function."""
         about = ways_for(self.recording, self.files, history)
         ways = [way for some in about for way in some]
-        regions = list(regions_for(self.recording, self.files, history))
+        again = [each.translation for each in history.recompilations]
+        regions = list(regions_for(self.recording, self.files, again))
         if not (ways or regions):
             yield Line(f"  {CANNOT}", role="dim")
             return []

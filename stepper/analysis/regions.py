@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stepper.analysis.places import Files
-from stepper.analysis.recompile_series import History
 from stepper.analysis.replays import Way
 from stepper.client.text import is_installed
-from stepper.model.trace import Outcome
+from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
 
 TIMES = 3
@@ -23,17 +22,15 @@ _MOST = 2
 """Functions that are tried, those with the most instructions."""
 
 
-def ways_for(recording: Recording, files: Files, history: History) -> Iterator[Way]:
-    """What is worth a run: a function of the program that the last compilation has inlined again
-    and again, as a region."""
-    if history.capabilities.decorators != "torch.compiler":
+def ways_for(
+    recording: Recording, files: Files, compilations: Iterable[Translation]
+) -> Iterator[Way]:
+    """What is worth a run: a function of the program that the last of a function's compilations has
+    inlined again and again, as a region."""
+    if recording.facts.capabilities.decorators != "torch.compiler":
         return
-    made = [
-        each.translation
-        for each in history.recompilations
-        if each.translation.outcome is Outcome.COMPILED
-    ]
-    attempts = recording.attempts(made[-1].id) if made else []
+    made = [each.id for each in compilations if each.outcome is Outcome.COMPILED]
+    attempts = recording.attempts(made[-1]) if made else []
     if not attempts:
         return
     inlined = Counter(each.code for each in recording.frames(attempts[-1].id) if each.depth)

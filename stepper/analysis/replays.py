@@ -12,12 +12,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
+from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.failures import failures
 from stepper.analysis.places import Files
+from stepper.analysis.run_costs import CallCost, call_costs
 from stepper.analysis.walks import compilations, graphs
 from stepper.client.plan import Plan
 from stepper.client.replay import SECONDS, Progress, replayed
@@ -88,6 +90,12 @@ class RunFacts(NamedTuple):
     breaks: int
     graphs: int
     instructions: int
+    thrown_away: int
+    """Attempts that a restart ended."""
+    compiling: int | None
+    """Nanoseconds; None: not recorded."""
+    served: dict[Function, CallCost]
+    """What calls cost that found an entry, where lookups are recorded."""
     failed: int
     """Compilations that failed."""
     message: str
@@ -125,6 +133,9 @@ class Verdict(NamedTuple):
 
 class Replays:
     """Runs the program of a recording with changes, each once."""
+
+    timed: ClassVar[bool] = False
+    """Whether their times are compared; see `plan_of`."""
 
     def __init__(
         self,
@@ -221,6 +232,7 @@ def facts_of(recording: Recording, edits: tuple[Edit, ...] = ()) -> RunFacts:
         if item.outcome is Outcome.COMPILED
     )
     failed = failures(recording)
+    times = CompileTimes(recording)
     said = ""
     if failed:
         failure = failed[0].failure
@@ -231,6 +243,14 @@ def facts_of(recording: Recording, edits: tuple[Edit, ...] = ()) -> RunFacts:
         breaks=len(recording.graph_breaks()),
         graphs=len(graphs(recording)),
         instructions=sum(item.instructions for item in items),
+        thrown_away=sum(
+            bool(each.restart_reason) for item in items for each in recording.attempts(item.id)
+        ),
+        compiling=times.total if times.roots else None,
+        served={
+            (name, path, line_before(edits, path, line)): cost
+            for (name, path, line), cost in call_costs(recording).items()
+        },
         failed=len(failed),
         message=said,
         printed=tuple(_printed("".join(each.data for each in recording.output()))),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from statistics import median_low
+from typing import NamedTuple
 
 from stepper.analysis.line import Line
 from stepper.client.text import plural, short_name
@@ -24,6 +25,7 @@ class Served:
 
     def __init__(self, lookup: Translation) -> None:
         self.name = lookup.name
+        self.place = (lookup.name, lookup.filename, lookup.line)
         self.entry = lookup.compile_id
         self.moment: MomentId = lookup.first_moment
         self.calls = 0
@@ -34,6 +36,60 @@ class Served:
         self.graphs: list[int] = []
         self.by_guard: Counter[CheckedGuard] = Counter()
         """Nanoseconds of each guard in all calls, without getting to its value."""
+        self.asked = 0
+        """Guards, in all calls whose guards are known."""
+
+    @property
+    def run(self) -> int:
+        """Nanoseconds of the transformed code and its graphs at a call; 0: not known."""
+        if not self.transformed:
+            return 0
+        return median_low(self.transformed) + median_low(self.graphs)
+
+    @property
+    def share(self) -> float:
+        """The part that guards are of a call, at least: a run that comes after a lookup was
+        recorded takes longer than others. 0: not known."""
+        if not (self.guards and self.run):
+            return 0
+        guards = median_low(self.guards)
+        return guards / (guards + self.run)
+
+
+class CallCost(NamedTuple):
+    """What guards cost the calls of a function that found an entry."""
+
+    calls: int
+    guards: float
+    """That are asked at a call, on average."""
+    nanoseconds: float
+    """Likewise, for all of them; of each entry by its shortest call, since what else the machine
+    does only makes others longer."""
+    names: frozenset[str]
+    """Each guard that was asked, in words."""
+
+
+def call_costs(recording: Recording) -> dict[tuple[str, str, int], CallCost]:
+    """What guards cost each function at calls, where that is known."""
+    found: dict[tuple[str, str, int], list[Served]] = defaultdict(list)
+    for each in served(recording):
+        if each.guards:
+            found[each.place].append(each)
+    costs = {}
+    for place, some in found.items():
+        calls = sum(len(each.guards) for each in some)
+        costs[place] = CallCost(
+            calls=sum(each.calls for each in some),
+            guards=sum(each.asked for each in some) / calls,
+            nanoseconds=sum(min(each.guards) * len(each.guards) for each in some) / calls,
+            names=frozenset(guard_words(row) for each in some for row in each.by_guard),
+        )
+    return costs
+
+
+def guard_words(row: CheckedGuard) -> str:
+    """`TENSOR_MATCH L['x']`."""
+    return f"{row.kind} {short_name(row.source)}".rstrip()
 
 
 def served(recording: Recording) -> list[Served]:
@@ -56,6 +112,7 @@ def served(recording: Recording) -> list[Served]:
             if tried.matches and tried.nanoseconds is not None:
                 entry.guards.append(tried.nanoseconds)
                 program = recording.guard_program(tried.code)
+                entry.asked += len(tried.checks)
                 for check in tried.checks:
                     entry.by_guard[program[check.place]] += check.nanoseconds or 0
         spent = {TRANSFORMED_RUN: 0, GRAPH_RUN: 0}
@@ -85,27 +142,23 @@ def cost_lines(recording: Recording, function: str = "", *, every: bool = False)
         yield Line(f"  {short_name(each.name)}  {_parts(each)}", each.moment)
         guards = [(row, ns) for row, ns in each.by_guard.most_common() if ns]
         for row, nanoseconds in guards if every else guards[:_MOST]:
-            text = f"{row.kind} {short_name(row.source)}".rstrip()
             one = brief(nanoseconds // len(each.guards))
-            yield Line(f"      {one:>8}  {text}", role="dim")
+            yield Line(f"      {one:>8}  {guard_words(row)}", role="dim")
     if not every and len(found) > 2 * _MOST:
         yield Line(f"  … {plural(len(found) - 2 * _MOST, 'more entry')} (--all)", role="dim")
 
 
 def _parts(each: Served) -> str:
     parts = [f"{each.entry}, {plural(each.calls, 'call')}:"]
-    guards = median_low(each.guards) if each.guards else None
-    run = 0
     told = []
     if each.transformed:
         transformed, graphs = median_low(each.transformed), median_low(each.graphs)
-        run = transformed + graphs
         told += [f"transformed code {brief(transformed)}", f"graphs {brief(graphs)}"]
-    if guards is None:
+    if not each.guards:
         told.insert(0, "guards not measured: asking them again could run code of the program")
     else:
-        share = f" ({guards / (guards + run):.0%} of these)" if run else ""
-        told.insert(0, f"guards {brief(guards)}{share}")
+        share = f" (at least {each.share:.0%} of the call)" if each.share >= 0.005 else ""
+        told.insert(0, f"guards {brief(median_low(each.guards))}{share}")
     return f"{parts[0]} {', '.join(told)}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from typing import TypeVar
 
 from stepper.analysis.compile_times import (
@@ -23,13 +23,14 @@ from stepper.client.text import (
     line_text,
     one_line,
     plural,
+    python_frame_line,
     short_name,
     short_path,
     source_line,
     walk_name,
 )
 from stepper.model.program import UserLine
-from stepper.model.timing import BACKEND_PHASES
+from stepper.model.timing import BACKEND_PHASES, GUARD_MADE
 from stepper.model.trace import Attempt, Translation, headline
 from stepper.recording.reader import Recording
 
@@ -67,7 +68,12 @@ NOT_RECORDED = (
 
 
 def slow_lines(
-    recording: Recording, function: str = "", *, every: bool = False, after: int = 0
+    recording: Recording,
+    function: str = "",
+    *,
+    every: bool = False,
+    after: int = 0,
+    trying: Callable[[CompileTimes], Iterator[Line]] | None = None,
 ) -> Iterator[Line]:
     """The whole answer: the sum in a sentence, then by function, attempt, line and phase.
 
@@ -76,6 +82,7 @@ def slow_lines(
         function: only of functions with this in their name; empty: all.
         every: all rows, not only the longest.
         after: only what began after this walk.
+        trying: tries what can be done about it; None: nothing is tried.
     """
     times = CompileTimes(recording, function, after=after)
     if not times.recorded:
@@ -96,9 +103,12 @@ def slow_lines(
     if not function and not after:
         yield from _by_call(recording, times, every)
     yield from _by_opname(times, every)
+    yield from _by_guard(recording, times, every)
     yield from _by_phase(times, every)
     if not after:
         yield from cost_lines(recording, function, every=every)
+    if trying is not None:
+        yield from trying(times)
 
 
 def time_words(nanoseconds: int) -> str:
@@ -111,6 +121,8 @@ def time_words(nanoseconds: int) -> str:
 
 def phase_text(name: str) -> str:
     """`async_compile.wait (waiting for compile workers)`."""
+    if name.startswith(GUARD_MADE):
+        return f"{name} (making guards)"
     return f"{name} ({_WORDS[name]})" if name in _WORDS else name
 
 
@@ -241,6 +253,32 @@ def _by_opname(times: CompileTimes, every: bool) -> Iterator[Line]:
     for name, nanoseconds in _cut(times.opnames, every):
         yield Line(f"  {_row(nanoseconds, tracing or None)}  {name}")
     yield from _left(times.opnames, every, "kind")
+
+
+def _by_guard(recording: Recording, times: CompileTimes, every: bool) -> Iterator[Line]:
+    """The guards that took longest to be made."""
+    made = sorted(times.guards_made, key=lambda each: -each.total)
+    if not made:
+        return
+    yield Line("")
+    whole = sum(each.total for each in made)
+    title = f"guards, made in {time_words(whole)} of {time_words(times.spent({GUARDS}))}"
+    yield Line(f"{title} for building them", role="title")
+    known = {
+        guard.id: guard
+        for number in {each.timing.translation for each in made} & times.translations.keys()
+        for attempt in recording.attempts(number)
+        for guard in recording.guards_installed(attempt.id)
+    }
+    for each in _cut(made, every):
+        guard = known.get(each.timing.guard or 0)
+        if guard is None:
+            continue
+        text = f"{guard.kind} {short_name(guard.source)}".rstrip()
+        line = guard.user_line
+        cause = "" if line is None else f"  from {python_frame_line(line, recording.facts.cwd)}"
+        yield Line(f"  {_row(each.total, whole)}  {text}{cause}", guard.moment)
+    yield from _left(made, every, "guard")
 
 
 def _line_text(recording: Recording, line: LineTime) -> str:

@@ -32,6 +32,8 @@ class Left(NamedTuple):
     """Whether there is less of it than as it is."""
     nothing: bool
     """Whether what is left is no longer too much."""
+    details: tuple[str, ...] = ()
+    """What else there is to say of it, where it is proven."""
 
 
 class Tried(NamedTuple):
@@ -105,6 +107,7 @@ def trial_lines(replays: Replays, every: Iterable[Tried | Line], indent: str) ->
         yield Line(f"{indent}proven: {text} ({verdict.trial.seconds:.1f} s)", role="title")
         for patched in replays.sources.patch(each.way.edits, replays.plan.folder):
             yield Line(f"{indent}  {patched}".rstrip())
+        yield from (Line(f"{indent}  {text}") for text in each.left.details)
     for line in every:
         if isinstance(line, Line):
             yield line._replace(text=f"{indent}{line.text}")

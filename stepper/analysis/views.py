@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 from stepper.analysis.collectives import begun, groups
@@ -24,7 +24,7 @@ from stepper.analysis.walks import Calls, compiled_again, lookup_checks, source_
 from stepper.model.cache import Verdict
 from stepper.model.datum import text_of
 from stepper.model.lookup import verdict_text
-from stepper.model.trace import Phase, Translation
+from stepper.model.trace import Attempt, Phase, Translation
 from stepper.recording.moments import Run
 from stepper.recording.reader import Recording
 
@@ -101,7 +101,8 @@ CREATE TABLE guards (
     code TEXT,                    -- what it checks, one expression a line
     user_line TEXT,               -- file:line in function of the program that caused it
     withdrawn INTEGER,            -- the moment at which it was taken back; NULL: it holds
-    final INTEGER                 -- 1: of the attempt that became a cache entry, and it holds
+    final INTEGER,                -- 1: of the attempt that became a cache entry, and it holds
+    nanoseconds INTEGER           -- to make it when the entry was made; NULL: not recorded
 );
 
 -- Each node of the FX graphs.
@@ -121,7 +122,8 @@ CREATE TABLE nodes (
     device TEXT,
     source TEXT,                  -- of a placeholder: where its value comes from
     erased INTEGER,               -- the moment at which it was removed; NULL: it stays
-    final INTEGER                 -- 1: of the attempt that counted, and it stays
+    final INTEGER,                -- 1: of the attempt that counted, and it stays
+    nanoseconds INTEGER           -- of the instruction that made it; NULL: not known
 );
 
 -- What became known about sizes and numbers, step by step.
@@ -181,11 +183,13 @@ CREATE TABLE failures (
     raised TEXT                   -- of the traceback, outermost first, one frame a line
 );
 
--- What the compiler times of itself, when it has ended; nested as it was.
+-- What the compiler times of itself, when it has ended; nested as it was. Besides its own names:
+-- `guard.TENSOR_MATCH`, what it took to make a guard of that kind; and of calls, with --lookups,
+-- `run.transformed_code` and in its midst `run.graph`, where `frame` is the lookup that was a hit.
 CREATE TABLE timings (
     id INTEGER PRIMARY KEY,       -- in the order in which they began
     frame INTEGER,                -- frames.id, of the innermost that was under way
-    name TEXT,                    -- the compiler's, e.g. bytecode_tracing
+    name TEXT,                    -- the compiler's, e.g. bytecode_tracing; see above
     parent INTEGER,               -- timings.id of that in whose midst it was
     began INTEGER,                -- nanoseconds on a clock that stands still at stops
     nanoseconds INTEGER,
@@ -404,19 +408,21 @@ def _instruction_parts(recording: Recording) -> Iterator[Row]:
 def _guards(recording: Recording) -> Iterator[Row]:
     final = _final_attempts(recording)
     frames = {item.id: item for item in recording.translations()}
+    made = {each.guard: each.nanoseconds for each in recording.timings() or ()}
     for attempt in recording.attempts():
         installed = recording.guards_installed(attempt.id)
         for each in each_condition(recording, frames[attempt.translation], installed, attempt.id):
             yield (
                 each.id, attempt.translation, attempt.number, each.moment, each.kind, each.source,
                 each.scope, "\n".join(each.code), str(each.user_line or ""), each.withdrawn,
-                int(attempt.id in final and each.withdrawn is None),
+                int(attempt.id in final and each.withdrawn is None), made.get(each.id),
             )  # fmt: skip
 
 
 def _nodes(recording: Recording) -> Iterator[Row]:
     final = _final_attempts(recording)
     for attempt in recording.attempts():
+        took = _took(recording, attempt)
         for each in recording.nodes_made(attempt.id):
             meta = each.meta
             yield (
@@ -424,8 +430,15 @@ def _nodes(recording: Recording) -> Iterator[Row]:
                 each.name, each.op, each.target, each.args, meta.dtype if meta else None,
                 ", ".join(meta.shape) if meta and meta.shape is not None else None,
                 meta.device if meta else None, each.source, each.erased,
-                int(attempt.id in final and each.erased is None),
+                int(attempt.id in final and each.erased is None), took.get(each.moment),
             )  # fmt: skip
+
+
+def _took(recording: Recording, attempt: Attempt) -> dict[int, int]:
+    """The nanoseconds of each instruction of an attempt, but for the last, up to the next."""
+    first, last = attempt.first_moment, attempt.last_moment
+    instants = recording.instants(first, last) if last is not None and last >= first else []
+    return dict(enumerate((b - a for a, b in pairwise(instants)), first))
 
 
 def _shapes(recording: Recording) -> Iterator[Row]:

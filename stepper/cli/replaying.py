@@ -25,6 +25,12 @@ class _Trials(Protocol):
     def lines(self) -> Callable[..., Any]: ...
 
 
+class _MakesTrials(Protocol):
+    timed: bool
+
+    def __call__(self, recording: Recording, plan: Plan, seconds: float) -> _Trials: ...
+
+
 def add_options(parser: argparse.ArgumentParser, flag: str, what: str) -> None:
     """Add the option that runs the program again, described so, and those that go with it."""
     parser.add_argument(flag, action="store_true", help=what)
@@ -54,8 +60,9 @@ def add_options(parser: argparse.ArgumentParser, flag: str, what: str) -> None:
     )
 
 
-def agreed(options: argparse.Namespace, recording: Recording) -> Plan:
-    """What is to be run for a recording, shown to the user, who has agreed.
+def agreed(options: argparse.Namespace, recording: Recording, *, timed: bool = False) -> Plan:
+    """What is to be run for a recording, shown to the user, who has agreed; `timed` is as for
+    `plan_of`.
 
     Raises:
         UsageError: it cannot be run, or the user has not agreed.
@@ -63,7 +70,7 @@ def agreed(options: argparse.Namespace, recording: Recording) -> Plan:
     from stepper.client.plan import ReplayError, plan_of
 
     try:
-        plan = plan_of(recording, python=options.python, trust=options.trust)
+        plan = plan_of(recording, python=options.python, trust=options.trust, timed=timed)
     except ReplayError as error:
         raise UsageError(f"{options.file} cannot be replayed: {error}") from None
     for line in ("this runs again, with all that it does:", *plan.lines()):
@@ -82,7 +89,7 @@ def agreed(options: argparse.Namespace, recording: Recording) -> Plan:
 def answer_or_replay(
     options: argparse.Namespace,
     lines: Callable[..., Iterator[Line]],
-    trials: Callable[[Recording, Plan, float], _Trials],
+    trials: _MakesTrials,
 ) -> int:
     """Print an answer, with what came of running the program again where that is asked for.
 
@@ -99,7 +106,8 @@ def answer_or_replay(
     def told(recording: Recording) -> Iterator[Line]:
         if not options.replay:
             return lines(recording, options.function)
-        trying = trials(recording, agreed(options, recording), options.seconds).lines
+        plan = agreed(options, recording, timed=trials.timed)
+        trying = trials(recording, plan, options.seconds).lines
         return lines(recording, options.function, trying=trying)
 
     return answer(options.file, told)

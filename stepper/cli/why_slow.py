@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
+
+from stepper.cli.replaying import add_options, answer_or_replay
 
 
 def add_to(subparsers: Any) -> None:
@@ -21,15 +24,19 @@ def add_to(subparsers: Any) -> None:
         "function", nargs="?", default="", metavar="FUNCTION", help="only of functions named so"
     )
     parser.add_argument("--all", action="store_true", help="all rows, not only the longest")
+    add_options(
+        parser,
+        "--replay",
+        "run the recorded program again, as it is and with each change that may make compiling or "
+        "guards at calls shorter, in a copy of its text; what does, with the output as it is, is "
+        "told first, as a patch",
+    )
     parser.set_defaults(handler=why_slow)
 
 
 def why_slow(options: argparse.Namespace) -> int:
     """Print the answer."""
     from stepper.analysis.slow_lines import slow_lines
-    from stepper.cli.asking import answer
+    from stepper.analysis.slow_trials import SlowTrials
 
-    return answer(
-        options.file,
-        lambda recording: slow_lines(recording, options.function, every=options.all),
-    )
+    return answer_or_replay(options, partial(slow_lines, every=options.all), SlowTrials)

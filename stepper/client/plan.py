@@ -24,10 +24,12 @@ from stepper.client.origin import digest, foreign
 from stepper.client.program import program_file
 from stepper.client.text import is_installed, plural, short_path
 from stepper.debuggee.registry import is_registered
-from stepper.model.trace import WITHHELD, Translation
+from stepper.model.trace import WITHHELD, Phase, Translation
 from stepper.recording.reader import Recording
 
 HASH_SEED = "PYTHONHASHSEED"
+CACHES = "TORCHINDUCTOR_CACHE_DIR"
+"""Where the compiler's caches on disk are."""
 _WITH_VALUE = frozenset({"-X", "-W", "--check-hash-based-pycs"})
 _HARMLESS = re.compile(
     r"-[ObBdqsuvRP]+"
@@ -58,6 +60,8 @@ class Plan(msgspec.Struct, frozen=True):
     """When the program was recorded; seconds since the epoch."""
     foreign: str
     """Why the recording is not taken for this user's own; empty: it is."""
+    empty_caches: bool = False
+    """Whether each run begins with empty caches of the compiler."""
 
     def see_unchanged(self) -> None:
         """See that the files are those of the recorded program.
@@ -77,10 +81,13 @@ class Plan(msgspec.Struct, frozen=True):
         """What would be run, for a person."""
         yield f"command      {shlex.join(command_line(self.spec, self.folder))}"
         yield f"folder       {self.folder}"
+        others = []
         if self.hash_seed and os.environ.get(HASH_SEED) != self.hash_seed:
-            yield f"environment  {HASH_SEED}={self.hash_seed}, else as it is here"
-        else:
-            yield "environment  as it is here"
+            others.append(f"{HASH_SEED}={self.hash_seed}")
+        if self.empty_caches:
+            others.append(f"{CACHES}=an empty folder for each run")
+        rest = "else as it is here" if others else "as it is here"
+        yield f"environment  {', '.join((*others, rest))}"
         shown = ", ".join(short_path(path, self.folder) for path in self.files[:_SHOWN])
         left = len(self.files) - _SHOWN
         yield f"files        {shown}" + (f", … {plural(left, 'more file')}" if left > 0 else "")
@@ -88,13 +95,17 @@ class Plan(msgspec.Struct, frozen=True):
             yield f"beware       {self.foreign}"
 
 
-def plan_of(recording: Recording, *, python: str = "", trust: bool = False) -> Plan:
+def plan_of(
+    recording: Recording, *, python: str = "", trust: bool = False, timed: bool = False
+) -> Plan:
     """What would be run to replay a recording.
 
     Args:
         recording: of which program.
         python: the interpreter; empty: this one.
         trust: whether the recording may be another's.
+        timed: whether the times of runs are to be compared: no run then finds in the compiler's
+            caches what another has left there, and lookups are recorded if they were.
 
     Raises:
         ReplayError: it cannot be run again, is not what was recorded, or may be another's.
@@ -144,7 +155,10 @@ def plan_of(recording: Recording, *, python: str = "", trust: bool = False) -> P
     named |= set(filter(None, (_called_by(item) for item in items)))
     # Those between angle brackets are of code that was in no file.
     files = {os.path.join(facts.cwd, name) for name in named if not name.startswith("<")}
-    spec = msgspec.structs.replace(spec, python=python, engine=facts.engine, reads="nothing")
+    lookups = timed and any(each.phase is Phase.LOOKUP and not each.by_hand for each in items)
+    spec = msgspec.structs.replace(
+        spec, python=python, engine=facts.engine, reads="nothing", lookups=lookups
+    )
     try:
         command_line(spec, facts.cwd)
     except LaunchError as error:
@@ -156,6 +170,7 @@ def plan_of(recording: Recording, *, python: str = "", trust: bool = False) -> P
         files=(program, *sorted(files - {program})),
         since=facts.started,
         foreign=strange,
+        empty_caches=timed,
     )
     plan.see_unchanged()
     return plan

@@ -18,7 +18,7 @@ import msgspec
 
 from stepper.client.events import OutputArrived, SessionEvent
 from stepper.client.launch import LaunchError, LaunchSpec, launch
-from stepper.client.plan import HASH_SEED, Plan, ReplayError
+from stepper.client.plan import CACHES, HASH_SEED, Plan, ReplayError
 from stepper.client.scratch import exception_line, in_scratch
 from stepper.client.session import Session
 from stepper.client.text import clip
@@ -153,7 +153,7 @@ def running(spec: LaunchSpec, plan: Plan, progress: Progress) -> Iterator[Sessio
     """
     progress.check()
     plan.see_unchanged()
-    with _surroundings(plan):
+    with _surroundings(plan, os.path.dirname(spec.recording or "")):
         try:
             session = launch(spec)
         except LaunchError as error:
@@ -170,16 +170,19 @@ def running(spec: LaunchSpec, plan: Plan, progress: Progress) -> Iterator[Sessio
 
 
 @contextlib.contextmanager
-def _surroundings(plan: Plan) -> Iterator[None]:
-    """The directory and the hash seed that the program had."""
-    seed = os.environ.get(HASH_SEED)
+def _surroundings(plan: Plan, scratch: str) -> Iterator[None]:
+    """The directory and the hash seed that the program had; `scratch`: a folder of this run."""
+    before = {name: os.environ.get(name) for name in (HASH_SEED, CACHES)}
     if plan.hash_seed:
         os.environ[HASH_SEED] = plan.hash_seed
+    if plan.empty_caches:
+        os.environ[CACHES] = os.path.join(scratch, "caches")
     try:
         with contextlib.chdir(plan.folder):
             yield
     finally:
-        if seed is None:
-            os.environ.pop(HASH_SEED, None)
-        else:
-            os.environ[HASH_SEED] = seed
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

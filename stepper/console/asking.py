@@ -101,21 +101,24 @@ def why_failed(shell: Shell, argument: str) -> None:
     _say(shell, failed_lines(shell.recording, function, trying=trying))
 
 
-@command("why-slow", usage="[--all] [FUNCTION]", group="Ask")
+@command("why-slow", usage="[--all] [--replay --yes] [FUNCTION]", group="Ask")
 def why_slow(shell: Shell, argument: str) -> None:
     """Where compile time went: the backend, tracing, attempts thrown away, guards.
 
     By function, by line of the program with all that was inlined from there, and by phase as the
     compiler times itself; numbers after @ are moments. With FUNCTION, only of functions with that
-    in their names. --all lists every row, not only the longest.
+    in their names. --all lists every row, not only the longest. With --replay and --yes, which are
+    as for why-recompile, changes that may make compiling and guards shorter are tried.
     """
     from stepper.analysis.slow_lines import slow_lines
+    from stepper.analysis.slow_trials import SlowTrials
 
-    words = argument.split()
-    names = [word for word in words if word != "--all"]
-    if len(names) > 1:
+    function, options = parted(argument)
+    if " " in function:
         raise CommandError("why-slow takes one function, e.g. why-slow forward")
-    _say(shell, slow_lines(shell.recording, *names, every="--all" in words))
+    tries = trials(shell, options, SlowTrials)
+    every, trying = "--all" in options, None if tries is None else tries.lines
+    _say(shell, slow_lines(shell.recording, function, every=every, trying=trying))
 
 
 @command("why-guard", usage="GUARD [ENTRY]", group="Ask")

@@ -6,7 +6,6 @@ nobody could be asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from stepper.console.commands import CommandError
@@ -26,7 +25,7 @@ def parted(argument: str) -> tuple[str, frozenset[str]]:
     return function, frozenset(word for word in words if word in _OPTIONS)
 
 
-def trials(shell: Shell, options: frozenset[str], make: Callable[..., _Trials]) -> _Trials | None:
+def trials(shell: Shell, options: frozenset[str], make: type[_Trials]) -> _Trials | None:
     """What tries it, where that is asked for and agreed to; None: nothing is to be tried.
 
     Args:
@@ -42,7 +41,7 @@ def trials(shell: Shell, options: frozenset[str], make: Callable[..., _Trials]) 
     if "--replay" not in options:
         return None
     try:
-        plan = plan_of(shell.recording)
+        plan = plan_of(shell.recording, timed=make.timed)
     except ReplayError as error:
         raise CommandError(f"the program cannot be run again: {error}") from None
     shell.screen.say("this runs again, with all that it does:")

@@ -237,10 +237,20 @@ class Recorder(Protocol):
         """The compiler begins with something that it times."""
 
     def phase_ended(
-        self, name: str, translation: int | None, compile_id: str = "", *, told: int = 0
+        self,
+        name: str,
+        translation: int | None,
+        compile_id: str = "",
+        *,
+        told: int = 0,
+        guard: int | None = None,
     ) -> None:
         """The phase that began last has ended; `translation` is the innermost that is under way,
-        `compile_id` says where there is none what it belongs to."""
+        `compile_id` says where there is none what it belongs to; `guard` is the number of the one
+        that was made in it."""
+
+    def phase_dropped(self, name: str) -> None:
+        """It is not known when the phase has ended that began last."""
 
     def collectives(self, reading: CollectiveReading) -> None:
         """Torch's flight recorder was read."""

@@ -45,10 +45,24 @@ class PhaseTimes:
         steps = self._steps
         stack.append(_Open(self._next_id(), name, steps.clock(), steps.away, moment))
 
-    def ended(self, name: str, translation: int | None, compile_id: str, told: int = 0) -> None:
+    def dropped(self, name: str) -> None:
+        """It is not known how long the innermost phase of that name took in this thread."""
+        stack = self._open.get(threading.get_ident(), [])
+        if any(phase.name == name for phase in stack):
+            while stack.pop().name != name:
+                pass
+
+    def ended(
+        self,
+        name: str,
+        translation: int | None,
+        compile_id: str,
+        told: int = 0,
+        guard: int | None = None,
+    ) -> None:
         """The innermost phase of that name ends in this thread; one that began before the session
         is not known. What is left open within it was left by an exception. `told`: nanoseconds
-        that telling took meanwhile."""
+        that telling took meanwhile; `guard`: the number of that which was made."""
         now, away = self._steps.clock(), self._steps.away
         stack = self._open.get(threading.get_ident(), [])
         if not any(phase.name == name for phase in stack):
@@ -66,6 +80,7 @@ class PhaseTimes:
                 translation=translation,
                 thread=_thread(),
                 left_out=away - phase.away + told,
+                guard=guard,
                 compile_id=compile_id,
             )
         )

@@ -317,14 +317,23 @@ class Recorder:
         self._phase_times.began(name, self.moment)
 
     def phase_ended(
-        self, name: str, translation: int | None, compile_id: str = "", *, told: int = 0
+        self,
+        name: str,
+        translation: int | None,
+        compile_id: str = "",
+        *,
+        told: int = 0,
+        guard: int | None = None,
     ) -> None:
-        self._phase_times.ended(name, translation, compile_id, told)
+        self._phase_times.ended(name, translation, compile_id, told, guard)
         if name in BACKEND_PHASES:
             self.controller.compiling(done=True)
 
     def collectives(self, reading: CollectiveReading) -> None:
         self._writer.collectives(self._next("collective reading"), self.moment, reading)
+
+    def phase_dropped(self, name: str) -> None:
+        self._phase_times.dropped(name)
 
     def cache_answered(self, name: str, answer: CacheAnswer, translation: int | None) -> None:
         self._phase_times.cache_answered(name, answer, self.moment, translation)

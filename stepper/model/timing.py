@@ -12,6 +12,8 @@ TRANSFORMED_RUN = "run.transformed_code"
 """The name of what is no phase of compiling: a call's run of what was compiled."""
 GRAPH_RUN = "run.graph"
 """In its midst, the run of a graph."""
+GUARD_MADE = "guard."
+"""How the name of what it took to make a guard begins; behind it stands the guard's kind."""
 RUNS = frozenset({TRANSFORMED_RUN, GRAPH_RUN})
 
 
@@ -40,7 +42,7 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     id: int
     """1, 2, … in the order in which they began."""
     name: str
-    """The compiler's own, e.g. `bytecode_tracing`; or one of `RUNS`."""
+    """The compiler's own, e.g. `bytecode_tracing`; or one of `RUNS`, or of a guard's making."""
     began: int
     """Nanoseconds on the compiler's clock, on which moments have their instants, too. It goes on
     only while the compiler works, and means nothing but beside others."""
@@ -59,6 +61,8 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     """Nanoseconds of the wall's clock that are not in `nanoseconds`: at stops, and noting."""
     cache: CacheAnswer | None = None
     """Where this is no phase but an answer, which takes no time."""
+    guard: int | None = None
+    """The number of the guard that was made in it."""
     compile_id: str = ""
     """The compiler's name of the compilation that this belongs to, where no translation was under
     way: a backward is compiled long after its forward."""

@@ -21,6 +21,7 @@ from stepper.analysis.recompile_trials import RecompileTrials
 from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
 from stepper.analysis.shape_lines import shape_lines
 from stepper.analysis.slow_lines import slow_lines
+from stepper.analysis.slow_trials import SlowTrials
 from stepper.client.plan import Plan
 from stepper.client.replay import Progress
 from stepper.client.text import walk_name
@@ -43,6 +44,8 @@ class Question(NamedTuple):
     """The answer with what came of running the program again; None: that would say no more."""
     about: str = ""
     """What the title leaves open, so that one question can be told from another."""
+    timed: bool = False
+    """Whether the times of runs are compared; see `plan_of`."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -67,6 +70,11 @@ def _with_what_may_be_done(recording: Recording, plan: Plan, progress: Progress)
     return failed_lines(recording, trying=trials.lines)
 
 
+def _with_changes_timed(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
+    trials = SlowTrials(recording, plan, progress=progress)
+    return slow_lines(recording, trying=trials.lines)
+
+
 _ON_RECOMPILATIONS = Question(
     "why it was compiled again",
     lambda recording, _: recompile_lines(recording, every=True),
@@ -83,7 +91,12 @@ _ON_FAILURES = Question(
     _with_what_may_be_done,
 )
 _ON_SIZES = Question("why sizes are fixed", lambda recording, _: shape_lines(recording))
-ON_TIME = Question("why compiling takes so long", lambda recording, _: slow_lines(recording))
+ON_TIME = Question(
+    "why compiling takes so long",
+    lambda recording, _: slow_lines(recording),
+    _with_changes_timed,
+    timed=SlowTrials.timed,
+)
 _OF_THE_RUN = (_ON_RECOMPILATIONS, _ON_BREAKS, _ON_FAILURES)
 _ABOUT = {
     EventKind.GRAPH_BREAK: _ON_BREAKS,

@@ -170,7 +170,7 @@ class WhyScreen(ModalScreen[MomentId | None]):
 
     def _try(self, question: Question, trial: Trial) -> None:
         try:
-            plan = plan_of(self._recording)
+            plan = plan_of(self._recording, timed=question.timed)
         except ReplayError as error:
             self._say(f"the program cannot be run again: {error}")
             return

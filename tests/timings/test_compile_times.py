@@ -12,9 +12,10 @@ from collections import Counter
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from stepper.analysis.compile_times import TRACING, CompileTimes
+from stepper.analysis.compile_times import GUARDS, TRACING, CompileTimes
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
 from stepper.model.timing import BACKEND_PHASES, CacheAnswer
+from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 from tests.conftest import ROOT, clean_environment
 from tests.recordings import sample_recording
@@ -44,7 +45,8 @@ stop the program between."""
 def test_each_phase_that_torch_times_is_recorded(ran: Ran) -> None:
     timings = ran.recording.timings() or []
     counted = {name: len(times) for name, times in ran.times_of_torch.items()}
-    recorded = Counter(each.name for each in timings if each.cache is None)
+    phases = [each for each in timings if each.cache is None and each.guard is None]
+    recorded = Counter(each.name for each in phases)
     assert {"bytecode_tracing", "backend_compile", "build_guards"} <= recorded.keys()
     # torch counts what it times by other means, too, and does not count the outermost.
     assert recorded == {name: counted.get(name, 0) for name in recorded} | {
@@ -96,6 +98,23 @@ def test_what_workers_do_meanwhile_is_not_in_the_sum(ran: Ran) -> None:
     lines = [line.text for line in slow_lines(ran.recording)]
     at = lines.index("in other threads meanwhile, not in the sum")
     assert "compile_file (the C++ compiler)  2 times" in lines[at + 1]
+
+
+def test_each_guards_making_is_timed_while_guards_are_built(ran: Ran) -> None:
+    timings = {each.id: each for each in ran.recording.timings() or []}
+    made = [each for each in timings.values() if each.guard is not None]
+    assert all(each.parent and timings[each.parent].name == GUARDS for each in made)
+    built = sum(each.nanoseconds for each in timings.values() if each.name == GUARDS)
+    assert 0 < sum(each.nanoseconds for each in made) <= built
+    for attempt in ran.recording.attempts():
+        if ran.recording.translation(attempt.translation).outcome == Outcome.COMPILED:
+            kinds = {each.id: each.kind for each in ran.recording.guards_installed(attempt.id)}
+            named = {each.guard: each.name for each in made}
+            assert {number: f"guard.{kind}" for number, kind in kinds.items()}.items() <= (
+                named.items()
+            ) or attempt.restart_reason
+    lines = [line.text for line in slow_lines(ran.recording)]
+    assert any(line.startswith("guards, made in ") for line in lines)
 
 
 def test_what_a_cache_answers_is_recorded_in_the_phase_that_asked(ran: Ran) -> None:

@@ -28,6 +28,7 @@ from stepper.engines.dynamo.choices import Choice
 from stepper.engines.dynamo.describe import DynamoDescriber
 from stepper.engines.dynamo.entries import ENTRIES
 from stepper.engines.dynamo.execution import ExecutionWatcher
+from stepper.engines.dynamo.guards_made import GuardsMade
 from stepper.engines.dynamo.guards_set import (
     code_of,
 )
@@ -70,6 +71,7 @@ class DynamoEngine(WatchesCollectives):
         self._untranslated = Untranslated()
         self._mutations = Mutations(self._translations)
         self._phases = Phases(self._translations.innermost)
+        self._guards_made = GuardsMade(self._translations.guarded)
         self.cache = CacheFace(
             ENTRIES,
             choices,
@@ -96,6 +98,7 @@ class DynamoEngine(WatchesCollectives):
         translations.begin(recorder, self._describer)
         self._mutations.begin(recorder, self._describer)
         self._phases.begin(recorder)
+        self._guards_made.begin(recorder)
         recorder.before_commit(translations.record_guards)
         recorder.steps.hear_frames(
             versions.INTERPRETERS, self._codes.traced, recorder.entered, recorder.leave,
@@ -136,7 +139,7 @@ class DynamoEngine(WatchesCollectives):
 
     def _hook(self, meaning: str) -> Callable[..., None]:
         name = f"on_{meaning}"
-        owners = (self._mutations, self._phases, self._translations)
+        owners = (self._mutations, self._phases, self._guards_made, self._translations)
         owner = next(owner for owner in owners if hasattr(owner, name))
         hook: Callable[..., None] = getattr(owner, name)
         return hook

@@ -82,11 +82,17 @@ class GuardTree:
     Holds the tree, and so what the entry holds itself; to be dropped after use.
     """
 
-    def __init__(self, wrapper: Any, names: dict[int, str] | None = None) -> None:
-        """`wrapper` is the entry's `guard_manager`; `names` says by id what the objects are that
-        it knows by identity."""
+    def __init__(
+        self, wrapper: Any, names: dict[int, str] | None = None, *, few: bool = False
+    ) -> None:
+        """
+        Args:
+            wrapper: the entry's `guard_manager`.
+            names: says by id what the objects are that it knows by identity.
+            few: only the guards that have told entries apart; see `versions.asks_few_guards`.
+        """
         self._names = names or {}
-        self.root = wrapper.root
+        self.root = wrapper.diff_guard_root if few else wrapper.root
         self.scope: dict[str, Any] = {
             **wrapper.closure_vars,
             **wrapper.global_scope,

@@ -26,6 +26,7 @@ from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_aliv
 from stepper.engines.dynamo.guard_tree import Check, GuardTree
 from stepper.engines.dynamo.lookup_words import checked_guard
 from stepper.engines.dynamo.safe_reader import SafeReader
+from stepper.engines.dynamo.versions import asks_few_guards
 from stepper.engines.dynamo.versions.cache import region_of
 from stepper.model.cache import GuardRow, Origin
 from stepper.model.datum import Words
@@ -76,23 +77,30 @@ class Candidate:
 
     def read(self) -> None:
         """Read its guards, in the order in which this lookup tried them."""
-        self.tree = GuardTree(self.wrapper)
+        few = self.asks_few
+        self.tree = GuardTree(self.wrapper, few=few)
         if self._draft is not None:
             # Dynamo runs them as functions of ours, behind one that asks whether it is in use.
             for index, check in enumerate(self._draft.kept_checks, 1):
                 row = msgspec.structs.replace(check.row, index=index)
                 self.tree.checks[index] = check._replace(row=row)
         found = {key_of(check.row): check for check in self.tree.checks}
-        order = self.memory.order
+        order = None if few else self.memory.order
         if order is not None and len(found) == len(self.tree.checks) and set(order) == set(found):
             self.checks = [found[key] for key in order]
         else:
             self.checks = list(self.tree.checks)
-            self.remember()
+            if not few:
+                self.remember()
 
     def time(self, reader: SafeReader) -> int | None:
         """Nanoseconds of its guards, which pass; None: they are a draft's, run as functions."""
         return None if self.tree is None or self._draft else reader.time_of(self.tree.root)
+
+    @property
+    def asks_few(self) -> bool:
+        """Whether the lookup asks not all of its guards; of what is precompiled it does."""
+        return not self.precompiled and asks_few_guards()
 
     @property
     def scope(self) -> dict[str, Any]:

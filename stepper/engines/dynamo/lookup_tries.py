@@ -97,7 +97,7 @@ def try_entry(
     ]
     failing = None if fails_at is None else candidate.checks[fails_at].row
     hidden = tuple(candidate.checks[at].row for at in unknown)
-    if not matches and candidate.tree is not None:
+    if not matches and candidate.tree is not None and not candidate.asks_few:
         candidate.remember()  # what failed moves ahead
     return Tried(
         candidate, guards, (*own, *found), hidden, same, matches, failing, len(found), behind, spent

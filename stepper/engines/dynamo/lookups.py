@@ -421,7 +421,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             )
             if found is not None:
                 found.append(number)
-            if winner is not None:
+            if winner is not None and not winner.asks_few:
                 self._learn_names(winner.names, winner.wrapper, reader)
         finally:
             self._programs.note_order(call.code)

@@ -38,7 +38,7 @@ from stepper.engines.dynamo.cache_watch import CacheWatcher
 from stepper.engines.dynamo.describe import DynamoDescriber
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
-from stepper.engines.dynamo.guards_set import look_at_guards, record_guards, withdraw_filtered
+from stepper.engines.dynamo.guards_set import look_at_guards, record_guards
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.shapes import DynamoShapes
@@ -490,10 +490,12 @@ class Translations:
             self.record_guards()
             self._steps.guards_lost = self._steps.graph_changed = True
 
-    def on_guards_chosen(self, guards_out: list[Any]) -> None:
-        if self.now is not None and self.now.attempt is not None:
-            self.record_guards()
-            withdraw_filtered(self._recorder, self.now.attempt, guards_out)
+    def guarded(self) -> LiveAttempt | None:
+        """The attempt that is being made into an entry, all of whose guards are told."""
+        if self.now is None or self.now.attempt is None:
+            return None
+        self.record_guards()
+        return self.now.attempt
 
     # --- hooks: sizes
 

@@ -264,6 +264,12 @@ def stance() -> str:
     return str(torch._dynamo.eval_frame._stance.stance)
 
 
+def asks_few_guards() -> bool:
+    """Whether this thread's calls only ask the guards that have told entries apart, as the stance's
+    `skip_guard_eval_unsafe` has it."""
+    return bool(torch._dynamo.eval_frame._stance.skip_guard_eval_unsafe)
+
+
 def current_region() -> tuple[int, bool]:
     """The isolated region of this thread's calls, -1 for everybody's; and whether there are any."""
     ask = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_isolate_recompiles_id", None)

@@ -50,6 +50,7 @@ _POINTS: dict[str, ProbePoint] = {
     "guards_chosen": ProbePoint(
         "torch._dynamo.guards", "CheckFunctionManager.compile_check_fn", ("guards_out",)
     ),
+    "guard_made": ProbePoint("torch._guards", "Guard.create", ("self",)),
     "guards_removed": ProbePoint("torch._guards", "GuardsSet.remove_guards_with_source", ()),
     "lazy_realized": ProbePoint("torch._dynamo.variables.lazy", "LazyCache.realize", ("self",)),
     "function_made": ProbePoint(
@@ -202,7 +203,7 @@ _OVERRIDES: dict[tuple[int, int], dict[str, ProbePoint | None]] = {
 OF_GRAPHS = frozenset(
     {
         "node_inserted", "node_removed", "node_moved", "node_moved_behind", "name_hinted",
-        "guard_added", "guards_removed", "guards_chosen",
+        "guard_added", "guards_removed", "guards_chosen", "guard_made",
     }
 )  # fmt: skip
 """What nobody needs to hear of who does not ask for guards or nodes."""
