@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from stepper.analysis.cache_answers import answers, asking, saved_text
 from stepper.analysis.compile_times import CompileTimes, Timed, unnumbered
 from stepper.analysis.line import Line
-from stepper.analysis.slow_lines import NOT_RECORDED, phase_text, time_words
-from stepper.client.text import plural, short_name, short_path
+from stepper.analysis.slow_lines import NOT_RECORDED, phase_text
+from stepper.client.text import plural, short_name, short_path, time_words
 from stepper.model.timing import CacheAnswer
 from stepper.recording.reader import Recording
 
@@ -48,6 +49,7 @@ def time_diff_lines(a: Recording, b: Recording) -> Iterator[Line]:
     lines = _changes(_of_lines(one, a), _of_lines(other, b))
     yield from _rows("by line while tracing, with what was inlined from there", lines, least)
     yield from _caches(answers(one), answers(other))
+    yield from _left_out_by_hits(one, other)
 
 
 def _sentence(a: int, b: int) -> str:
@@ -110,22 +112,6 @@ def _spent(nanoseconds: int | None) -> str:
 # What the caches answered
 
 
-def answers(times: CompileTimes) -> list[tuple[str, CacheAnswer]]:
-    """What caches on disk answered, in order, each with the compilation that asked."""
-    return [
-        (_asking(times, root), each.timing.cache)
-        for root in times.roots
-        for each in root.walk()
-        if each.timing.cache is not None
-    ]
-
-
-def _asking(times: CompileTimes, root: Timed) -> str:
-    item = times.translations.get(times.owner(root) or 0)
-    name = "" if item is None else f"{item.compile_id} {short_name(item.name)}"
-    return f"{name}{' backward' * (root.name == 'entire_backward_compile')}"
-
-
 def _caches(a: list[tuple[str, CacheAnswer]], b: list[tuple[str, CacheAnswer]]) -> Iterator[Line]:
     if not a and not b:
         return
@@ -134,7 +120,7 @@ def _caches(a: list[tuple[str, CacheAnswer]], b: list[tuple[str, CacheAnswer]]) 
     for side, found in (("a", a), ("b", b)):
         counted = Counter((answer.cache, answer.state) for _, answer in found)
         told = ", ".join(f"{cache} {state} {n}" for (cache, state), n in sorted(counted.items()))
-        yield Line(f"  {side}: {told or 'none was asked'}")
+        yield Line(f"  {side}: {told or 'none was asked'}{saved_text(found)}")
     keys: dict[str, list[CacheAnswer]] = {}
     for name, answer in a:
         keys.setdefault(f"{answer.cache} {name}", []).append(answer)
@@ -143,6 +129,27 @@ def _caches(a: list[tuple[str, CacheAnswer]], b: list[tuple[str, CacheAnswer]]) 
         before = others.pop(0) if others else None
         if answer.state != "hit":
             yield Line(f"  b: {name}: {answer.cache} {answer.state}: {_why(answer, before)}")
+
+
+def _left_out_by_hits(a: CompileTimes, b: CompileTimes) -> Iterator[Line]:
+    """The phases of compilations that missed in a and hit in b, as far as b does not have them."""
+    missed = {asking(a, root): root for root in a.roots if _states(root) & {"miss"}}
+    spent: Counter[str] = Counter()
+    for root in b.roots:
+        before = missed.get(asking(b, root))
+        if before is None or _states(root) != {"hit"}:
+            continue
+        there = {unnumbered(each.name) for each in root.walk()}
+        gone = {each.name for each in before.walk() if unnumbered(each.name) not in there}
+        for each in before.outermost(gone):
+            spent[each.name] += each.total
+    if spent:
+        told = ", ".join(f"{phase_text(name)} {time_words(ns)}" for name, ns in spent.most_common())
+        yield Line(f"  phases of a that hits have left out in b: {told}")
+
+
+def _states(root: Timed) -> set[str]:
+    return {each.timing.cache.state for each in root.walk() if each.timing.cache is not None}
 
 
 def _why(answer: CacheAnswer, before: CacheAnswer | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sized
 from typing import TypeVar
 
+from stepper.analysis.cache_answers import cache_lines
 from stepper.analysis.compile_times import (
     GUARDS,
     TRACING,
@@ -27,6 +28,7 @@ from stepper.client.text import (
     short_name,
     short_path,
     source_line,
+    time_words,
     walk_name,
 )
 from stepper.model.program import UserLine
@@ -105,18 +107,11 @@ def slow_lines(
     yield from _by_opname(times, every)
     yield from _by_guard(recording, times, every)
     yield from _by_phase(times, every)
+    yield from cache_lines(times)
     if not after:
         yield from cost_lines(recording, function, every=every)
     if trying is not None:
         yield from trying(times)
-
-
-def time_words(nanoseconds: int) -> str:
-    """`4.83 s`, `83 ms`, `0.4 ms`."""
-    if nanoseconds >= 100_000_000:
-        return f"{nanoseconds / 1e9:.2f} s"
-    milliseconds = nanoseconds / 1e6
-    return f"{milliseconds:.0f} ms" if milliseconds >= 10 else f"{milliseconds:.1f} ms"
 
 
 def phase_text(name: str) -> str:

@@ -16,10 +16,9 @@ from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.line import Line
 from stepper.analysis.replays import Function, Replays, RunFacts
 from stepper.analysis.run_costs import CallCost, Served, brief, served
-from stepper.analysis.slow_lines import time_words
 from stepper.analysis.slow_remedies import compile_ways, guard_ways
 from stepper.analysis.trial_lines import MOST, Left, counted, trial_lines, try_all
-from stepper.client.text import plural, short_name
+from stepper.client.text import plural, short_name, time_words
 
 CANNOT = "not tried: no change is known that could be tried"
 NOT_TIMED = "not tried: the compiler's times are not recorded"

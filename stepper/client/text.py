@@ -489,3 +489,11 @@ def _walk_summary(walk: Translation) -> str:
     if walk.reason:
         parts.append(clip(one_line(walk.reason), 80))
     return "  ".join(parts)
+
+
+def time_words(nanoseconds: int) -> str:
+    """`4.83 s`, `83 ms`, `0.4 ms`."""
+    if nanoseconds >= 100_000_000:
+        return f"{nanoseconds / 1e9:.2f} s"
+    milliseconds = nanoseconds / 1e6
+    return f"{milliseconds:.0f} ms" if milliseconds >= 10 else f"{milliseconds:.1f} ms"

@@ -34,6 +34,9 @@ class CacheAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     loaded: str = ""
     """Where the program had what was hit loaded by `torch.compiler.load_cache_artifacts`; empty: it
     was not seen to, so it was there already."""
+    nanoseconds: int | None = None
+    """In the compiler's words, of a hit what it has saved, of a miss what it took to make what was
+    not there; None: it does not say."""
 
 
 class Timing(msgspec.Struct, frozen=True, omit_defaults=True):

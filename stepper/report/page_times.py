@@ -6,7 +6,8 @@ in its title.
 
 from __future__ import annotations
 
-from stepper.analysis.slow_lines import NOT_RECORDED, phase_text, time_words
+from stepper.analysis.slow_lines import NOT_RECORDED, phase_text
+from stepper.client.text import time_words
 from stepper.report.contents import CompileTimes, FlameBox
 from stepper.report.linking import code, section, table
 from stepper.report.markup import Html, element

@@ -25,13 +25,15 @@ def recording(path: Path, timings: list[Timing]) -> str:
 
 
 def compiled(tracing: int, backend: int, answer: CacheAnswer) -> list[Timing]:
-    """A compilation of so many milliseconds each."""
+    """A compilation of so many milliseconds each, with what a cache answered to the backend."""
+    making = [Timing(6, "fx_codegen_and_compile", tracing * MS, backend * MS, 0, parent=4)]
     return [
         Timing(1, "entire_frame_compile", 0, (tracing + backend) * MS, 0, translation=1),
         Timing(2, "compile_attempt_0", 0, (tracing + backend) * MS, 0, parent=1),
         Timing(3, "bytecode_tracing", 0, tracing * MS, 0, parent=2),
         Timing(4, "backend_compile", tracing * MS, backend * MS, 0, parent=2),
         Timing(5, "fx_graph_cache_x", tracing * MS, 0, 0, parent=4, cache=answer),
+        *(making if answer.state != "hit" else []),
     ]
 
 
@@ -43,8 +45,8 @@ def told(capsys: pytest.CaptureFixture[str], a: str, b: str) -> list[str]:
 def test_a_hit_and_what_it_saved_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    miss = CacheAnswer("fx_graph_cache", "miss", "one")
-    hit = CacheAnswer("fx_graph_cache", "hit", "one")
+    miss = CacheAnswer("fx_graph_cache", "miss", "one", nanoseconds=790 * MS)
+    hit = CacheAnswer("fx_graph_cache", "hit", "one", nanoseconds=790 * MS)
     a = recording(tmp_path / "a.stepper", compiled(40, 800, miss))
     b = recording(tmp_path / "b.stepper", compiled(50, 20, hit))
     lines = told(capsys, a, b)
@@ -52,8 +54,44 @@ def test_a_hit_and_what_it_saved_are_told(
     assert "0.80 s 20 ms -0.78 s backend_compile (the backend)" in lines
     assert "40 ms 50 ms +10 ms bytecode_tracing (tracing)" in lines
     assert "a: fx_graph_cache miss 1" in lines
-    assert "b: fx_graph_cache hit 1" in lines
+    assert "b: fx_graph_cache hit 1; hits saved 0.79 s, as they say" in lines
+    assert "phases of a that hits have left out in b: fx_codegen_and_compile 0.80 s" in lines
     assert not any("another key" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            CacheAnswer("fx_graph_cache", "miss", "one", nanoseconds=790 * MS),
+            "fx_graph_cache: 1 miss: a hit would have saved 0.79 s, which making it took",
+        ),
+        (
+            CacheAnswer("autograd_cache", "miss", "one"),
+            "autograd_cache: 1 miss: what a hit would have saved is not recorded",
+        ),
+        (
+            CacheAnswer("fx_graph_cache", "hit", "one", nanoseconds=790 * MS),
+            "fx_graph_cache: 1 hit: saved 0.79 s, as the cache says",
+        ),
+        (
+            CacheAnswer("fx_graph_cache", "bypass", reason="a mutated input"),
+            "fx_graph_cache: 1 graph that bypassed it: what a hit would have saved is not recorded",
+        ),
+        (
+            CacheAnswer("fx_graph_cache", "disabled"),
+            "fx_graph_cache: not enabled, asked for 1 graph",
+        ),
+    ],
+)
+def test_what_a_cache_saved_or_would_have_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: CacheAnswer, said: str
+) -> None:
+    path = recording(tmp_path / "a.stepper", compiled(40, 800, answer))
+    assert main(["why-slow", path]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert said in lines
+    assert not answer.reason or answer.reason in lines
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,16 @@ class Phases:
         reason = shortened(str(told.get("cache_bypass_reason") or ""), _LONGEST)
         key = str(told.get("key") or "")
         loaded = self._loaded.get((cache, key), "") if state == "hit" else ""
-        return CacheAnswer(cache, state, key, reason, parts, loaded)
+        return CacheAnswer(cache, state, key, reason, parts, loaded, _nanoseconds(state, told))
+
+
+def _nanoseconds(state: str, told: dict[str, Any]) -> int | None:
+    """What a hit has saved, or a miss has cost."""
+    for name, size in (("time_saved_ns", 1), ("time_saved_ms", 1_000_000)):
+        if state == "hit" and type(told.get(name)) in (int, float):
+            return int(told[name] * size)
+    taken = told.get("time_taken_ns")
+    return taken if state == "miss" and type(taken) is int else None
 
 
 keep_out()

@@ -1,0 +1,77 @@
+"""Models and a training step, compiled, and what torch says that it timed meanwhile."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._inductor.config
+from torch import nn
+from torch._dynamo.utils import compilation_time_metrics, get_compilation_metrics
+from transformers import GPT2Config, GPT2LMHeadModel, T5Config, T5ForConditionalGeneration
+
+Function = tuple[str, str, int, int]
+
+
+def profile(functions: list[Function]) -> None:
+    """Have torch's own profiler of tracing tell what each function took, in `functions`."""
+    from torch._dynamo.dynamo_profiler import DynamoProfilerState
+
+    def keep(state, *_):
+        # It is asked for twice.
+        functions.extend(
+            (each.func_name, each.filename, each.firstlineno, each.cumtime_ns)
+            for each in state.timings
+            if id(each) not in known
+        )
+        known.update({id(each): each for each in state.timings})
+
+    known: dict[int, object] = {}
+    DynamoProfilerState.dump_stats = keep  # type: ignore[method-assign]  # it would print
+    torch._dynamo.config.dynamo_profiler = True
+
+
+def models() -> None:
+    """T5 and GPT-2, two layers each."""
+    tokens = torch.arange(6).unsqueeze(0)
+    config = T5Config(num_layers=2, num_heads=2, d_model=16, d_ff=32, d_kv=8, vocab_size=32)
+    config.decoder_start_token_id = 0
+    t5 = T5ForConditionalGeneration(config)
+    gpt2 = GPT2LMHeadModel(GPT2Config(n_layer=2, n_embd=16, n_head=2, vocab_size=32))
+    with torch.no_grad():
+        torch.compile(t5.eval(), backend="eager")(input_ids=tokens, labels=tokens)
+        torch.compile(gpt2.eval(), backend="eager")(input_ids=tokens)
+
+
+def train() -> None:
+    """A forward and a backward with Inductor. What it has written in C++ may have been compiled by
+    an earlier run; all else is done again."""
+    torch._inductor.config.fx_graph_cache = False
+    torch._functorch.config.enable_autograd_cache = False
+    weight = torch.ones(4, 4, requires_grad=True)
+
+    @torch.compile
+    def loss(x):
+        return (nn.functional.gelu(x @ weight) * 2).sum()
+
+    loss(torch.ones(8, 4)).backward()
+
+
+if __name__ == "__main__":
+    functions: list[Function] = []
+    if hasattr(torch._dynamo.config, "dynamo_profiler"):  # not in older versions
+        profile(functions)
+    models()
+    if functions:
+        torch._dynamo.config.dynamo_profiler = False
+    train()
+    metrics: list[dict[str, Any]] = [
+        {name: value for name, value in vars(each).items() if name.endswith("_us")}
+        for each in get_compilation_metrics()
+    ]
+    times = {name: times for name, times in compilation_time_metrics.items() if times}
+    told = {"times": times, "metrics": metrics, "functions": functions}
+    Path(sys.argv[1]).write_text(json.dumps(told))

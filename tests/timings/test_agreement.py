@@ -1,0 +1,119 @@
+"""Times of T5, GPT-2 and a training step with Inductor agree with what torch counts itself.
+
+Both sides come from one run, and compared are ratios of it, so what else the machine does is on
+both. torch's profiler counts what recording costs as well, and the recording does not: so functions
+are compared by their part of the longest.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepper.analysis.compile_times import TRACING, CompileTimes
+from stepper.analysis.spans import SpanKind, spans, walk
+from stepper.recording.reader import Recording
+from tests.conftest import ROOT, clean_environment
+from tests.timings import models
+from tests.timings.conftest import STEPPER
+
+pytestmark = pytest.mark.slow
+
+COLUMNS = {
+    "dynamo_cumulative_compile_time_us": "entire_frame_compile",
+    "aot_autograd_cumulative_compile_time_us": "backend_compile",
+    "backward_cumulative_compile_time_us": "entire_backward_compile",
+    "inductor_cumulative_compile_time_us": "inductor_compile",
+    "inductor_code_gen_cumulative_compile_time_us": "code_gen",
+    "joint_graph_pass_time_us": "_recursive_joint_graph_passes",
+}
+"""Of torch's `CompilationMetrics`: the phase that each is a sum of."""
+METRIC, FUNCTION = 0.03, 0.10
+"""Parts by which a sum of phases, and a function, may differ."""
+STOPPED = 50_000
+"""Microseconds for which the machine may stop the program between two clocks."""
+LONG = 0.05
+"""Part of the longest function that a function takes at least to be compared: the profiler begins
+before a function's first instruction, which matters for short ones."""
+Key = tuple[str, int, str]
+
+
+class Ran:
+    """The recording, and what torch counted in the same run."""
+
+    def __init__(self, folder: Path) -> None:
+        file, counted = folder / "run.stepper", folder / "counted.json"
+        subprocess.run(
+            [*STEPPER, "record", "-o", file, models.__file__, counted],
+            env=clean_environment(), cwd=ROOT, check=True, capture_output=True,
+        )  # fmt: skip
+        told = json.loads(counted.read_text())
+        self.metrics: list[dict[str, Any]] = told["metrics"]
+        self.functions: list[models.Function] = told["functions"]
+        self.recording = Recording.open(str(file))
+        self.times = CompileTimes(self.recording)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return Ran(tmp_path_factory.mktemp("agreement"))
+
+
+def test_phases_agree_with_the_metrics(ran: Ran) -> None:
+    timings = ran.recording.timings() or []
+    compared = 0
+    for column, name in COLUMNS.items():
+        theirs = sum(metrics.get(column) or 0 for metrics in ran.metrics)
+        ours = sum(each.nanoseconds + each.left_out for each in timings if each.name == name)
+        if theirs and ours:  # some versions count no passes
+            compared += 1
+            assert abs(ours / 1000 - theirs) <= METRIC * theirs + STOPPED, name
+    assert compared >= 5
+
+
+def test_nearly_all_of_the_wall_time_is_attributed(ran: Ran) -> None:
+    wall = sum(
+        (metrics.get("end_time_us") or 0) - (metrics.get("start_time_us") or 0)
+        for metrics in ran.metrics
+    )
+    left_out = sum(root.timing.left_out for root in ran.times.roots)
+    assert (ran.times.total + left_out) / 1000 >= 0.98 * wall
+    assert ran.times.of_lines >= 0.95 * ran.times.spent({TRACING})
+    # What no phase within another has taken is said as that one's own: nothing is lost between.
+    told = sum(each.own for root in ran.times.roots for each in root.walk())
+    assert told == pytest.approx(ran.times.total, rel=0.001)
+
+
+def test_functions_agree_with_the_profiler(ran: Ran) -> None:
+    if not ran.functions:
+        pytest.skip("this torch has no profiler of tracing")
+    theirs: Counter[Key] = Counter()
+    called: Counter[Key] = Counter()
+    for name, file, line, nanoseconds in ran.functions:
+        key = file, line, name.rpartition(".")[2]
+        theirs[key] += nanoseconds
+        called[key] += 1
+    ours: Counter[Key] = Counter()
+    met: Counter[Key] = Counter()
+    for _, span in walk(spans(ran.recording)[""]):
+        if span.kind is SpanKind.FRAME:
+            key = span.file, span.line, span.name.rpartition(".")[2]
+            ours[key] += span.total
+            met[key] += 1
+    whole = theirs.most_common(1)[0][0]
+    differ = []
+    compared = 0
+    for key, nanoseconds in theirs.items():
+        # Calls that Dynamo inlines by another way the profiler does not see.
+        if nanoseconds < LONG * theirs[whole] or called[key] != met[key]:
+            continue
+        compared += 1
+        ratio = ours[key] / ours[whole] / (nanoseconds / theirs[whole])
+        differ += [(key, ratio)] if abs(ratio - 1) > FUNCTION else []
+    assert compared >= 10
+    assert not differ
