@@ -63,7 +63,7 @@ def _once(ways: Iterable[Way]) -> list[Way]:
 
 
 def _as_regions(times: CompileTimes, files: Files) -> Iterator[Way]:
-    for _, pairs in times.by_function()[:_THINGS]:
+    for pairs in times.by_function()[:_THINGS]:
         made = [item for item, _ in pairs]
         yield from regions.ways_for(times.recording, files, made)
 
