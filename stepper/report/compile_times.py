@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median_low
 
 from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.flame import Flame, flames
+from stepper.analysis.run_costs import served
 from stepper.analysis.spans import SpanKind
 from stepper.report import contents
 from stepper.report.places import Places
@@ -15,6 +17,8 @@ _LEAST = 0.004
 """Part of the whole below which nothing is told: it would be too narrow to be hit."""
 _DEEPEST = 64
 _MOST = 40
+_MOST_CALLS = 100
+"""Entries whose calls are told."""
 
 
 def compile_times(places: Places) -> contents.CompileTimes | None:
@@ -31,7 +35,24 @@ def compile_times(places: Places) -> contents.CompileTimes | None:
             for depth, name, count, total, own in phases[:_MOST]
         ),
         flames=tuple(sorted(boxes, key=lambda box: (box.depth, box.left))),
+        calls=tuple(_calls(places)),
     )
+
+
+def _calls(places: Places) -> Iterator[contents.CallCost]:
+    for each in served(places.recording)[:_MOST_CALLS]:
+        yield contents.CallCost(
+            name=places.tell.name(each.name),
+            entry=places.tell.own(each.entry),
+            calls=each.calls,
+            guards=_median(each.guards),
+            transformed=_median(each.transformed),
+            graphs=_median(each.graphs),
+        )
+
+
+def _median(nanoseconds: list[int]) -> int | None:
+    return median_low(nanoseconds) if nanoseconds else None
 
 
 def _boxes(places: Places, roots: list[Flame]) -> Iterator[contents.FlameBox]:

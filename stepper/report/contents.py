@@ -487,6 +487,22 @@ class FlameBox(msgspec.Struct, frozen=True):
     own: int
 
 
+class CallCost(msgspec.Struct, frozen=True):
+    """What calls cost that an entry has served: the median of those recorded, in nanoseconds."""
+
+    name: Told
+    """The function's."""
+    entry: Told
+    """Its compile id."""
+    calls: int
+    guards: int | None
+    """As the compiler runs them, all together; null: not measured."""
+    transformed: int | None
+    """The code that runs in the function's place; null: not recorded."""
+    graphs: int | None
+    """In it."""
+
+
 class CompileTimes(msgspec.Struct, frozen=True):
     """Where compile time went."""
 
@@ -495,6 +511,8 @@ class CompileTimes(msgspec.Struct, frozen=True):
     phases: tuple[PhaseTime, ...]
     flames: tuple[FlameBox, ...]
     """In rows; what took less than some thousandths is left out."""
+    calls: tuple[CallCost, ...] = ()
+    """Of calls that were recorded with their lookups, by entry; the first hundred."""
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -11,6 +11,8 @@ from stepper.analysis.run_costs import Served, served
 from stepper.analysis.slow_lines import slow_lines
 from stepper.model.timing import RUNS
 from stepper.recording.reader import Recording
+from stepper.report.gathering import gather
+from stepper.report.page import page
 from tests.conftest import ROOT, clean_environment
 from tests.timings.conftest import STEPPER
 
@@ -79,3 +81,12 @@ def test_they_are_told(recording: Recording) -> None:
     assert any(line.startswith("  broken  0/0, 2 calls: guards ") for line in lines)
     told = [line.text for line in slow_lines(recording, "no such function")]
     assert not any("calls: guards" in line for line in told)
+
+
+def test_a_report_has_them(recording: Recording) -> None:
+    report = gather(recording)
+    assert report.times is not None
+    assert [(each.entry, each.calls) for each in report.times.calls] == [("0/0", 2), ("1/0", 2)]
+    assert all((each.graphs or 0) >= SLEEP * 1e9 for each in report.times.calls)
+    assert all((each.guards or 0) > 0 for each in report.times.calls)
+    assert "What calls of compiled functions cost" in page(report)

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from stepper.analysis.compile_times import CompileTimes
+from stepper.analysis.replays import together
 from stepper.analysis.slow_lines import slow_lines
+from stepper.analysis.slow_remedies import compile_ways
 from stepper.analysis.slow_trials import SlowTrials
 from stepper.client.plan import plan_of
 from stepper.recording.reader import Recording
 from tests import ready
-from tests.conftest import clean_environment
+from tests.conftest import ROOT, clean_environment
 
 SAME = "the output and the exit code are the same"
 REORDERED = "torch._dynamo.config.reorderable_logging_functions.add(print)"
@@ -127,3 +130,26 @@ def test_only_the_guards_that_a_call_asks_are_told(tmp_path: Path) -> None:
     assert len(asked) == 3
     assert all("L['x']" in sources for sources in asked)
     assert not any("NUMBERS[" in source for sources in asked for source in sources)
+
+
+def test_the_case_of_the_guide_is_found_and_mended_at_small_scale(tmp_path: Path) -> None:
+    """All that the guide does to its case is proposed, and together it is proven."""
+    whole = (ROOT / "demos" / "slow_training.py").read_text()
+    (tmp_path / "program.py").write_text(whole.replace('("24", "400")', '("3", "60")'))
+    subprocess.run(
+        ready.stepper("record", "-o", "r.stepper", "program.py"),
+        cwd=tmp_path, env=clean_environment(), capture_output=True, check=True,
+    )  # fmt: skip
+    recording = Recording.open(str(tmp_path / "r.stepper"))
+    trials = SlowTrials(recording, plan_of(recording, timed=True), 300.0)
+    ways = compile_ways(CompileTimes(recording), trials.files)
+    mended = ("decay(STEPS) once", "reorderable_logging_functions", "mark_dynamic(x, 0)")
+    chosen = [next(way for way in ways if name in way.words) for name in mended]
+    verdict = trials.judged(together(chosen))
+    recording.close()
+    assert not verdict.trouble
+    was, now = verdict.usual.found, verdict.trial.found
+    assert was.compilations == 4
+    assert was.thrown_away == 2
+    assert (now.compilations, now.thrown_away) == (1, 0)
+    assert now.instructions * 8 < was.instructions

@@ -59,6 +59,11 @@ class RunTimes:
         while caller is not None and running:
             alive.add(caller.f_code)
             caller = caller.f_back
+        for run in running:
+            if run.code not in alive:  # how long it took nobody knows
+                if run.graph is not None:
+                    self._recorder.phase_dropped(GRAPH_RUN)
+                self._recorder.phase_dropped(TRANSFORMED_RUN)
         running[:] = [run for run in running if run.code in alive]
         for name in code.co_names:
             graph = f_globals.get(name) if name.startswith(_GRAPH_NAME) else None
