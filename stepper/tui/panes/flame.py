@@ -24,10 +24,10 @@ from textual.timer import Timer
 
 from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.flame import Flame, flames
-from stepper.analysis.slow_lines import NOT_RECORDED, phase_text, time_words
+from stepper.analysis.slow_lines import NOT_RECORDED, phase_text
 from stepper.analysis.spans import SpanKind
 from stepper.client.names import brief_function
-from stepper.client.text import is_installed, short_path
+from stepper.client.text import is_installed, short_path, time_words
 from stepper.model.printing import printable
 from stepper.model.trace import EventKind, MomentId, Phase
 from stepper.recording.reader import Recording

@@ -17,10 +17,9 @@ from textual.cache import LRUCache
 from textual.timer import Timer
 
 from stepper.analysis.line_heat import Heat, line_heat
-from stepper.analysis.slow_lines import time_words
 from stepper.client.frame_names import frame_name
 from stepper.client.names import brief_function
-from stepper.client.text import columns_of
+from stepper.client.text import columns_of, time_words
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.matching import function_matches, path_matches
 from stepper.model.program import Code
