@@ -512,7 +512,7 @@ class CompileTimes(msgspec.Struct, frozen=True):
     flames: tuple[FlameBox, ...]
     """In rows; what took less than some thousandths is left out."""
     calls: tuple[CallCost, ...] = ()
-    """Of calls that were recorded with their lookups, by entry; the first hundred."""
+    """What calls cost whose lookups were recorded, by entry; the first hundred."""
 
 
 class Report(msgspec.Struct, frozen=True):
