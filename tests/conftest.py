@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from stepper import _C
+from tests import ready
 from tests.leftovers import nothing_left, untracked
 
 __all__ = ["nothing_left"]
@@ -122,11 +123,15 @@ def corpus() -> Callable[[str], Path]:
 
 @pytest.fixture
 def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs this Python with arguments, in an empty folder, with nothing inherited that shows."""
+    """Runs this Python with arguments, in an empty folder, with nothing inherited that shows. A
+    program under `-m stepper` begins as `tests.ready` says."""
 
     def run(*arguments: object, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *map(str, arguments)]
+        if arguments[:2] == ("-m", "stepper"):
+            command = ready.python(*arguments)
         return subprocess.run(
-            [sys.executable, *map(str, arguments)],
+            command,
             cwd=tmp_path,
             env=clean_environment(),
             capture_output=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -327,7 +326,7 @@ raise ValueError("as ever")
 @pytest.mark.slow
 def test_a_program_that_ends_with_an_error_is_held_to_that(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(DIES)
-    words = [sys.executable, "-m", "stepper", "record", "-o", "r.stepper", "p.py"]
+    words = ready.stepper("record", "-o", "r.stepper", "p.py")
     subprocess.run(
         words, cwd=tmp_path, env=clean_environment(), capture_output=True, check=False, timeout=600
     )

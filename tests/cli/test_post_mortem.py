@@ -10,6 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests import ready
 from tests.cli.test_command_line import environment
 
 BACKEND = """
@@ -49,7 +50,7 @@ except Exception as error:
 
 def stepper(tmp_path: Path, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *words],
+        ready.python(*words),
         cwd=tmp_path,
         env=environment(tmp_path),
         input=typed,

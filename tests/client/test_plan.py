@@ -20,6 +20,7 @@ from stepper.client.program import program_file
 from stepper.model.trace import Origin, SessionFacts
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 
 Forge = Callable[..., str]
@@ -73,7 +74,7 @@ def refused(path: str, **how: object) -> str:
 
 def ask(path: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "stepper", "why-recompile", path, "--replay", *options],
+        ready.stepper("why-recompile", path, "--replay", *options),
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -274,7 +275,7 @@ def test_the_file_of_a_program_is_found_and_nothing_imported(tmp_path: Path) -> 
 def test_record_seals_what_it_starts(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("print('hi')\n")
     environment = clean_environment() | {"XDG_STATE_HOME": str(tmp_path / "state")}
-    command = [sys.executable, "-m", "stepper", "record", "-o", "r.stepper", "program.py", "a b"]
+    command = ready.stepper("record", "-o", "r.stepper", "program.py", "a b")
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=600)
     recording = Recording.open(str(tmp_path / "r.stepper"))
     facts = recording.facts

@@ -22,19 +22,32 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pexpect
 
+from tests import ready
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PROMPT = "(stepper) "
 
+_AS_EVER = frozenset({"cache.md", "recompile.md", "graph-break.md", "tutorial.md"})
+"""Pages that show what called the program, or what holds an object of it."""
+
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _QUIT = "quit"
 _SECONDS = 600
+
+
+Python = Callable[..., list[str]]
+"""A command that begins as `python` does, with these words."""
+
+
+def _python(*words: str) -> list[str]:
+    return [sys.executable, *words]
 
 
 @dataclass
@@ -57,14 +70,17 @@ class Session:
 
     pieces: list[Piece]
 
-    def run(self, folder: Path) -> None:
+    def run(self, folder: Path, python: Python) -> None:
         """Fill in what really comes back."""
         words = shlex.split(self.pieces[0].typed.removeprefix("$ "))
         start = {"stepper": ["-m", "stepper"], "python": []}[words[0]]
-        command = [sys.executable, *start, *words[1:]]
+        command = [*start, *words[1:]]
         typed = [piece.typed.removeprefix(PROMPT) for piece in self.pieces[1:]]
         by_hand = words[0] == "python" and typed
-        outputs = _by_hand(command, typed, folder) if by_hand else _piped(command, typed, folder)
+        if by_hand:
+            outputs = _by_hand(_python(*command), typed, folder)
+        else:
+            outputs = _piped(python(*command), typed, folder)
         for piece, output in zip(self.pieces, outputs, strict=True):
             piece.actual = output
 
@@ -93,13 +109,14 @@ class Page:
         """Write its files and run its sessions and its Python, from the top to the bottom."""
         shutil.copytree(ROOT / "demos", folder / "demos", dirs_exist_ok=True)
         open_sessions = _sessions(self.blocks)
+        python = _python if self.path.name in _AS_EVER else ready.python
         for block in self.blocks:
             if block.title:
                 (folder / block.title).write_text(block.text)
             elif block.language == "python":
-                yield block.text, _script(block.text, folder)
+                yield block.text, _script(python("-c", block.text), folder)
             for session in open_sessions.get(block.start, ()):
-                session.run(folder)
+                session.run(folder, python)
                 yield session.pieces[0].typed, session
 
 
@@ -207,9 +224,9 @@ def _by_hand(command: list[str], typed: list[str], folder: Path) -> list[list[st
     ]
 
 
-def _script(source: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def _script(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", source],
+        command,
         cwd=folder,
         env=_environment(folder),
         stdin=subprocess.DEVNULL,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from stepper.recording.reader import Recording
 from stepper.report.gathering import gather
 from stepper.report.markdown import markdown
 from stepper.report.page import page
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ STAGES = {
 def run(*command: object, cwd: Path = ROOT, typed: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**clean_environment(), "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"}
     return subprocess.run(
-        [sys.executable, *map(str, command)],
+        ready.python(*command),
         cwd=cwd, env=environment, input=typed, capture_output=True, text=True, check=False,
         timeout=900,
     )  # fmt: skip

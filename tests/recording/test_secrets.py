@@ -6,7 +6,6 @@ import contextlib
 import os
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from stepper.recording.secret_patterns import ANYTHING, RANDOM, VALUE
 from stepper.recording.secrets import Secrets
 from stepper.recording.unfinished import Pieces
 from stepper.recording.writer import Writer
+from tests import ready
 from tests.conftest import clean_environment
 from tests.planting import planted
 
@@ -372,8 +372,8 @@ def test_a_program_that_reads_one_variable_gives_away_none(asked: bool, tmp_path
     }  # fmt: skip
     options = ["--secrets"] if asked else []
     done = subprocess.run(
-        [sys.executable, "-m", "stepper", "record", *options, "--lookups", "--execute",
-         "-o", "r.stepper", "p.py", "--password", "zq7-planted-argument"],
+        ready.stepper("record", *options, "--lookups", "--execute",
+                      "-o", "r.stepper", "p.py", "--password", "zq7-planted-argument"),
         cwd=tmp_path, env=clean_environment() | variables, capture_output=True, timeout=600,
         check=False,
     )  # fmt: skip

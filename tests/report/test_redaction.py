@@ -7,7 +7,6 @@ import contextlib
 import re
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from stepper.report.gathering import gather
 from stepper.report.markdown import markdown
 from stepper.report.page import page
 from stepper.report.telling import Teller
+from tests import ready
 from tests.conftest import clean_environment
 from tests.recordings import sample_recording
 from tests.tape import Tape
@@ -74,8 +74,8 @@ def secretive(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     (folder / "train.py").write_text(PROGRAM)
     path = folder / "run.stepper"
     subprocess.run(
-        [sys.executable, "-m", "stepper", "record", "--lookups", "--execute", "-o", path,
-         folder / "train.py", "--token", "canary-argument"],
+        ready.stepper("record", "--lookups", "--execute", "-o", path,
+                      folder / "train.py", "--token", "canary-argument"),
         cwd=folder, env=clean_environment(), capture_output=True, timeout=600, check=True,
     )  # fmt: skip
     return Recording.open(str(path))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from stepper.analysis.compile_times import CompileTimes
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.timings import programs
 
-STEPPER = (sys.executable, "-m", "stepper")
 RENAMED = {
     "_compile.compile_inner": "entire_frame_compile",
     "OutputGraph.call_user_compiler": "backend_compile",
@@ -30,14 +29,7 @@ class Ran:
         self.file = folder / "run.stepper"
         counted = folder / "counted.json"
         subprocess.run(
-            [
-                *STEPPER,
-                "record",
-                "-o",
-                self.file,
-                programs.__file__,
-                counted,
-            ],
+            ready.stepper("record", "-o", self.file, programs.__file__, counted),
             env=clean_environment(),
             cwd=ROOT,
             check=True,

@@ -17,10 +17,11 @@ from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
 from stepper.model.timing import BACKEND_PHASES, CacheAnswer
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.recordings import sample_recording
 from tests.timings import programs
-from tests.timings.conftest import STEPPER, Ran
+from tests.timings.conftest import Ran
 
 STOP = 8
 """Seconds."""
@@ -210,7 +211,7 @@ def test_the_time_of_a_stop_is_nobodys(tmp_path: Path) -> None:
     )
     file = tmp_path / "run.stepper"
     with subprocess.Popen(
-        [*STEPPER, "console", "-o", file, "--break", "program.py:6", program],
+        ready.stepper("console", "-o", file, "--break", "program.py:6", program),
         env=clean_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -246,7 +247,7 @@ def test_an_old_recording_says_that_it_has_no_times(tmp_path: Path) -> None:
 def test_times_are_there_for_queries(ran: Ran) -> None:
     query = "select name, frame, nanoseconds from timings where name = 'backend_compile'"
     done = subprocess.run(
-        [*STEPPER, "query", "--format", "csv", ran.file, query],
+        ready.stepper("query", "--format", "csv", ran.file, query),
         env=clean_environment(),
         cwd=ROOT,
         check=True,
@@ -258,7 +259,7 @@ def test_times_are_there_for_queries(ran: Ran) -> None:
     assert len(rows) == len(ran.times.by_function())
     slow = "select count(*) from instructions where instant is not null"
     counted = subprocess.run(
-        [*STEPPER, "query", "--format", "csv", ran.file, slow],
+        ready.stepper("query", "--format", "csv", ran.file, slow),
         env=clean_environment(),
         cwd=ROOT,
         check=True,

@@ -13,8 +13,8 @@ from stepper.model.timing import RUNS
 from stepper.recording.reader import Recording
 from stepper.report.gathering import gather
 from stepper.report.page import page
+from tests import ready
 from tests.conftest import ROOT, clean_environment
-from tests.timings.conftest import STEPPER
 
 SLEEP = 0.1
 PROGRAM = f"""
@@ -42,7 +42,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     folder = tmp_path_factory.mktemp("runs")
     (folder / "program.py").write_text(PROGRAM)
     run, program = str(folder / "run.stepper"), str(folder / "program.py")
-    command = [*STEPPER, "record", "--lookups", "-o", run, program]
+    command = ready.stepper("record", "--lookups", "-o", run, program)
     environment = clean_environment()
     subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True)
     return Recording.open(str(folder / "run.stepper"))

@@ -15,9 +15,10 @@ from stepper.analysis.flame import Flame, flames
 from stepper.analysis.slow_lines import slow_lines
 from stepper.analysis.slow_tree import calls
 from stepper.analysis.spans import SpanKind, spans, walk
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.timings import programs
-from tests.timings.conftest import STEPPER, Ran
+from tests.timings.conftest import Ran
 
 SLEEP = int(programs.SLEEP * 1e9)
 
@@ -80,7 +81,7 @@ def test_functions_take_as_long_as_torchs_profiler_says(ran: Ran) -> None:
 def exported(recording: Path, kind: str, folder: Path) -> bytes:
     """A file that the command has written."""
     file = folder / "out"
-    command = [*STEPPER, "export", "--format", kind, "-o", str(file), str(recording)]
+    command = ready.stepper("export", "--format", kind, "-o", file, recording)
     subprocess.run(command, env=clean_environment(), cwd=ROOT, check=True, capture_output=True)
     return file.read_bytes()
 

@@ -21,6 +21,7 @@ from stepper.client.replay import Progress
 from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.questions import Question
+from tests import ready
 from tests.conftest import clean_environment
 from tests.tui.screen import press_until, until
 from tests.tui.test_app import NARROW, WIDE, opened
@@ -40,12 +41,19 @@ if os.path.exists("slowly"):
 """
 
 
+@pytest.fixture(autouse=True)
+def _ready() -> Iterator[None]:
+    """Programs that are run again start quickly."""
+    with ready.forking():
+        yield
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recording of a program that lies beside it."""
     folder = tmp_path_factory.mktemp("again")
     (folder / "program.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "stepper", "record", "-o", "r.stepper", "program.py"]
+    command = ready.stepper("record", "-o", "r.stepper", "program.py")
     subprocess.run(
         command, cwd=folder, env=clean_environment(), capture_output=True, check=True, timeout=600
     )

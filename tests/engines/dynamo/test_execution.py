@@ -16,6 +16,8 @@ from stepper.model.stepping import Motion
 from stepper.model.trace import EventKind, Outcome, Phase, State, Translation
 from stepper.recording.navigation import move
 from stepper.recording.reader import Recording
+from tests import ready
+from tests.conftest import clean_environment
 from tests.debuggee.harness import Program, run_plainly
 
 PROGRAM = """\
@@ -107,12 +109,20 @@ Executions.unless_moved = unless_moved
 
 
 def record(
-    source: str, folder: Path, *options: str
+    source: str, folder: Path, *options: str, begins: Callable[..., list[str]] = ready.python
 ) -> tuple[subprocess.CompletedProcess[str], Path]:
     program, path = folder / "program.py", folder / "program.stepper"
     program.write_text(source)
-    command = [sys.executable, "-m", "stepper", "record", *options, "-o", str(path), str(program)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600), path
+    command = begins("-m", "stepper", "record", *options, "-o", path, program)
+    environment = clean_environment()
+    return (
+        subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600),
+        path,
+    )
+
+
+def python(*words: object) -> list[str]:
+    return [sys.executable, *map(str, words)]
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +228,8 @@ def test_threads_have_walks_of_their_own(recording: Recording) -> None:
 
 
 def test_what_is_followed_without_a_look_is_what_is_there(tmp_path: Path) -> None:
-    run, path = record(CHECKED + PROGRAM + "print(followed)\n", tmp_path, "--execute")
+    checked = CHECKED + PROGRAM + "print(followed)\n"
+    run, path = record(checked, tmp_path, "--execute", begins=python)
     assert run.returncode == 0, run.stderr
     recording = Recording.open(str(path))
     notes = [event.text for event in recording.events() if event.kind == "note"]

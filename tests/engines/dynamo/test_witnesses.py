@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.console.test_programs import commands, console
 
@@ -151,12 +151,11 @@ def test_code_that_takes_the_process_with_it_is_a_witness(tmp_path: Path) -> Non
 
 
 def test_why_guard_runs_the_program_again_for_it(folder: Path) -> None:
-    command = [sys.executable, "-m", "stepper"]
     environment = clean_environment() | {"PYTHONPATH": str(ROOT)}
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*command, *words],
+            ready.stepper(*words),
             cwd=folder,
             env=environment,
             capture_output=True,

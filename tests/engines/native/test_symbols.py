@@ -4,7 +4,6 @@ where the program asked for it; and nothing is decided because somebody looks.""
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from stepper.analysis.shapes import symbols_at
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
 from stepper.model.trace import Outcome, Phase
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.engines.native.watch import record
 
@@ -398,8 +398,8 @@ def test_a_breakpoint_stops_the_program(
     )
     words = [part for word in ("symbols", "continue", "quit") for part in ("-x", word)]
     done = subprocess.run(
-        [sys.executable, "-m", "stepper", "console", "--engine", "native", "--detail", detail,
-         "--break", breakpoint, *words, str(program)],
+        ready.stepper("console", "--engine", "native", "--detail", detail,
+                      "--break", breakpoint, *words, program),
         cwd=ROOT, env={**clean_environment(), "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
