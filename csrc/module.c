@@ -22,7 +22,7 @@ static Part *const parts[] = {
     class_check_exec,   undo_exec,          in_view_exec,
     moves_exec,         walk_moments_exec,  undisturbed_exec,
     capturing_exec,     shorten_exec,       namespace_check_exec,
-    processes_exec,     thread_frames_exec,
+    processes_exec,     thread_frames_exec, unchanged_exec,
 };
 
 static int

@@ -149,7 +149,7 @@ class Viewed:
 class InView:
     """Which values are in view, in a walk."""
 
-    def __new__(cls, body: Callable[[Value, list[tuple[str, int]] | None], int]) -> InView:
+    def __new__(cls, body: Callable[[Value, tuple[tuple[str, int], ...] | None], int]) -> InView:
         """`body(value, items)`: stores a description, if it is new, and says under which number;
         `items` are the labels and numbers of what the value holds, None where it holds nothing."""
 
@@ -252,8 +252,36 @@ class RunState:
     """Whether all moments are to be looked at."""
 
 @final
+class Unchanged:
+    """`unchanged(value, described)`: whether the description still says what is so. False, too,
+    where nobody can say that for less than it takes to describe the value."""
+
+    def __new__(
+        cls,
+        tensors: dict[Any, Value],
+        types: dict[str, Value],
+        tensor: type,
+        parameter: type,
+        size: type,
+        strided: object,
+        mode_is_on: Callable[[], bool],
+        class_name: Callable[[type], str],
+        callables: frozenset[type],
+        callable_name: Callable[[object], str],
+        own: frozenset[type],
+        /,
+    ) -> Unchanged:
+        """`tensors`: what is said of a tensor with these facts (type, dtype, shape, device,
+        requires_grad, layout, and stride where that is `strided`); `types`: what is said of objects
+        of other types, by the class's name. `mode_is_on`: whether the getters of tensors would call
+        somebody. `callables`: of which the name is said. `own`: builtin types of which more is
+        said than that."""
+
+    def __call__(self, value: object, described: Described, /) -> bool: ...
+
+@final
 class UnlessMoved:
-    """A callback for instructions, called only where values have not just been moved about."""
+    """A callback for instructions, called only where more happens than can be told in C."""
 
     def __new__(
         cls,
@@ -265,17 +293,20 @@ class UnlessMoved:
         walks: object,
         controller: object,
         steps: Steps[Any],
-        describe: Callable[[object, Described | None], Described],
-        value_stack: Callable[[FrameType], list[Any] | None],
         no_code_runs: Callable[[str, list[Viewed]], bool],
         frozen: frozenset[type],
+        break_down: Callable[[Exception], None],
+        describe: Callable[[object, Described | None], Described],
+        unchanged: Callable[[object, Described], bool],
+        value_stack: Callable[[FrameType], list[Any] | None],
+        frame_locals: Callable[[FrameType], dict[str, Any]],
         null: object,
         null_slot: Described,
-        break_down: Callable[[Exception], None],
         /,
     ) -> UnlessMoved:
         """`running` and `raising`: the executions of each thread, the frames that an exception
-        goes through. `null` is what an empty slot holds, `null_slot` its description."""
+        goes through. `unchanged`: whether a description still says what is so. `null` is what an
+        empty slot holds, `null_slot` its description."""
 
     def __call__(self, *args: Any) -> Any: ...
 

@@ -298,6 +298,7 @@ class Tape:
         )  # fmt: skip
         self.event(EventKind.END, str(outcome), ref=self.translation.id)
         self.writer.translation(self.translation)
+        self.writer.flush()
         return self.translation
 
     def close(self, ended: str = "exit") -> str:

@@ -118,7 +118,7 @@ know_children(InView *self, PyObject *labelled)
 static PyObject *
 items_of(PyObject *children, PyObject *labelled)
 {
-    PyObject *items = PyList_New(PyTuple_GET_SIZE(labelled));
+    PyObject *items = PyTuple_New(PyTuple_GET_SIZE(labelled));
     for (Py_ssize_t i = 0; items != NULL && i < PyTuple_GET_SIZE(labelled); i++) {
         PyObject *label = PyTuple_GET_ITEM(PyTuple_GET_ITEM(labelled, i), 0);
         PyObject *item = Py_BuildValue("OL", label,
@@ -127,7 +127,7 @@ items_of(PyObject *children, PyObject *labelled)
             Py_CLEAR(items);
             break;
         }
-        PyList_SET_ITEM(items, i, item);
+        PyTuple_SET_ITEM(items, i, item);
     }
     return items;
 }

@@ -1,11 +1,10 @@
-/* Instructions that only move values about, told without a look at the values.
+/* Instructions of watched code, told without Python.
 
-   Before each instruction of watched code the interpreter calls back. Most instructions load, store,
-   copy, swap or pop, so what they leave follows from what was there (stepper/debuggee/effects.py has
-   the operations). Such a moment is told here, and Python is not called at all: that
-   costs a third of a microsecond and not twenty. Everything else goes to the callback: the first
-   instruction of a frame, one after which code of the user's may have run, a moment at which the
-   program might stop or a keyframe is due.
+   Before each of them the interpreter calls back. Most load, store, copy, swap or pop, so what they
+   leave follows from what was there, without a look at the values (stepper/debuggee/effects.py has the
+   operations); that costs a third of a microsecond. After the others code of the user's may have run,
+   and all values of the frame are looked at (looks.c). What is left goes to the callback: the first
+   instruction of a frame, a moment at which the program might stop or a keyframe is due.
 
    Nothing is changed before it is certain that the moment can be told here. What runs Python on the
    way (values that come from elsewhere are described by the engine) finds the frame as it was. */
@@ -158,11 +157,12 @@ typedef struct {
     PyObject *callback;
     PyObject *running, *raising; /* executions by thread; frames that an exception goes through */
     PyObject *lock, *recorder, *walks, *controller, *steps;
-    PyObject *describe, *value_stack, *no_code_runs, *frozen, *null, *null_slot, *break_down;
+    PyObject *no_code_runs, *frozen, *break_down;
+    Eyes eyes;
     vectorcallfunc vectorcall;
 } UnlessMoved;
 
-enum { UNLESS_MOVED_OBJECTS = 15 };
+enum { UNLESS_MOVED_OBJECTS = 17 };
 
 static int
 truth_of(PyObject *object, PyObject *name)
@@ -273,7 +273,7 @@ exchange_tops(UnlessMoved *self, InView *values, PyObject *real, PyObject *opnam
               Py_ssize_t pops, Py_ssize_t pushes, Change *change)
 {
     Py_ssize_t size = PyList_GET_SIZE(change->stack), base = size - pops;
-    PyObject *there = PyObject_CallOneArg(self->value_stack, real);
+    PyObject *there = PyObject_CallOneArg(self->eyes.value_stack, real);
     if (there == NULL) {
         return -1;
     }
@@ -297,11 +297,7 @@ exchange_tops(UnlessMoved *self, InView *values, PyObject *real, PyObject *opnam
     }
     change->keep = base;
     for (Py_ssize_t i = base; done == 1 && i < base + pushes; i++) {
-        PyObject *value = PyList_GET_ITEM(there, i);
-        PyObject *described = value == self->null
-                                  ? Py_NewRef(self->null_slot)
-                                  : PyObject_CallFunctionObjArgs(self->describe, value,
-                                                                 in_view_seen(values, value), NULL);
+        PyObject *described = looks_describe(&self->eyes, values, PyList_GET_ITEM(there, i));
         if (described == NULL || push(change, in_view_know(values, described)) < 0) {
             done = -1;
         }
@@ -330,7 +326,7 @@ operate(UnlessMoved *self, const WalkFrameState *frame, InView *values, PyObject
     case CONST:
         return push(change, in_view_know(values, argument)) < 0 ? -1 : 1;
     case NULL_SLOT:
-        return push(change, in_view_know(values, self->null_slot)) < 0 ? -1 : 1;
+        return push(change, in_view_know(values, self->eyes.null_slot)) < 0 ? -1 : 1;
     case COPY:
         if (number < 1 || number > size) {
             return 0;
@@ -380,14 +376,7 @@ move(UnlessMoved *self, RunState *run, PyObject *real, int at)
     PyObject *effects = before < 0 || (at != before + 1 && at != moves->targets[before])
                             ? Py_None
                             : PyList_GET_ITEM(moves->effects, before);
-    if (!PyTuple_Check(effects) || frame->id == 0 || !PyList_Check(frame->stack)
-        || !PyDict_Check(frame->locals) || !Py_IS_TYPE(values, &InView_Type)) {
-        return 0;
-    }
-    if (moments_flush(steps) < 0) {
-        return -1;
-    }
-    if (steps->writing || steps->moment + 1 >= walk->keyframe_due) {
+    if (!PyTuple_Check(effects)) {
         return 0;
     }
     Change change = {
@@ -417,6 +406,43 @@ move(UnlessMoved *self, RunState *run, PyObject *real, int at)
     }
     walk_moments_clear(&change);
     return done;
+}
+
+/* Look at all values: they are told whatever they are. */
+static int
+look(UnlessMoved *self, RunState *run, PyObject *real, int at)
+{
+    WalkFrameState *frame = (WalkFrameState *)run->frame;
+    Moves *moves = (Moves *)run->moves;
+    frame->ip = at;
+    if (looks_tell(&self->eyes, (WalkState *)run->walk, (Steps *)self->steps, frame, real,
+                   PyList_GET_ITEM(moves->blocks, at), PyList_GET_ITEM(moves->packed, at))
+        < 0) {
+        return -1;
+    }
+    run->exact = 1;
+    return PyObject_SetAttr(run->walk, ID(_frame), run->frame) < 0 ? -1 : 1;
+}
+
+/* Tell a moment that is no keyframe, of a frame that has been told: 1, or 0; -1 with an exception. */
+static int
+tell(UnlessMoved *self, RunState *run, PyObject *real, int at)
+{
+    WalkState *walk = (WalkState *)run->walk;
+    WalkFrameState *frame = (WalkFrameState *)run->frame;
+    Steps *steps = (Steps *)self->steps;
+    if (frame->id == 0 || !PyList_Check(frame->stack) || !PyDict_Check(frame->locals)
+        || !Py_IS_TYPE(walk->values, &InView_Type)) {
+        return 0;
+    }
+    if (moments_flush(steps) < 0) {
+        return -1;
+    }
+    if (steps->writing || steps->moment + 1 >= walk->keyframe_due) {
+        return 0;
+    }
+    int done = run->exact ? move(self, run, real, at) : 0;
+    return done == 0 ? look(self, run, real, at) : done;
 }
 
 /* The execution whose frame this is, if it is the innermost of its thread; borrowed, or NULL. */
@@ -470,16 +496,13 @@ step(UnlessMoved *self, PyObject *real, Py_ssize_t unit)
         run->exact = 0;
         return 1;
     }
-    if (!run->exact) {
-        return 0;
-    }
     Py_ssize_t depth = lock_depth(lock);
     if (lock_take(lock) < 0) {
         return -1;
     }
     lock->writers[lock->depth - 1] = lock->owner;
     Py_INCREF(run);
-    int done = move(self, run, real, at);
+    int done = tell(self, run, real, at);
     if (done == 1) {
         run->at = at;
     }
@@ -532,11 +555,11 @@ static PyObject *
 unless_moved_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     PyObject *given[UNLESS_MOVED_OBJECTS];
-    if (!PyArg_ParseTuple(args, "OO!O!O!OOOO!OOOO!OOO:UnlessMoved", &given[0], &PyDict_Type,
+    if (!PyArg_ParseTuple(args, "OO!O!O!OOOO!OO!OOOOOOO:UnlessMoved", &given[0], &PyDict_Type,
                           &given[1], &PyDict_Type, &given[2], &ReentrantLock_Type, &given[3],
                           &given[4], &given[5], &given[6], &Steps_Type, &given[7], &given[8],
-                          &given[9], &given[10], &PyFrozenSet_Type, &given[11], &given[12],
-                          &given[13], &given[14])) {
+                          &PyFrozenSet_Type, &given[9], &given[10], &given[11], &given[12],
+                          &given[13], &given[14], &given[15], &given[16])) {
         return NULL;
     }
     UnlessMoved *self = (UnlessMoved *)type->tp_alloc(type, 0);

@@ -195,26 +195,17 @@ places(PyObject *stack, PyObject *locals)
     return all;
 }
 
-static PyObject *
-walk_looked(WalkState *self, PyObject *args)
+int
+walk_moments_looked(WalkState *walk, Steps *steps, WalkFrameState *frame, PyObject *stack,
+                    PyObject *locals, PyObject *blocks, PyObject *packed)
 {
-    Steps *steps;
-    WalkFrameState *frame;
-    PyObject *stack, *locals;
-    Change change = {0};
-    if (!PyArg_ParseTuple(args, "O!O!O!O!OO", &Steps_Type, &steps, &WalkFrameState_Type, &frame,
-                          &PyList_Type, &stack, &PyDict_Type, &locals, &change.blocks,
-                          &change.packed)) {
-        return NULL;
-    }
-    InView *values = (InView *)self->values;
+    InView *values = (InView *)walk->values;
     if (values == NULL || !Py_IS_TYPE(values, &InView_Type) || !PyList_Check(frame->stack)
-        || !PyDict_Check(frame->locals)
-        || !(change.packed == Py_None || PyBytes_Check(change.packed))) {
+        || !PyDict_Check(frame->locals)) {
         PyErr_SetString(PyExc_TypeError, "this is no state of a walk");
-        return NULL;
+        return -1;
     }
-    change.packed = change.packed == Py_None ? NULL : change.packed;
+    Change change = {.blocks = blocks, .packed = packed};
     int done = moments_flush(steps);
     if (done == 0 && steps->writing) {
         PyErr_SetString(PyExc_RuntimeError, "a moment cannot be told while others are told");
@@ -231,9 +222,27 @@ walk_looked(WalkState *self, PyObject *args)
         change.dropped = places(frame->stack, frame->locals);
         done = change.taken == NULL || change.dropped == NULL
                    ? -1
-                   : walk_moments_tell(self, steps, frame, &change);
+                   : walk_moments_tell(walk, steps, frame, &change);
     }
     walk_moments_clear(&change);
+    return done;
+}
+
+static PyObject *
+walk_looked(WalkState *self, PyObject *args)
+{
+    Steps *steps;
+    WalkFrameState *frame;
+    PyObject *stack, *locals, *blocks, *packed;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!OO", &Steps_Type, &steps, &WalkFrameState_Type, &frame,
+                          &PyList_Type, &stack, &PyDict_Type, &locals, &blocks, &packed)) {
+        return NULL;
+    }
+    if (packed != Py_None && !PyBytes_Check(packed)) {
+        return PyErr_Format(PyExc_TypeError, "blocks are encoded as bytes");
+    }
+    int done = walk_moments_looked(self, steps, frame, stack, locals, blocks,
+                                   packed == Py_None ? NULL : packed);
     return done < 0 ? NULL : PyLong_FromLongLong(frame->last_moment);
 }
 

@@ -5,6 +5,8 @@
 
 #include "record/steps.h"
 
+#include "support/collected.h"
+
 /* A value that is in view. */
 typedef struct {
     PyObject_HEAD
@@ -62,34 +64,20 @@ typedef struct {
 void walk_moments_clear(Change *change);
 /* walk_moments.c: make the change, and tell it as the next moment, at the frame's `ip`. */
 int walk_moments_tell(WalkState *walk, Steps *steps, WalkFrameState *frame, const Change *change);
+/* Tell the next moment by what the values of the frame are: see WalkState.looked in stepper/_C.pyi.
+   `packed` is NULL or bytes. */
+int walk_moments_looked(WalkState *walk, Steps *steps, WalkFrameState *frame, PyObject *stack,
+                        PyObject *locals, PyObject *blocks, PyObject *packed);
 
-/* How a class whose first fields are objects is collected. */
-#define COLLECTED(name, Type, objects)                                 \
-    static int name##_traverse(Type *self, visitproc visit, void *arg) \
-    {                                                                  \
-        PyObject **fields = (PyObject **)((PyObject *)self + 1);       \
-        for (int i = 0; i < (objects); i++) {                          \
-            Py_VISIT(fields[i]);                                       \
-        }                                                              \
-        return 0;                                                      \
-    }                                                                  \
-    static int name##_clear(Type *self)                                \
-    {                                                                  \
-        PyObject **fields = (PyObject **)((PyObject *)self + 1);       \
-        for (int i = 0; i < (objects); i++) {                          \
-            Py_CLEAR(fields[i]);                                       \
-        }                                                              \
-        return 0;                                                      \
-    }                                                                  \
-    static void name##_dealloc(Type *self)                             \
-    {                                                                  \
-        PyObject_GC_UnTrack(self);                                     \
-        (void)name##_clear(self);                                      \
-        Py_TYPE(self)->tp_free((PyObject *)self);                      \
-    }
+/* How the values of a frame are looked at: see UnlessMoved in stepper/_C.pyi. */
+typedef struct {
+    PyObject *describe, *unchanged, *value_stack, *frame_locals, *null, *null_slot;
+} Eyes;
 
-#define COLLECTED_SLOTS(name)                                                        \
-    .tp_traverse = (traverseproc)name##_traverse, .tp_clear = (inquiry)name##_clear, \
-    .tp_dealloc = (destructor)name##_dealloc
+/* looks.c: what a value is now; a new reference, or NULL. */
+PyObject *looks_describe(const Eyes *eyes, InView *values, PyObject *value);
+/* Look at all values of a frame, and tell them as the next moment. */
+int looks_tell(const Eyes *eyes, WalkState *walk, Steps *steps, WalkFrameState *frame,
+               PyObject *real, PyObject *blocks, PyObject *packed);
 
 #endif

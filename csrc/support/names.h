@@ -22,6 +22,7 @@
     X(_dict), \
     X(_forward_hooks), \
     X(_forward_pre_hooks), \
+    X(_frame), \
     X(_input_nodes), \
     X(_kwargs), \
     X(_next), \
@@ -39,6 +40,7 @@
     X(cell_contents), \
     X(class_type), \
     X(code), \
+    X(constant), \
     X(counts), \
     X(current_speculation), \
     X(device), \
@@ -101,6 +103,7 @@
     X(sync), \
     X(target), \
     X(tensor), \
+    X(text), \
     X(training), \
     X(translation), \
     X(user_cls), \

@@ -100,7 +100,7 @@ def no_code_runs(opname: str, taken: list[Viewed], /) -> bool:
 class Plan:
     """What is known of a code object before it runs. Instructions are counted as `dis` does."""
 
-    __slots__ = ("blocks", "calls", "cells", "first", "index", "moves")
+    __slots__ = ("blocks", "calls", "first", "index", "moves")
 
     def __init__(self, code: CodeType, constant: Callable[[object], Described]) -> None:
         listed = disassemble(code)
@@ -110,7 +110,7 @@ class Plan:
         """The first instruction that is more than a beginning."""
         self.calls = {at: taken for at, each in enumerate(listed) if (taken := taken_by_call(each))}
         """How many values each call takes: see `taken_by_call`."""
-        self.cells = cells = {*code.co_cellvars, *code.co_freevars}
+        cells = {*code.co_cellvars, *code.co_freevars}
         self.blocks = _blocks(code, listed, self.index)
         jumps = (*dis.hasjrel, *dis.hasjabs)
         packed = {blocks: _encode(blocks) for blocks in self.blocks}

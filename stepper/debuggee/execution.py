@@ -9,8 +9,10 @@ from one event to the next. So a program's objects die when they would die witho
 The cost. To look at every value before every instruction would take some ten microseconds for each.
 Most instructions only move values about (`effects`), so the values of the frame are followed
 without being looked at, and all of them are looked at again where code of the user's may have run:
-after a call, an attribute, an exception. What can be changed from outside the frame without any of
-that, a list in the hands of another thread, is shown as it was when it was looked at last.
+after a call, an attribute, an exception. Those whose descriptions still say what is so keep them
+(csrc/describe/unchanged.c). Both are told in C; `step` has the rest. What can be changed from
+outside the frame without any of that, a list in the hands of another thread, is shown as it was
+when it was looked at last.
 
 The graph. Where the engine knows the graph that transformed code calls, its nodes are followed
 likewise: the graph's own Python function runs as it would, and the beginning of each of its lines
@@ -46,9 +48,6 @@ from stepper.uncompiled import keep_out
 
 _NULL = Described("NULL", Value(cls="NULL", text="NULL"))
 """An empty slot of a value stack."""
-_NEAR_THE_TOP = 2
-"""Slots, of those that an instruction may have left alone, that are looked at all the same: it may
-have put another value of the same address there."""
 
 
 class Program(NamedTuple):
@@ -84,6 +83,11 @@ class Knowledge(Protocol):
         """Whether frames of this thread may be made to call something else: see `instead`."""
 
     def describe(self, value: object, before: Described | None = None, /) -> Described: ...
+
+    @property
+    def unchanged(self) -> Callable[[object, Described], bool]:
+        """Whether a description still says what is so; False, too, where that is not known."""
+
     def program(self, code: CodeType, frame: FrameType) -> Program | None:
         """What a code is that begins to run; None: not to be followed."""
 
@@ -142,8 +146,8 @@ class Executions:
         recorder, knowledge = self._recorder, self._knowledge
         return _C.UnlessMoved(
             callback, self.running, raising, self._walks.lock, recorder, self._walks,
-            recorder.controller, recorder.steps, knowledge.describe, value_stack, no_code_runs,
-            knowledge.frozen, NO_VALUE, _NULL, self.break_down,
+            recorder.controller, recorder.steps, no_code_runs, knowledge.frozen, self.break_down,
+            knowledge.describe, knowledge.unchanged, value_stack, frame_locals, NO_VALUE, _NULL,
         )  # fmt: skip
 
     def step(self, real: FrameType, code: CodeType, offset: int) -> None:
@@ -302,33 +306,11 @@ class Executions:
 
     def _look(self, execution: Execution, real: FrameType, plan: Plan, at: int) -> None:
         """Look at all values, and tell the moment."""
-        values = value_stack(real)
-        frame = execution.frame
         describe, seen = self._knowledge.describe, execution.walk.values.seen
-        if values is None:
-            values = []
-        settled = 0
-        if execution.exact:
-            settled = min(len(frame.stack), len(values)) - _NEAR_THE_TOP
-        frozen = self._knowledge.frozen
-        stack: list[Described] = []
-        for position, value in enumerate(values):
-            if position < settled:
-                known = frame.stack[position].described
-                if known is not None and known.key == id(value) and known.kind in frozen:
-                    stack.append(known)
-                    continue
-            stack.append(_NULL if value is NO_VALUE else describe(value, seen(value)))
+        values = value_stack(real) or []
+        stack = [_NULL if value is NO_VALUE else describe(value, seen(value)) for value in values]
         real_locals = frame_locals(real)
-        locals: dict[str, Described] = {}
-        for name, value in real_locals.items():
-            there = frame.locals.get(name) if execution.exact else None
-            if there is not None and name not in plan.cells:
-                known = there.described
-                if known is not None and known.key == id(value) and known.kind in frozen:
-                    locals[name] = known
-                    continue
-            locals[name] = describe(value, seen(value))
+        locals = {name: describe(value, seen(value)) for name, value in real_locals.items()}
         execution.exact = self._recorder.everything
         self._record(execution, real, at, stack, locals, plan.blocks[at], values, real_locals)
 

@@ -603,6 +603,10 @@ class Recorder:
         self._writer.attempt(attempt)
         self._writer.translation(record)
 
+    def walk_ended(self) -> None:
+        """All of a walk has been told."""
+        self._writer.flush_soon()
+
     def store_frame(
         self, attempt: int, parent: int | None, depth: int, code: Code, call: MomentId | None
     ) -> int:

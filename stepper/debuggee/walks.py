@@ -129,6 +129,9 @@ class Walks:
         self._recorder = recorder
         self._under_way: dict[int, list[object]] = {}
         self._bodies: dict[bytes, int] = {}
+        self._told: dict[tuple[int, object], tuple[Value, int]] = {}
+        """What was asked for last: descriptions by their address and what they hold, with their
+        numbers. So most are not encoded again."""
         self._body = 0
 
     # Descriptions count downwards from -1: those of trackers are numbered by the engine.
@@ -137,9 +140,14 @@ class Walks:
         self,
         store: Callable[[int, bytes], None],
         value: Value,
-        items: Sequence[tuple[str, ValueId]] | None = None,
+        items: tuple[tuple[str, ValueId], ...] | None = None,
     ) -> int:
         """The number of a description, with what the value holds; stored when it is new."""
+        key = (id(value), items)
+        told = self._told.get(key)
+        if told is not None and told[0] is value:
+            return told[1]
+        given = value
         if items is not None:
             value = msgspec.structs.replace(value, items=tuple(Item(*each) for each in items))
         packed = pack(value)
@@ -150,6 +158,9 @@ class Walks:
             self._body -= 1
             number = self._bodies[packed] = self._body
             store(number, packed)
+        if len(self._told) >= _BODIES_KEPT:
+            self._told.clear()
+        self._told[key] = (given, number)
         return number
 
     # Who is inside of whom
@@ -375,6 +386,7 @@ class Walk(WalkState):
                 self.record.id,
                 self._subject,
             )
+            recorder.walk_ended()
 
     def materialize(self, frame: WalkFrame) -> None:
         """With detail `stops`, at the first stop: write the moment that is being looked at."""

@@ -2,8 +2,9 @@
 
 What is called often appends to a list and nothing else. The moments themselves gather elsewhere
 (csrc/record/steps.c), which asks for a commit when there are some thousands; they become one row.
-A stop, the call of the backend, the end of a translation, and at latest the first event after a
-second of quiet commit too, so that a viewer is never far behind.
+A stop, the call of the backend, the end of a translation, that of a lookup or an execution when the
+last commit was not just now, and at latest the first event after a second of quiet commit too, so
+that a viewer is never far behind.
 
 It never disturbs the program. When the disk is full it remembers why (`failed`), tells `on_failure`
 once, and drops what comes after; what was committed stays readable. When another process holds the
@@ -23,6 +24,7 @@ import itertools
 import operator
 import os
 import sys
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -53,6 +55,9 @@ from stepper.support.debug_log import log
 
 _QUIET = 1.0
 """Seconds after which an event commits what is waiting."""
+
+_PAUSE = 0.05
+"""Seconds between two commits for the ends of walks: one takes as long as some hundred moments."""
 
 _ROWS = 16
 """That are inserted by one statement: SQLite takes twice as long over them one by one."""
@@ -184,6 +189,8 @@ class Writer:
         self._batches = [_Batch()]
         """What is handed in belongs to the last one; those before it are being committed."""
         self._refused = False
+        self._committed = 0.0
+        """When, by `time.monotonic`."""
         self.moments: Source = _nothing
         """Asked at each commit for the moments since the last one."""
         self.descriptions: Source = _nothing
@@ -250,10 +257,9 @@ class Writer:
         self._add(_CODE, code.id, pack(code))
 
     def translation(self, t: Translation) -> None:
-        """A translation, at its beginning and again, whole, at its end, which is committed."""
+        """A translation, at its beginning and again, whole, at its end; who tells the end commits
+        (`flush`, `flush_soon`)."""
         self._add(_TRANSLATION, t.id, pack(t))
-        if t.last_moment is not None:
-            self.flush()
 
     def attempt(self, a: Attempt) -> None:
         """An attempt, at its beginning and again at its end."""
@@ -350,6 +356,11 @@ class Writer:
         """An entry that a lookup has tried, when its checks have been asked."""
         self._add(_TRIED, t.moment, pack(t))
 
+    def flush_soon(self) -> None:
+        """Commit, unless that was done just now: then it is left to what comes next."""
+        if time.monotonic() - self._committed > _PAUSE:
+            self.flush()
+
     def flush(self) -> None:
         """Commit everything handed in so far: readers see it and a SIGKILL cannot take it.
 
@@ -372,6 +383,7 @@ class Writer:
             self._fail(str(error))
         else:
             self._refused = False
+        self._committed = time.monotonic()
 
     @property
     def _opened(self) -> bool:

@@ -7,6 +7,7 @@ Debug builds and sanitizers look closer at what these calls leave (`counted.py`,
 from __future__ import annotations
 
 import itertools
+import operator
 import sys
 import threading
 import types
@@ -41,6 +42,8 @@ runs out, CPython itself loses references, and even exceptions. 3.11 does so in 
 and in `map`, 3.12 and 3.13.0 where they make a function, so no call here makes one."""
 SEEDS = itertools.count()
 LOCK = threading.Lock()
+TWO = 2
+named = operator.attrgetter("__name__")
 
 
 def call(prepare: Callable[[], Call]) -> Callable[[], Call]:
@@ -188,6 +191,35 @@ def walked() -> Call:
         walk.looked(steps, at, [holder], {"x": item}, (), None)
         values.exchange([], [known])
         values.forget()
+
+    return use
+
+
+@call
+def compared() -> Call:
+    tensors: dict[Any, Any] = {}
+    kinds: dict[str, Any] = {}
+    unchanged = _C.Unchanged(
+        tensors, kinds, types.SimpleNamespace, types.MethodType, slice, None, bool, named,
+        frozenset({types.BuiltinFunctionType}), named, frozenset({dict}),
+    )  # fmt: skip
+    number = types.SimpleNamespace(constant="2")
+    held: Any = id(TWO), number, (), int
+    several = [TWO, TWO]
+    holder: Any = id(several), None, (("[0]", held), ("[1]", held)), list
+    name: Any = id(raises), types.SimpleNamespace(text="len"), (), types.BuiltinFunctionType
+    tensor = types.SimpleNamespace(
+        dtype=1, shape=2, device=3, requires_grad=False, layout=None, stride=tuple
+    )
+    facts: Any = id(tensor), None, (), types.SimpleNamespace
+    kinds["lock"] = None
+    other: Any = id(LOCK), None, (), None
+
+    def use() -> None:
+        unchanged(several, holder)
+        unchanged(raises, name)
+        unchanged(tensor, facts)
+        unchanged(LOCK, other)
 
     return use
 

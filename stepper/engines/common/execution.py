@@ -77,6 +77,7 @@ class ExecutionWatcher(ABC):
     the engine knows is left to it."""
 
     frozen = values.FROZEN
+    unchanged = values.unchanged
 
     def __init__(
         self,

@@ -20,12 +20,13 @@ from typing import Any
 
 import torch
 
-from stepper._C import MAX_TEXT, shortened
+from stepper._C import MAX_TEXT, Unchanged, shortened
 from stepper.debuggee.described import Described
 from stepper.engines.common.tensors import tensor_meta
-from stepper.engines.common.versions import without_torch_function
+from stepper.engines.common.versions import function_mode_is_on, without_torch_function
 from stepper.model.value import TensorMeta, Value
 from stepper.support.words import callable_name, class_name, is_subclass, plain_text
+from stepper.uncompiled import keep_out, leave_alone
 
 MAX_ITEMS = 32
 """Children shown of one container; its true length is recorded beside them."""
@@ -59,35 +60,22 @@ _ENVIRONMENT = getattr(os.environ, "_data", None)
 
 _tensors: dict[tuple[Any, ...], Value] = {}
 _types: dict[str, Value] = {}
+_words: dict[tuple[str, str, int | None, str | None], Value] = {}
+
+unchanged = Unchanged(
+    _tensors, _types, torch.Tensor, torch.nn.Parameter, torch.Size, torch.strided,
+    function_mode_is_on, class_name, _FROZEN_CALLABLES, callable_name,
+    FROZEN | _SEQUENCES | _SETS | _MAPPINGS | {slice, types.CellType, types.MethodType},
+)  # fmt: skip
+"""`unchanged(value, described)`: whether a description still says what is so. False, too, where
+nobody can say that for less than it takes to describe the value."""
 
 
 def describe(value: object, before: Described | None = None) -> Described:
     """What a value is now: the very description of `before`, where that still says it."""
-    if before is not None and (same := _same(value, before)) is not None:
-        return same
+    if before is not None and unchanged(value, before):
+        return before
     return _inside(value, DEPTH)
-
-
-def _same(value: Any, before: Described) -> Described | None:
-    """A description, if all that it says holds of a value; None: it does not, or nobody can say
-    that for less than it takes to describe it."""
-    kind = type(value)
-    if kind is torch.Tensor or kind is torch.nn.Parameter:
-        same = before.kind is kind and tensor(value) is before.value
-    elif kind is list or kind is tuple:
-        children = before.children
-        same = (
-            before.kind is kind
-            and len(value) == before.value.length == len(children)
-            and all(
-                type(item) in (torch.Tensor, torch.nn.Parameter) and id(item) == child.key
-                and _same(item, child) is not None
-                for item, (_, child) in zip(list(value), children, strict=False)
-            )
-        )  # fmt: skip
-    else:
-        same = before.kind is None and type(kind) is type and _other(value, kind) is before.value
-    return before if same else None
 
 
 def tensor(value: Any) -> Value:
@@ -122,11 +110,24 @@ def _tensor_text(meta: TensorMeta) -> str:
 def _frozen(value: Any, kind: type) -> Value:
     name = class_name(kind)
     if kind in _FROZEN_CALLABLES:
-        return Value(cls=name, type=name, text=callable_name(value))
+        return _said(name, callable_name(value))
     if kind is types.CodeType:
-        return Value(cls=name, type=name, text=f"<code {value.co_name}>")
+        return _said(name, f"<code {value.co_name}>")
     text = plain_text(value)
-    return Value(cls=name, type=name, text=text, constant=text)
+    return _said(name, text, constant=text)
+
+
+def _said(name: str, text: str, length: int | None = None, constant: str | None = None) -> Value:
+    """The very same one for the same words: who tells it knows by that what was told before."""
+    key = (name, text, length, constant)
+    known = _words.get(key)
+    if known is None:
+        if len(_words) >= _MANY_KEPT:
+            _words.clear()
+        known = _words[key] = Value(
+            cls=name, type=name, text=text, length=length, constant=constant
+        )
+    return known
 
 
 def _inside(value: Any, depth: int) -> Described:
@@ -208,8 +209,7 @@ def _container(
     elif kind is tuple and length == 1:
         inner += ","
     text = shortened(f"{opening}{inner}{closing}", MAX_TEXT)
-    value = Value(cls=name, type=name, text=text, length=length)
-    return Described(key, value, children, kind)
+    return Described(key, _said(name, text, length), children, kind)
 
 
 _BRACKETS: dict[type, tuple[str, str]] = {
@@ -235,3 +235,7 @@ def _other(value: object, kind: type) -> Value:
             _types.clear()
         known = _types[name] = Value(cls=name, type=name, text=f"<{name}>")
     return known
+
+
+keep_out()
+leave_alone(callable_name.__code__)  # it is called from C, too

@@ -72,6 +72,7 @@ import sys
 from _thread import get_ident
 from stepper._C import NULL, frame_locals, value_stack
 from stepper.debuggee.execution import Executions
+from stepper.engines.common.values import describe
 make = Executions.unless_moved
 followed = 0
 
@@ -98,6 +99,9 @@ def unless_moved(self, callback, raising):
             frame = self.running[get_ident()][-1].frame
             there = [known.described.key for known in frame.stack]
             assert there == ["NULL" if v is NULL else id(v) for v in value_stack(real)], there
+            for known, v in zip(frame.stack, value_stack(real)):
+                same = v is NULL or known.described == describe(v)
+                assert same or type(v) is dict, v  # what counts here is in the globals
             names = {name: known.described.key for name, known in frame.locals.items()}
             assert names == {name: id(v) for name, v in frame_locals(real).items()}, names
         return check
@@ -503,3 +507,28 @@ def test_a_coroutine_that_is_never_awaited_leaves_nothing_behind(tmp_path: Path)
     assert len(ran) == (3 if made else 0)  # those that were awaited
     assert all(walk.outcome is Outcome.RETURNED for walk in ran)
     recording.close()
+
+
+def test_what_has_run_before_a_kill_is_there(tmp_path: Path) -> None:
+    """The ends of walks that come close upon each other are committed together, and no later than
+    with the next one that ends after a while."""
+    source = """
+import os, time, torch
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+
+for _ in range(5):
+    f(torch.ones(2))
+time.sleep(0.2)
+f(torch.ones(2))
+os.kill(os.getpid(), 9)
+"""
+    _, path = record(source, tmp_path, "--execute")
+    recording = Recording.open(str(path))
+    walks = [each for each in recording.translations() if each.phase == Phase.EXECUTE]
+    ends = [event.ref for event in recording.events() if event.kind == EventKind.END]
+    recording.close()
+    assert [each.outcome for each in walks] == [Outcome.RETURNED] * 6
+    assert {each.id for each in walks} <= {*ends}

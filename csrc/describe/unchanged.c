@@ -1,0 +1,248 @@
+/* Whether a description of a real value still says what is so.
+
+   An execution is told by looking at all values of a frame again and again, and most of them are as
+   they were. To describe a value takes some microseconds; to compare it with what was said of it,
+   one or less. All that a description says is compared: for a tensor its type, sizes, strides and so
+   on, for a container all that it holds. Where that would take as long as a description (a
+   dictionary, a long text) the answer is no.
+
+   Runs nothing of the program's, as stepper/engines/common/values.py, which makes descriptions. */
+
+#include "module.h"
+
+#include "support/collected.h"
+#include "support/names.h"
+#include "support/plain.h"
+
+#include <stddef.h>
+
+enum { KEY, VALUE, CHILDREN, KIND }; /* of a Described */
+enum { TENSOR_FACTS = 7 };
+enum { DEEPEST = 8 };
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *tensors;                   /* what is said of tensors, by their facts */
+    PyObject *types;                     /* and of objects of other types, by their class's name */
+    PyObject *tensor, *parameter, *size; /* classes */
+    PyObject *strided;
+    PyObject *mode_is_on; /* whether the getters of tensors would call somebody */
+    PyObject *class_name; /* of a class */
+    PyObject *callables;  /* classes of what is called by its name */
+    PyObject *callable_name;
+    PyObject *own; /* builtin classes of which more is said than their name */
+    vectorcallfunc vectorcall;
+} Unchanged;
+
+enum { OBJECTS = 11 };
+
+/* Whether a field of a Value is this text, which is taken over: 1, 0, or -1 with an exception. */
+static int
+field_is_text(PyObject *value, PyObject *field, PyObject *text)
+{
+    PyObject *said = text == NULL ? NULL : PyObject_GetAttr(value, field);
+    int same = said == NULL ? -1
+                            : PyUnicode_Check(said) && PyUnicode_Check(text)
+                                  && PyUnicode_Compare(said, text) == 0;
+    Py_XDECREF(said);
+    Py_XDECREF(text);
+    return same;
+}
+
+/* What is said of a tensor whose facts these are: borrowed, or NULL. */
+static PyObject *
+tensor_value(Unchanged *self, PyObject *value)
+{
+    PyObject *names[] = {ID(dtype), ID(shape), ID(device), ID(requires_grad), ID(layout)};
+    PyObject *facts = PyTuple_New(TENSOR_FACTS);
+    if (facts == NULL) {
+        return NULL;
+    }
+    PyTuple_SET_ITEM(facts, 0, Py_NewRef(Py_TYPE(value)));
+    for (int i = 0; i < 5; i++) {
+        PyObject *fact = PyObject_GetAttr(value, names[i]);
+        if (fact == NULL) {
+            Py_DECREF(facts);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(facts, i + 1, fact);
+    }
+    PyObject *stride = PyTuple_GET_ITEM(facts, 5) == self->strided
+                           ? PyObject_CallMethodNoArgs(value, ID(stride))
+                           : Py_NewRef(Py_None);
+    PyObject *found = NULL;
+    if (stride != NULL) {
+        PyTuple_SET_ITEM(facts, TENSOR_FACTS - 1, stride);
+        found = PyDict_GetItemWithError(self->tensors, facts);
+    }
+    Py_DECREF(facts);
+    return found;
+}
+
+static int
+tensor_same(Unchanged *self, PyObject *value, PyObject *described)
+{
+    PyObject *on = PyObject_CallNoArgs(self->mode_is_on);
+    int called = on == NULL ? -1 : PyObject_IsTrue(on);
+    Py_XDECREF(on);
+    if (called != 0) {
+        return called < 0 ? -1 : 0;
+    }
+    PyObject *found = tensor_value(self, value);
+    if (found == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear(); /* symbolic sizes have no hash */
+    }
+    return found == NULL && PyErr_Occurred() ? -1 : found == PyTuple_GET_ITEM(described, VALUE);
+}
+
+static int
+constant_same(PyObject *value, PyObject *described)
+{
+    return field_is_text(PyTuple_GET_ITEM(described, VALUE), ID(constant), PyObject_Repr(value));
+}
+
+static int
+callable_same(Unchanged *self, PyObject *value, PyObject *described)
+{
+    return field_is_text(PyTuple_GET_ITEM(described, VALUE), ID(text),
+                         PyObject_CallOneArg(self->callable_name, value));
+}
+
+/* Of anything of which only the class is said. */
+static int
+class_same(Unchanged *self, PyObject *value, PyObject *described)
+{
+    PyObject *name = PyObject_CallOneArg(self->class_name, (PyObject *)Py_TYPE(value));
+    if (name == NULL) {
+        return -1;
+    }
+    PyObject *found = PyDict_GetItemWithError(self->types, name);
+    Py_DECREF(name);
+    return found == NULL && PyErr_Occurred() ? -1 : found == PyTuple_GET_ITEM(described, VALUE);
+}
+
+/* Whether a description is of what is at this address. */
+static int
+is_of(PyObject *described, PyObject *value)
+{
+    PyObject *key = PyTuple_GET_ITEM(described, KEY);
+    if (PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) > 0) {
+        key = PyTuple_GET_ITEM(key, 0); /* the other one says how deep it lies */
+    }
+    if (!PyLong_CheckExact(key)) {
+        return 0;
+    }
+    void *address = PyLong_AsVoidPtr(key);
+    PyErr_Clear();
+    return address == value;
+}
+
+static int same(Unchanged *self, PyObject *value, PyObject *described, int depth);
+
+static PyObject *
+item_of(PyObject *sequence, Py_ssize_t i)
+{
+    if (PyList_Check(sequence)) {
+        return i < PyList_GET_SIZE(sequence) ? Py_NewRef(PyList_GET_ITEM(sequence, i)) : NULL;
+    }
+    return i < PyTuple_GET_SIZE(sequence) ? Py_NewRef(PyTuple_GET_ITEM(sequence, i)) : NULL;
+}
+
+/* Of a list, a tuple or sizes. */
+static int
+items_same(Unchanged *self, PyObject *value, PyObject *described, int depth)
+{
+    PyObject *children = PyTuple_GET_ITEM(described, CHILDREN);
+    Py_ssize_t count = Py_SIZE(value);
+    int answer = PyTuple_GET_SIZE(children) == count;
+    for (Py_ssize_t i = 0; answer == 1 && i < count; i++) {
+        PyObject *child = PyTuple_GET_ITEM(PyTuple_GET_ITEM(children, i), 1);
+        PyObject *item = item_of(value, i); /* what is asked can let another thread go on */
+        answer = item == NULL ? 0 : is_of(child, item) ? same(self, item, child, depth + 1) : 0;
+        Py_XDECREF(item);
+    }
+    return answer == 1 ? Py_SIZE(value) == count : answer;
+}
+
+static int
+same(Unchanged *self, PyObject *value, PyObject *described, int depth)
+{
+    PyTypeObject *kind = Py_TYPE(value);
+    PyObject *cls = (PyObject *)kind;
+    if (depth > DEEPEST) {
+        return 0;
+    }
+    if (PyTuple_GET_ITEM(described, KIND) == Py_None) {
+        /* A metaclass of the program's would be asked for a hash. */
+        int own = Py_IS_TYPE(cls, &PyType_Type) ? PySet_Contains(self->own, cls) : 0;
+        int told = own != 0 || PyTuple_GET_SIZE(PyTuple_GET_ITEM(described, CHILDREN)) > 0;
+        return own < 0 ? -1 : told ? 0 : class_same(self, value, described);
+    }
+    if (PyTuple_GET_ITEM(described, KIND) != cls) {
+        return 0;
+    }
+    if (cls == self->tensor || cls == self->parameter) {
+        return tensor_same(self, value, described);
+    }
+    if (kind == &PyList_Type || kind == &PyTuple_Type || cls == self->size) {
+        return items_same(self, value, described, depth);
+    }
+    if (is_plain(value, MAX_TEXT)) {
+        return constant_same(value, described);
+    }
+    int callable = PySet_Contains(self->callables, cls);
+    return callable <= 0 ? callable : callable_same(self, value, described);
+}
+
+static PyObject *
+unchanged_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Unchanged *self = (Unchanged *)object;
+    if (names != NULL || PyVectorcall_NARGS(nargsf) != 2 || !PyTuple_Check(args[1])
+        || PyTuple_GET_SIZE(args[1]) <= KIND) {
+        return PyErr_Format(PyExc_TypeError, "this wants a value and a Described");
+    }
+    int answer = is_of(args[1], args[0]) ? same(self, args[0], args[1], 0) : 0;
+    return answer < 0 ? NULL : PyBool_FromLong(answer);
+}
+
+static PyObject *
+unchanged_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+{
+    PyObject *given[OBJECTS];
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!OOOO!OO!:Unchanged", &PyDict_Type, &given[0],
+                          &PyDict_Type, &given[1], &PyType_Type, &given[2], &PyType_Type, &given[3],
+                          &PyType_Type, &given[4], &given[5], &given[6], &given[7],
+                          &PyFrozenSet_Type, &given[8], &given[9], &PyFrozenSet_Type, &given[10])) {
+        return NULL;
+    }
+    Unchanged *self = (Unchanged *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->vectorcall = unchanged_call;
+        PyObject **fields = &self->tensors;
+        for (int i = 0; i < OBJECTS; i++) {
+            fields[i] = Py_NewRef(given[i]);
+        }
+    }
+    return (PyObject *)self;
+}
+
+COLLECTED(unchanged, Unchanged, OBJECTS)
+
+static PyTypeObject Unchanged_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.Unchanged",
+    .tp_doc = PyDoc_STR("Whether a description of a real value still says what is so."),
+    .tp_basicsize = sizeof(Unchanged),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = unchanged_new,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Unchanged, vectorcall),
+    COLLECTED_SLOTS(unchanged),
+};
+
+int
+unchanged_exec(PyObject *module)
+{
+    return PyModule_AddType(module, &Unchanged_Type);
+}

@@ -1,0 +1,135 @@
+"""A description of a real value is kept as long as it says what is so, and not longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+from stepper.engines.common.values import describe, unchanged
+
+
+class Meta(type):
+    """Would be asked by a lookup."""
+
+    def __hash__(cls) -> int:
+        raise AssertionError("a metaclass was asked")
+
+
+class Plain:
+    """Nothing can be said of one but its class."""
+
+
+class Asked(metaclass=Meta):
+    """Likewise."""
+
+
+class list_(list[object]):
+    """A class of the program's."""
+
+
+list_.__name__ = "list"
+
+
+def function() -> None:
+    """Has a name."""
+
+
+def renamed() -> None:
+    """Gets another name."""
+
+
+class Watching(TorchFunctionMode):
+    """Notes whatever asks a tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[object] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> object:
+        self.asked.append(func)
+        return func(*args, **(kwargs or {}))
+
+
+CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
+    "a tensor's sizes": (lambda: torch.ones(2, 3), lambda t: t.resize_(3, 3)),
+    "a tensor's strides": (lambda: torch.ones(3, 3), lambda t: t.t_()),
+    "whether a tensor wants a gradient": (lambda: torch.ones(2), lambda t: t.requires_grad_()),
+    "a tensor's dtype": (
+        lambda: torch.ones(2), lambda t: setattr(t, "data", torch.ones(2, dtype=torch.int8)),
+    ),
+    "a parameter's sizes": (
+        lambda: torch.nn.Parameter(torch.ones(2)), lambda p: setattr(p, "data", torch.ones(3)),
+    ),
+    "how much a list holds": (lambda: [1, 2], lambda v: v.append(3)),
+    "what a list holds": (lambda: [1, "one", None], lambda v: v.__setitem__(0, 2)),
+    "a text in a list": (lambda: ["one"], lambda v: v.__setitem__(0, "two")),
+    "what a list in a tuple holds": (lambda: ([torch.ones(2)],), lambda v: v[0].clear()),
+    "a tensor in a list": (lambda: [torch.ones(2)], lambda v: v[0].resize_(5)),
+    "a flag in a list": (lambda: [True], lambda v: v.__setitem__(0, False)),
+    "an object in a list": (lambda: [Plain()], lambda v: v.__setitem__(0, Asked())),
+    "a function's name": (lambda: renamed, lambda v: setattr(v, "__qualname__", "another")),
+    "an object's class": (Plain, lambda v: setattr(v, "__class__", type("Other", (), {}))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_is_seen(what: str) -> None:
+    make, change = CHANGES[what]
+    value = make()
+    before = describe(value)
+    assert unchanged(value, before)
+    assert describe(value, before) is before
+    change(value)
+    assert not unchanged(value, before)
+    now = describe(value, before)
+    assert now == describe(value)
+    assert now != before
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: None, lambda: 7, lambda: 1 << 200, lambda: 2.5, lambda: 1j, lambda: "text",
+        lambda: "long" * 300, lambda: b"bytes", lambda: function, lambda: len, lambda: torch,
+        lambda: torch.add, lambda: torch.float32, lambda: torch.device("cpu"), lambda: {"a": 1},
+        lambda: {1, 2}, lambda: slice(1, 2), lambda: [[[[1]]]], lambda: torch.Size([2, 3]),
+        lambda: list(range(40)), Plain, Asked, lambda: Plain, lambda: Asked, lambda: [].append,
+        list_, lambda: [list_()], lambda: torch.ones(2).to_sparse(),
+        lambda: torch.nn.Parameter(torch.ones(1)), lambda: torch.nn.Buffer(torch.ones(1)),
+    ],
+)  # fmt: skip
+def test_whoever_is_said_to_be_unchanged_is_described_alike(make: Callable[[], Any]) -> None:
+    value = make()
+    before = describe(value)
+    if unchanged(value, before):
+        assert describe(value) == before
+    assert describe(value, before) == describe(value)
+
+
+def test_a_description_of_another_object_says_nothing() -> None:
+    assert not unchanged(torch.ones(2), describe(torch.ones(2)))
+    one = [1]
+    key, value, children, kind = describe(list_())
+    assert not unchanged(one, describe(one)._replace(value=value, children=children, kind=None))
+    assert kind is None
+    assert key
+
+
+def test_a_container_that_holds_itself_comes_to_an_end() -> None:
+    value: list[Any] = []
+    value.append(value)
+    assert describe(value, describe(value)) == describe(value)
+
+
+def test_a_mode_of_the_programs_is_not_asked() -> None:
+    value = [torch.ones(2)]
+    before = describe(value)
+    with Watching() as mode:
+        assert describe(value, before) == before
+        assert not mode.asked
