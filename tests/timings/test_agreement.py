@@ -18,9 +18,9 @@ import pytest
 from stepper.analysis.compile_times import TRACING, CompileTimes
 from stepper.analysis.spans import SpanKind, spans, walk
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.timings import models
-from tests.timings.conftest import STEPPER
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ class Ran:
     def __init__(self, folder: Path) -> None:
         file, counted = folder / "run.stepper", folder / "counted.json"
         subprocess.run(
-            [*STEPPER, "record", "-o", file, models.__file__, counted],
+            ready.stepper("record", "-o", file, models.__file__, counted),
             env=clean_environment(), cwd=ROOT, check=True, capture_output=True,
         )  # fmt: skip
         told = json.loads(counted.read_text())
