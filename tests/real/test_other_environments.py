@@ -117,9 +117,9 @@ def test_another_python_takes_its_own_stepper_of_the_same_version(
         assert said.facts.stepper == stepper.__version__
     else:
         assert isinstance(said, Refused)
-        found = stepper.__version__ if installed else "none that works (No module named 'stepper')"
+        own = f"stepper {stepper.__version__} is installed" if installed else "there is none"
         wanted = version or stepper.__version__
-        assert f"it has not stepper {wanted} but {found}." in said.text
+        assert f"own stepper {wanted} is not built, and {own} there. Install it:" in said.text
         assert f"{python} -m pip install torch-stepper=={wanted}" in said.text
 
 

@@ -75,13 +75,14 @@ def _see_that_it_has_its_own(text: str) -> None:
         from stepper import need_c_part
 
         need_c_part()
-    except ImportError as error:
-        found = f"none that works ({error})"
+    except ImportError:
+        found = ""
     if found != wanted:
+        own = f"stepper {found} is installed there" if found else "there is none there"
         version = ".".join(map(str, sys.version_info[:2]))
         raise _UnlikeError(
-            f"{sys.executable} is Python {version}, for which the debugger's own stepper is not "
-            f"built, and it has not stepper {wanted} but {found}. Install that there: "
+            f"{sys.executable} is Python {version}, for which the debugger's own stepper {wanted} "
+            f"is not built, and {own}. Install it: "
             f"{sys.executable} -m pip install torch-stepper=={wanted}"
         )
 
