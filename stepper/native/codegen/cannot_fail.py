@@ -5,6 +5,9 @@ exception half-way: what stands before that would be done twice. So such a graph
 other changes, or under a handler, only where there is nothing in it that could raise: whether sizes
 and dtypes fit is known from the run on fake tensors, and of these operators the data decides
 nothing else. Nor do they warn of anything, which a program can have made an error.
+
+What they also refuse is to write where the memory is that of another tensor, too, in part. That is
+looked at apart (`OutputGraph.overlaps`), and of inputs checked at each call (`frame_code`).
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 from stepper.native.bytecode.bytecode_transformation import assemble
 from stepper.native.codegen.cannot_fail import cannot_fail
 from stepper.native.codegen.pending_changes import (
@@ -31,10 +33,14 @@ from stepper.native.codegen.pending_changes import (
 )
 from stepper.native.codegen.pycodegen import PyCodegen
 from stepper.native.exc import unimplemented
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.scope import are_apart
 from stepper.native.tracing.random_draws import write_putting_back, write_saving
+from stepper.native.variables.tensor import storage_of
 from stepper.support.bytecode_package import Label, TryBegin, TryEnd
 
 if TYPE_CHECKING:
+    from stepper.native.tracing.output_graph import OutputGraph
     from stepper.native.tracing.symbolic_convert import InstructionTranslator
 
 
@@ -77,11 +83,11 @@ def finish(codegen: PyCodegen) -> None:
         own.store(own.own_name("graph_out"))
         if output.mutates_inputs:
             # What such a graph raises cannot be raised again by the program itself.
-            fails = not cannot_fail(output.graph)
-            if fails and output.handled:
-                raise unimplemented("an operator that changes an input, under a handler")
-            if fails and output.side_effects.pending:
-                raise unimplemented("an operator that changes an input, beside other changes")
+            fails = output.overlaps or not cannot_fail(output.graph)
+            beside = output.handled or output.side_effects.pending
+            if beside and (fails or not _guard_memory(output)):
+                how = "under a handler" if output.handled else "beside other changes"
+                raise unimplemented(f"an operator that changes an input, {how}")
             graph_code = own.output
         else:
             if output.fake_mode.draws:
@@ -95,3 +101,19 @@ def finish(codegen: PyCodegen) -> None:
     handler = (again, recovery.output) if whole else None
     code = assemble(tx.f_code, body, handler, codegen.entered)
     output.translation.finished(tx, code)
+
+
+def _guard_memory(output: OutputGraph) -> bool:
+    """Have it checked that no input that the graph writes to shares its memory with another one:
+    operators refuse to write where that is so in part. False: it is so now."""
+    written: dict[str, torch.Tensor] = {}
+    others: dict[str, torch.Tensor] = {}
+    for node, arg in output.graphargs.items():
+        if isinstance(arg.example, torch.Tensor):
+            is_written = storage_of(node.meta["example_value"]) in output.written
+            (written if is_written else others)[arg.source.name()] = arg.example
+    if not are_apart([*written.values()], [*others.values()]):
+        return False
+    condition = f"___are_apart([{', '.join(written)}], [{', '.join(others)}])"
+    output.install_guard(None, GuardBuilder.EXPRESSION, name=condition)
+    return True

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import types
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -63,6 +65,14 @@ def is_called_plainly(module: torch.nn.Module) -> bool:
     return plain and not any(of_all[name] for name in HOOKS_OF_CALLS)
 
 
+def are_apart(written: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> bool:
+    """Whether each of `written` has its memory for itself, among all of these."""
+    places = [each.untyped_storage().data_ptr() for each in (*written, *others)]
+    own = [place for place in places[: len(written)] if place]  # what is empty has none
+    count = Counter(places)
+    return all(count[place] == 1 for place in own)
+
+
 SCOPE: dict[str, Any] = {
     # A program that replaces one of Python's has it for itself.
     "__builtins__": dict(builtins.__dict__),
@@ -70,6 +80,7 @@ SCOPE: dict[str, Any] = {
     "___check_type_id": check_type_id,
     "___check_nn_module": check_nn_module,
     "___no_aliasing": no_aliasing,
+    "___are_apart": are_apart,
     "___function_modes": function_modes,
     "___Tensor": torch.Tensor,
     "utils_device": versions.DEVICE_MODULE,

@@ -42,6 +42,7 @@ from stepper.native.variables.tensor import (
     ANSWERS,
     GraphOutputVariable,
     TensorVariable,
+    may_overlap,
     require_methods,
     storage_of,
 )
@@ -125,6 +126,10 @@ class OutputGraph:
         self.tainted = False
         """Whether an operator has changed a fake tensor."""
         self.mutates_inputs = False
+        self.written: set[int] = set()
+        """The memory of inputs that operators have written to, as `storage_of` says."""
+        self.overlaps = False
+        """Whether an operator may refuse to write, since the memory is something else's, too."""
         self.keys: list[Source] = []
         """Tensors that are keys of dictionaries, and no inputs of the graph."""
         self.handled = False
@@ -342,8 +347,11 @@ class OutputGraph:
         changed = [fakes[key][0] for key, v in versions.items() if version_of(fakes[key][0]) != v]
         if changed:
             self.tainted = True
-            if any(storage_of(value) in self._storages for value in changed):
+            self.overlaps |= may_overlap(changed, [value for value, _ in fakes.values()])
+            written = {storage_of(value) for value in changed} & self._storages
+            if written:
                 self.mutates_inputs = True
+                self.written |= written
         options = VariableTracker.propagate(args, list(kwargs.values()))
         node = self.graph.create_node(op, target, proxies, named)
         self.note_node(node, result, options["guards"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
@@ -23,7 +24,7 @@ from stepper.native.variables.sym_node import SYMBOLS
 from stepper.native.versions import TensorBase, storage_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from stepper.native.protocols import Codegen, Output, Translator
     from stepper.native.variables.base import TrackerOptions
@@ -282,6 +283,17 @@ class TensorVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_graph_output(self.proxy.node)
+
+
+def may_overlap(written: Iterable[torch.Tensor], given: Iterable[torch.Tensor]) -> bool:
+    """Whether an operator that writes to tensors, of those that it is given, may find that several
+    elements of one are one, or that another one has its memory: it does not look at fake ones."""
+    places = Counter(map(storage_of, given))
+    return any(
+        places[storage_of(each)] > 1
+        or any(type(stride) is int and stride == 0 for stride in each.stride())
+        for each in written
+    )
 
 
 def storage_of(value: torch.Tensor) -> int:
