@@ -50,6 +50,7 @@ class Story:
                 last_moment=self.moment, outcome=Outcome.COMPILED,
             )
         )  # fmt: skip
+        self.writer.flush()
 
     def guard(
         self, attempt: int, source: str = "L['x']", *, number: int = 0, count: int = 1
