@@ -54,8 +54,9 @@ ROLES = {
 
 @command("where", "w", "bt", usage="[all]", group="Look")
 def where(shell: Shell, argument: str) -> None:
-    """The call stack: the program's frames, the frame being translated, the inlined calls. A deep
-    one is folded by module path; `all` shows every call."""
+    """The call stack: the program's frames, the frame being translated, the inlined calls.
+
+    A deep one is folded by module path; `all` shows every call."""
     if argument not in ("", "all"):
         raise CommandError("where takes no argument but `all`")
     state, recording = shell.state, shell.recording

@@ -16,6 +16,7 @@ from stepper._C import Sieve
 from stepper.model import trace
 from stepper.model.cache import Verdict
 from stepper.model.capabilities import Capabilities
+from stepper.model.collective import CollectiveReading
 from stepper.model.datum import Many, Octets
 from stepper.model.failure import Failure
 from stepper.model.lookup import Check, CheckedGuard, Difference, TriedEntry
@@ -82,6 +83,7 @@ def test_no_column_of_any_table_holds_one(secret: str, asked: bool, tmp_path: Pa
     writer.graph_break(planted(trace.GraphBreak, plant))
     writer.failure(planted(Failure, plant))
     writer.timing(planted(Timing, plant))
+    writer.collectives(1, 1, planted(CollectiveReading, plant))
     writer.skipped_frame(planted(trace.SkippedFrame, plant))
     differs = Difference("value", secret, Octets(secret.encode()))
     program = [msgspec.structs.replace(planted(CheckedGuard, plant), expected=secret)]

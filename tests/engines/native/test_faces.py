@@ -176,8 +176,9 @@ def test_recursion() -> None:
 def test_a_frame_that_is_given_up_is_not_translated_again() -> None:
     def f(x: torch.Tensor, flag: Any) -> torch.Tensor:
         try:
+            raise ValueError
+        except ValueError:
             print(end="")
-        finally:
             x = x + 1
         return x
 

@@ -172,13 +172,15 @@ import torch._dynamo as dynamo
 import stepper
 
 logging.disable()
-for path in sys.argv[2:]:
+_, recording, *paths = sys.argv
+sys.argv[1:] = ["2", "5"]  # one is told how much to do
+for path in paths:
     printed = {}
     for engine in ("none", "native"):
         torch.manual_seed(0)
         told = io.StringIO()
         served = (
-            stepper.record(sys.argv[1], engine="native")
+            stepper.record(recording, engine="native")
             if engine == "native"
             else dynamo.config.patch(disable=True)
         )
