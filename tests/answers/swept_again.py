@@ -93,20 +93,6 @@ def branch_on_how_many_there_are(run: Run) -> None:
 
 
 @case(
-    "pytorch#107076", "why-break",
-    cause=("Call to `torch._dynamo.graph_break()`", "torch/optim/optimizer.py"),
-    counts=(1, 1),
-    function="profile_hook_step.<locals>.wrapper",
-)  # fmt: skip
-def step_of_an_optimizer(run: Run) -> None:
-    """The function that is compiled is a library's, and so is the line: nobody's to change."""
-    weight = torch.ones(2, requires_grad=True)
-    weight.grad = torch.ones(2)
-    optimizer = torch.optim.SGD([weight], lr=0.0 if run.remedied else 0.1)
-    run.compile(optimizer.step)()
-
-
-@case(
     "", "why-recompile",
     cause=("self.probability changes: 0.1, 0.2, 0.3", "requires Eq(zf", ", 0.2), by"),
     advice="self.probability is a symbol until",
