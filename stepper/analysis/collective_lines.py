@@ -83,7 +83,7 @@ def _missing(
 
 
 def _what(begun: Begun | None) -> str:
-    """`all_reduce f32[3] at train.py:14 in step, begun 13:38:17`."""
+    """`all_reduce f32[3] at model.py:14 in step, begun 13:38:17`."""
     if begun is None:
         return "which one was not read"
     each = begun.collective

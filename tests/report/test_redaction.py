@@ -154,7 +154,7 @@ def test_what_cannot_be_written_becomes_a_sign() -> None:
 
 def test_the_arguments_of_the_program_are_left_out(tmp_path: Path) -> None:
     path = str(tmp_path / "run.stepper")
-    argv = ("/usr/bin/python3", "/home/ann/payroll.py", "--token", "hunter2")
+    argv = ("/usr/bin/python3", "/home/ann/train.py", "--token", "hunter2")
     Tape(path, facts=SessionFacts(argv=argv, cwd="/home/ann")).close()
     recording = Recording.open(path)
     about = gather(recording, name="/tmp/x/run.stepper", redact=True).about
