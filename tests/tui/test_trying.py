@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-import stepper.tui.app
+import stepper.tui.moving
 import stepper.tui.why_screen
 from stepper.analysis.line import Line
 from stepper.client.launch import LaunchSpec
@@ -124,9 +124,9 @@ async def test_what_is_tried_belongs_to_no_screen(
 
     question = Question("a question", lambda _, __: iter([Line("what is known")]), trial)
     other = Question("another", lambda _, __: iter([Line("something else")]), trial)
-    monkeypatch.setattr(stepper.tui.app, "of_the_run", lambda _, __: [question, other])
+    monkeypatch.setattr(stepper.tui.moving, "of_the_run", lambda _, __: [question, other])
     plan = Plan(LaunchSpec(kind="code", target="pass"), "/", "", ("x.py",), 0.0, "")
-    monkeypatch.setattr(stepper.tui.why_screen, "plan_of", lambda _: plan)
+    monkeypatch.setattr(stepper.tui.why_screen, "plan_of", lambda _, **__: plan)
     async with opened(sample_path, NARROW) as (app, pilot):
         await pilot.press("W", "x", "r", "escape", "W")
         assert "what is known" in text(app)
