@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import re
 import types
 from typing import Any
 
@@ -100,13 +101,15 @@ def test_f_of_x_plus_one_has_the_conditions_of_the_forum_thread() -> None:
     native.optimize(my_compiler)(f)(torch.ones(3))
     (source,) = native.export_guards(f)
     conditions = [line.strip() for line in source.splitlines() if line.startswith("            ")]
+    # Names that a guard needs end with their number in its scope, which says nothing here.
+    conditions = [re.sub(r"(___\w*?_)\d+\b", r"\1N", condition) for condition in conditions]
     assert [c.split("_backend(")[0].split("(0")[0] for c in conditions] == [
         "(___guarded_code.valid)",
         "and (___check_global_state())",
         "and (___function_modes() == 0)",
         "and (utils_device.CURRENT_DEVICE == None)",
         "and (___skip_backend_check() or ___current",
-        "and (___has_what_Tensor_had_14())",  # `+` is still that of tensors
+        "and (___has_what_Tensor_had_N())",  # `+` is still that of tensors
         "and (hasattr(L['x'], '_dynamo_dynamic_indices') == False)",
         "and (___check_tensors(L['x']))",
     ]
