@@ -98,11 +98,11 @@ Every function that CPython's own tests call goes through the frame hook of the
 [native engine](guides/native.md), tensors or not: captured where it can be, broken where it must
 be. No test may change its outcome. `python -m tests.cpython` runs the modules below twice, in
 processes of their own, with the hook alone and with the engine, compares test by test, and writes
-this page; given names of modules, it runs these and writes only their rows. A few that are quick
-are among stepper's own tests.
-
-With Python {python}:
-
+the table of its Python; given names of modules, it runs these and writes only their rows. A few
+that are quick are among stepper's own tests.
+"""
+_SECTION = "\n## Python "
+_COLUMNS = """
 | module | tests | cache entries | without | with the engine | changed |
 | --- | --- | --- | --- | --- | --- |
 """
@@ -111,10 +111,21 @@ With Python {python}:
 def page(found: Iterable[Comparison], written: str = "") -> str:
     """The page.
 
-    written: the page as it was: what is not among `found` stays as it is there.
+    written: the page as it was: what is not among `found` stays as it is there, as do the tables of
+        other Pythons (a patch release takes the place of another).
     """
-    compared = {each.module: each for each in found}
-    lines = written.splitlines()
+    sections = {part.partition("\n")[0]: part for part in written.split(_SECTION)[1:]}
+    mine = platform.python_version()
+    minor = mine.rpartition(".")[0]
+    before = [name for name in sections if name.rpartition(".")[0] == minor]
+    known = "".join(sections.pop(name) for name in before)
+    sections[mine] = _section(mine, {each.module: each for each in found}, known.splitlines())
+    in_order = sorted(sections, key=lambda name: [int(number) for number in name.split(".")[:2]])
+    return _HEAD + "".join(_SECTION + sections[name].strip() + "\n" for name in in_order)
+
+
+def _section(python: str, compared: dict[str, Comparison], known: list[str]) -> str:
+    """The table of one Python: what was compared now, and of the rest what was known."""
     rows: list[str] = []
     changes: list[str] = []
     for module in MODULES:
@@ -122,7 +133,7 @@ def page(found: Iterable[Comparison], written: str = "") -> str:
             rows.append(compared[module].row)
             changes += [f"- {change}" for change in compared[module].changes]
         else:
-            rows += [line for line in lines if line.startswith(f"| `{module}` |")]
-            changes += [line for line in lines if line.startswith(f"- `test.{module}.")]
-    text = _HEAD.format(python=platform.python_version()) + "\n".join(rows) + "\n"
+            rows += [line for line in known if line.startswith(f"| `{module}` |")]
+            changes += [line for line in known if line.startswith(f"- `test.{module}.")]
+    text = python + "\n" + _COLUMNS + "\n".join(rows) + "\n"
     return text + ("\nWhat changed:\n\n" + "\n".join(changes) + "\n" if changes else "")

@@ -3,6 +3,7 @@ asked and shown by every front end."""
 
 from __future__ import annotations
 
+import dis
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
@@ -76,6 +78,16 @@ def recording(path: Path) -> Iterator[Recording]:
     opened.close()
 
 
+def _counted_at(moment: int) -> list[str]:
+    """What is counted of the function by then: its instructions are not those of another Python.
+    (A pane may cut the longer names.)"""
+    module = compile(PROGRAM, "program.py", "exec")
+    code = next(each for each in module.co_consts if isinstance(each, CodeType))
+    names = [each.opname for each in dis.get_instructions(code)][: moment - 1]
+    newest = [name for at, name in enumerate(names, 1) if name not in names[at:]]
+    return [f"{names.count(name)} × {name}" for name in newest]
+
+
 def _stands_at(app: StepperApp, number: int) -> bool:
     return f"moment {number}/" in plain(app)[0]
 
@@ -92,7 +104,7 @@ def test_each_instruction_is_a_moment_with_its_state(recording: Recording) -> No
     assert second.recompile_reason == "the types are new: str"
     assert recording.newest == first.instructions + second.instructions
     state = recording.state(4)
-    assert [state.values[each].text for each in state.top.stack] == ["1 × RESUME", "2 × LOAD_FAST"]
+    assert [state.values[each].text for each in state.top.stack] == _counted_at(4)
     assert recording.facts.capabilities.compile == "toy_compiler.compile"
     assert move(recording, 4, Motion.STEP, -1) == 3
 
@@ -104,7 +116,7 @@ def test_a_stop_before_which_nothing_was_recorded_shows_all(tmp_path: Path) -> N
         "-x", "s", "-x", "p stack[-1].opname", "-x", "q", "program.py", cwd=tmp_path,
     )  # fmt: skip
     assert "[0] 1 × RESUME" in told
-    assert "'LOAD_FAST'" in told
+    assert "'LOAD_FAST" in told
 
 
 def test_the_console_steps_it_both_ways_and_asks(tmp_path: Path) -> None:
@@ -115,7 +127,7 @@ def test_the_console_steps_it_both_ways_and_asks(tmp_path: Path) -> None:
         "program.py", cwd=tmp_path,
     )  # fmt: skip
     assert "moment 3/4" in told
-    assert "[1] 1 × LOAD_FAST" in told
+    assert f"[1] {_counted_at(3)[1]}" in told
     assert "COUNTED L['x']" in told
     assert "no entry is recorded whose values carry their guards" in told
     assert "the types are new: str" in told
@@ -158,7 +170,7 @@ def test_every_question_has_an_answer(path: Path) -> None:
 async def test_the_screen_shows_its_recording(path: Path) -> None:
     async with opened(path, (120, 40), at=4) as (app, pilot):
         assert "f" in plain(app)[0]
-        assert any("2 × LOAD_FAST" in line for line in plain(app))
+        assert any(_counted_at(4)[-1] in line for line in plain(app))
         await pilot.press("W")
         await until(pilot, lambda: any("why" in line for line in plain(app)))
 
@@ -181,7 +193,7 @@ async def test_the_screen_steps_its_program_both_ways(
             for number in (2, 3):
                 await pilot.press("s")
                 await until(pilot, partial(_stands_at, app, number))
-            assert any("1 × LOAD_FAST" in line for line in plain(app))
+            assert any(_counted_at(3)[-1][:13] in line for line in plain(app))
             await pilot.press("S")
             await until(pilot, lambda: "moment 2/" in plain(app)[0])
     finally:
