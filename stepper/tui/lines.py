@@ -26,8 +26,7 @@ from textual.strip import Strip
 from stepper.model.printing import printable
 from stepper.tui.palette import Palette, Row
 from stepper.tui.prompt import Prompt
-from stepper.tui.themed import Themed
-from stepper.tui.workarounds import QuietScrollView
+from stepper.tui.scrolled import Scrolled
 
 _SEARCH_SLICE = 0.02
 """Seconds that a search may hold the screen before it lets keys through."""
@@ -46,14 +45,11 @@ class Made(NamedTuple):
     """That of the row as a whole."""
 
 
-class Lines(QuietScrollView, Themed, can_focus=True):
+class Lines(Scrolled, can_focus=True):
     """A list of rows with a cursor. Give it rows with `show`; react to its messages."""
 
     DEFAULT_CSS = """
-    Lines {
-        width: 1fr; height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1;
-        background: $background;
-    }
+    Lines { width: 1fr; height: 1fr; background: $background; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -192,7 +188,7 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         top, (width, height) = round(self.scroll_y), self.size
         known = {at: made for at in range(top, top + height) if (made := self._made.get(at))}
         self._made.clear()
-        more = not self.show_vertical_scrollbar and before != self.count
+        more = not self.barred and before != self.count
         changed = [Region(0, height - 1, width, 1)] if more else []
         for index in range(top, min(top + height, max(before, self.count, 1))):
             made = known.get(index)
@@ -221,10 +217,10 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         context = min(context, (height - 1) // 2)
         top = round(self.scroll_y)
         if index - context < top:
-            self._scroll_rows(index - (height // 3 if top - index > height else context))
+            self.scroll_rows(index - (height // 3 if top - index > height else context))
         elif index + context >= top + height:
             far = index - (top + height) > height
-            self._scroll_rows(index - height // 3 if far else index + context - height + 1)
+            self.scroll_rows(index - height // 3 if far else index + context - height + 1)
 
     def _reveal_if_sized(self, index: int, context: int) -> None:
         if self.size.height:
@@ -234,7 +230,7 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         """Scroll sideways, as little as it takes, so that these columns of the text are on screen;
         back to the beginning when they are on screen there.
         """
-        width = self.size.width - self.scrollbar_size_vertical - 1
+        width = self.size.width - self.barred - 1
         if width <= 0:
             return
         left = 0
@@ -245,14 +241,6 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         if left != self._left:
             self._left = left
             self.refresh()
-
-    def _scroll_rows(self, top: int) -> None:
-        self.scroll_to(y=max(0, top), animate=False, immediate=True, force=True)
-
-    @property
-    def allow_vertical_scroll(self) -> bool:
-        """Whether the mouse's wheel scrolls, with a scroll bar or without."""
-        return self.is_scrollable and self.count > self.size.height
 
     # Drawing
 
@@ -268,8 +256,12 @@ class Lines(QuietScrollView, Themed, can_focus=True):
         return self._base
 
     def render_line(self, y: int) -> Strip:
+        if self.barred:
+            return Strip.join([self._line(y, self.size.width - 1), self.bar(y)])
+        return self._line(y, self.size.width)
+
+    def _line(self, y: int, width: int) -> Strip:
         index = y + round(self.scroll_y)
-        width = self.size.width - (self.show_vertical_scrollbar * self.scrollbar_size_vertical)
         palette = self.palette
         if index >= self.count:
             base = self.base_style
@@ -285,8 +277,7 @@ class Lines(QuietScrollView, Themed, can_focus=True):
             strip = Strip.join([strip.crop(0, self.frozen), scrolled]).crop_extend(0, width, style)
         else:
             strip = strip.crop_extend(self._left, self._left + width, style)
-        more = y == self.size.height - 1 and index + 1 < self.count
-        more = more and not self.show_vertical_scrollbar
+        more = y == self.size.height - 1 and index + 1 < self.count and not self.barred
         if (cropped or more) and width > 1:
             sign = Strip([Segment("↓" if more else "›", style)])
             strip = Strip.join([strip.crop(0, width - 1), sign])
@@ -399,7 +390,7 @@ class Lines(QuietScrollView, Themed, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         index = event.y + round(self.scroll_y)
-        if index >= self.count:
+        if index >= self.count or self.on_bar(event):
             return
         event.stop()
         self.move_cursor(index, extend=event.shift)

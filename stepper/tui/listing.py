@@ -45,8 +45,10 @@ class Caption(Lines, can_focus=False):
     """A few lines that only tell something."""
 
     DEFAULT_CSS = """
-    Caption { height: 1; scrollbar-size: 0 0; }
+    Caption { height: 1; }
     """
+
+    BARS: ClassVar[bool] = False
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)

@@ -60,6 +60,8 @@ ROLES: dict[str, _Look] = {
     "number": _Look("muted"),
     "heat": _Look("accent"),
     "line": _Look("band-2"),
+    "bar": _Look("muted", background="band-2"),
+    "track": _Look(background="band-2"),
     "name": _Look(),
     "type": _Look("primary"),
     "constant": _Look("accent"),

@@ -17,9 +17,10 @@ from stepper.model.value import ValueId
 from stepper.tui.lines import Lines
 from stepper.tui.questions import Question
 from stepper.tui.snapshot import Snapshot
+from stepper.tui.workarounds import QuietWidget
 
 
-class Pane(Vertical):
+class Pane(QuietWidget, Vertical):
     """A part of the screen with a name and a number.
 
     A pane composes its widgets and draws a snapshot into them in `show`. It is asked only while it

@@ -75,12 +75,25 @@ class OwnLayout(Widget):
         self.refresh(layout=True)
 
 
+class QuietWidget(Widget):
+    """A widget that is laid out without asking for another layout.
+
+    `virtual_size` is a reactive that asks for one whenever it is set, also where a layout has just
+    set it: each pane that got another size cost a second layout of the screen. Can go when
+    Textual's screen tells its widgets what it does, as it does after scrolling.
+    """
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+
 class QuietScrollView(ScrollView):
     """A scroll view whose length can change without a layout of the whole screen.
 
     `virtual_size` is a reactive that asks for a new layout, which costs 50 ms here, at every
-    function that is entered. A layout is needed only when the scroll bar comes or goes, and that
-    has a reactive of its own. Can go when `virtual_size` of a ScrollView stops asking.
+    function that is entered. Can go when `virtual_size` of a ScrollView stops asking.
     """
 
     def set_rows(self, count: int) -> None:
@@ -89,8 +102,6 @@ class QuietScrollView(ScrollView):
         if size == self.virtual_size:
             return
         self.set_reactive(Widget.virtual_size, size)
-        self._scroll_update(size)
-        self._refresh_scrollbars()
         if self.scroll_y > self.max_scroll_y:
             self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True, force=True)
 

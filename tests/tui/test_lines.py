@@ -47,10 +47,57 @@ async def test_a_hundred_thousand_rows_are_shown_and_only_those_on_screen_are_ma
         await pilot.press("end")
         await pilot.pause()
         assert len(asked) < 200
-        assert plain(app)[-1].rstrip() == "  99999 instruction 99999"
+        assert plain(app)[-1].rstrip(" ▐") == "  99999 instruction 99999"
         await pilot.press("home", "down", "down")
         assert plain(app)[0].startswith("      0 instruction 0")
         assert app.lines.cursor == 2
+
+
+def bar_of(app: ListApp) -> list[int]:
+    """The lines that the bar marks."""
+    return [at for at, line in enumerate(plain(app)) if line.endswith("▐")]
+
+
+async def test_a_bar_says_where_one_is_and_takes_the_mouse() -> None:
+    app = ListApp(Lines())
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.lines.show(10, numbered)
+        await pilot.pause()
+        assert not bar_of(app), "all of it is on screen"
+        app.lines.show(50, numbered)
+        await pilot.pause()
+        assert bar_of(app) == [0, 1]
+        await pilot.press("end")
+        await pilot.pause()
+        assert bar_of(app) == [8, 9]
+        await pilot.mouse_down(app.lines, offset=(39, 2))
+        await pilot.mouse_up(app.lines, offset=(39, 2))
+        assert plain(app)[0].startswith("     31 "), "a page back"
+        begins = bar_of(app)[0]
+        await pilot.mouse_down(app.lines, offset=(39, begins))
+        await pilot.hover(app.lines, offset=(20, begins - 1))
+        assert bar_of(app)[0] == begins - 1, "it is held, also beside the bar"
+        await pilot.hover(app.lines, offset=(39, 0))
+        await pilot.mouse_up(app.lines, offset=(39, 0))
+        assert plain(app)[0].startswith("      0 ")
+        await pilot.hover(app.lines, offset=(39, 5))
+        assert plain(app)[0].startswith("      0 "), "it was let go"
+        assert app.lines.cursor == 49, "no row was clicked"
+        app.lines.show(5, numbered)
+        await pilot.pause()
+        assert not bar_of(app)
+
+
+async def test_a_bar_that_comes_is_no_layout() -> None:
+    app = ListApp(Lines())
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.pause(0.1)
+        laid_out: list[object] = []
+        app.screen.screen_layout_refresh_signal.subscribe(app.lines, laid_out.append)
+        app.lines.show(COUNT, numbered)
+        await pilot.pause(0.1)
+        assert bar_of(app) == [0]
+        assert not laid_out
 
 
 async def test_only_rows_on_screen_are_made() -> None:
@@ -142,7 +189,7 @@ async def test_control_characters_are_shown_and_not_sent_to_the_terminal() -> No
 @pytest.mark.parametrize("theme", ["textual-dark", "ansi-dark", "ansi-light"])
 async def test_every_role_has_a_style_in_every_theme(theme: str) -> None:
     app = ListApp(Lines())
-    async with app.run_test(size=(60, 40)) as pilot:
+    async with app.run_test(size=(60, 60)) as pilot:
         app.theme = theme
         names = list(ROLES)
         app.lines.show(len(names), lambda i: row((names[i], names[i]), role="current"))

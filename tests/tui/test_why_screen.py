@@ -14,7 +14,7 @@ from tests.tui.test_app import NARROW, SIZES, WIDE, opened
 
 
 def text(app: StepperApp) -> str:
-    return " ".join(" ".join(line.strip(" │▌") for line in plain(app)).split())
+    return " ".join(" ".join(line.strip(" │▌▐") for line in plain(app)).split())
 
 
 def says(app: StepperApp, words: str) -> Callable[[], bool]:
