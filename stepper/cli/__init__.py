@@ -20,6 +20,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # the process is ours
         argv = sys.argv[1:]
         say_what_is_uncaught()
+    try:
+        try:
+            return _carry_out(argv)
+        finally:
+            # What is still buffered is written here, where it can be said that nobody reads it.
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has left, e.g. `head`; what is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def _carry_out(argv: Sequence[str]) -> int:
     options = parse(argv)
     try:
         if hasattr(options, "process"):
@@ -32,8 +46,4 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # Whoever read our output has left, e.g. `head`; what is still buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
     return code

@@ -63,7 +63,7 @@ def compile(
     """`optimize` with the signature of `torch.compile`.
 
     Raises:
-        ValueError: `mode` or `options` are given, which are for inductor only.
+        ValueError: `mode` or `options` are given: a backend that has them is given itself.
     """
     if mode is not None or options is not None:
         raise ValueError("mode and options are not supported: give a backend that has them")

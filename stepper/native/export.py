@@ -48,7 +48,8 @@ def export(
     """The one graph that a call of a function or module is, with what must hold for it; the
     function is called.
 
-    aten_graph: made of torch's basic operators, and not of those that the program names.
+    Args:
+        aten_graph: made of torch's basic operators, and not of those that the program names.
 
     Raises:
         Unsupported: the call is not one graph, or it changes what it has not made.

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -133,6 +134,37 @@ def test_whoever_leaves_early_sees_no_error(sample: str) -> None:
     assert result.stdout.split() == ["x", "───", "1"]
     assert result.stderr == ""
     assert time.monotonic() - began < 300
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--version",
+        "--help",
+        "console -x frames -x quit FILE",
+        "list",
+        "query FILE 'select 1'",
+        "report --format markdown FILE",
+        "why-break FILE",
+    ],
+)
+def test_nor_does_whoever_has_left_before(sample: str, words: str, tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            command(*shlex.split(words.replace("FILE", sample))),
+            env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(tmp_path)},
+            stdin=subprocess.DEVNULL,
+            stdout=write,
+            stderr=subprocess.PIPE,
+            timeout=600,
+            check=False,
+        )
+    finally:
+        os.close(write)
+    assert done.stderr == b""
+    assert done.returncode == 128 + signal.SIGPIPE
 
 
 @pytest.mark.real_terminal

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 
 import msgspec
 import pytest
@@ -13,7 +15,8 @@ from stepper.cli.config import Config
 from stepper.model import breakpoint as model
 from stepper.model.breakpoint import BreakpointKind
 from stepper.tui.keys import KEYS
-from tests.docs.transcripts import DOCS
+from tests.docs import python_api
+from tests.docs.transcripts import DOCS, ROOT
 
 
 def test_the_page_on_keys_is_up_to_date() -> None:
@@ -25,6 +28,12 @@ def test_the_page_on_keys_is_up_to_date() -> None:
 def test_the_page_on_answers_is_up_to_date() -> None:
     assert (DOCS / "answers.md").read_text(encoding="utf-8") == tests.answers.document.page(), (
         "run: python -m tests.answers.document > docs/answers.md"
+    )
+
+
+def test_the_page_on_the_python_api_is_up_to_date() -> None:
+    assert (DOCS / "python-api.md").read_text(encoding="utf-8") == python_api.page(), (
+        "run: python -m tests.docs.python_api > docs/python-api.md"
     )
 
 
@@ -51,3 +60,39 @@ def test_every_setting_is_explained() -> None:
     page = (DOCS / "configuration.md").read_text(encoding="utf-8")
     for name in (field.encode_name for field in msgspec.structs.fields(Config)):
         assert f"| `{name}` |" in page
+
+
+def _variables(tree: ast.Module) -> set[str]:
+    """The environment's variables that a module names, itself or by a constant of its own."""
+    constants = {
+        target.id: each.value.value
+        for each in tree.body
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    keys: list[ast.expr] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=mapping), args=[key, *_]):
+                pass
+            case ast.Subscript(value=mapping, slice=key):
+                pass
+            case _:
+                continue
+        if ast.unparse(mapping) in ("os.environ", "environ"):
+            keys.append(key)
+    found = {key.value for key in keys if isinstance(key, ast.Constant)}
+    found |= {constants.get(key.id) for key in keys if isinstance(key, ast.Name)}
+    return {each for each in found if isinstance(each, str)}
+
+
+def test_every_variable_of_the_environment_is_explained() -> None:
+    page = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    explained = {name for row in re.findall(r"^\| (`[A-Z].*?) \|", page, re.MULTILINE)
+                 for name in re.findall(r"`([A-Z_]+)", row)}  # fmt: skip
+    sources = (ROOT / "stepper").rglob("*.py")
+    named = set().union(*(_variables(ast.parse(each.read_text())) for each in sources))
+    assert {"XDG_STATE_HOME", "STEPPER_SESSION", "STEPPER_DEBUG"} <= named
+    # CC is of who builds the C part, whom the build tells.
+    assert named - explained == {"CC"}

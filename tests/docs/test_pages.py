@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -90,5 +91,16 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     assert "WARNING" not in built.stderr
     for page in (tmp_path / "site").rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        fetched = re.findall(r'<(?:link|script|img)\b[^>]*(?:src|href)="(https?:[^"]+)"', text)
+        tags = re.findall(r'<(?:link|script|img)\b[^>]*(?:src|href)="https?:[^>]*>', text)
+        # The page's own address is told, and not fetched.
+        fetched = [tag for tag in tags if 'rel="canonical"' not in tag]
         assert not fetched, f"{page.name} fetches from elsewhere"
+
+
+def test_the_site_has_the_addresses_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    source = project["urls"]["Source"]
+    site = (ROOT / "mkdocs.yml").read_text()
+    owner, name = source.split("/")[-2:]
+    assert f"- Source: {source}\n" in site
+    assert f"site_url: https://{owner}.github.io/{name}/\n" in site

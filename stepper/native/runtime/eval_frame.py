@@ -146,11 +146,12 @@ def optimize(
 ) -> TorchDynamoContext:
     """Capture what is called: a decorator, a wrapper of functions and modules, and a context.
 
-    backend: a name that torch's registry knows, or `(gm, example_inputs) -> callable`.
-    nopython: a graph break is an error.
-    dynamic: whether sizes and ints are symbols, so that one capture serves many: True: all; False:
-        only sizes that are marked; None: those that have changed since the last capture.
-    disable: capture nothing; what is called runs as it is.
+    Args:
+        backend: a name that torch's registry knows, or `(gm, example_inputs) -> callable`.
+        nopython: a graph break is an error.
+        dynamic: whether sizes and ints are symbols, so that one capture serves many: True: all;
+            False: only sizes that are marked; None: those that changed since the last capture.
+        disable: capture nothing; what is called runs as it is.
     """
     if disable:
         return TorchDynamoContext(None, None)
