@@ -1,9 +1,10 @@
 """Everything that happened: filtered, searched, paged.
 
 They are stored in runs (see the schema). When they are first asked for, every run is read once and
-its moments and kinds are kept; texts are kept of the runs that were read last. For each filter in
-use the ids of the events that fit are kept in one array, extended after a refresh; so counting,
-paging to any place of 100,000 events and finding the next one are look-ups.
+its moments and kinds are kept; the rest is read when it is asked for, and kept of the runs that
+were read last. For each filter in use the ids of the events that fit are kept in one array,
+extended after a refresh; so counting, paging to any place of 100,000 events and finding the next
+one are look-ups.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Sized
 from itertools import compress, islice
 from operator import le
 
@@ -19,7 +20,7 @@ import msgspec
 
 from stepper.model.trace import Event, EventKind, Output
 from stepper.recording.database import Database, damaged
-from stepper.recording.packing import unpacked
+from stepper.recording.packing import all_unpacked, unpacked
 from stepper.recording.schema import MOST_TOGETHER
 from stepper.recording.schema import Events as Body
 
@@ -33,6 +34,13 @@ _KEPT = 65_536
 _LARGEST = 2**63 - 1
 
 _KINDS = {str(kind): number for number, kind in enumerate(EventKind)}
+
+
+class _Heads(msgspec.Struct, frozen=True, array_like=True):
+    """A run of events without what they say: that is decoded when somebody reads it."""
+
+    moments: list[int]
+    kinds: list[str]
 
 
 _Filter = tuple[frozenset[EventKind] | None, str]
@@ -87,6 +95,7 @@ class Events:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._decoder = msgspec.msgpack.Decoder(Body)
+        self._heads = msgspec.msgpack.Decoder(_Heads)
         self._generation = 0
         self._read_generation = -1
         self._firsts: list[int] = []
@@ -176,12 +185,17 @@ class Events:
             # A byte for each event says whether it is wanted: there can be a million of them.
             numbers = {_KINDS[str(kind)] for kind in kinds}
             table = bytes(number in numbers for number in range(256))
-            ids = compress(ids, self._kinds[known:].tobytes().translate(table))
+            wanted_ones = self._kinds[known:].tobytes().translate(table)
+            ids = compress(ids, wanted_ones) if 1 in wanted_ones else ()
         if text:
             text = text.lower()
             ids = (id for id in ids if text in self._text(id).lower())
         if found_ones := array("q", ids):
-            found.add(found_ones, array("q", [self._moments[id - 1] for id in found_ones]))
+            if len(found_ones) == count - known:
+                moments = self._moments[known:]
+            else:
+                moments = array("q", [self._moments[id - 1] for id in found_ones])
+            found.add(found_ones, moments)
         found.last_id = count
 
     def _read_on(self) -> None:
@@ -193,29 +207,28 @@ class Events:
             "SELECT first, count, body FROM events WHERE first > ? ORDER BY first LIMIT 50",
             (len(self._moments) or -_LARGEST,),
         ):
-            for first, count, body in rows:
-                if first != len(self._moments) + 1 or not 1 <= count <= MOST_TOGETHER:
+            runs = all_unpacked(self._database, self._heads, [body for _, _, body in rows])
+            kinds, moments = array("b"), array("q")
+            for (first, count, _), run in zip(rows, runs, strict=True):
+                if (
+                    first != len(self._moments) + len(moments) + 1
+                    or not 1 <= count <= MOST_TOGETHER
+                ):
                     raise damaged(self._database.path, f"{count} events from {first} on")
-                decoded = self._decoded(first, count, body)
+                self._check(count, run.moments, run.kinds)
                 try:
-                    kinds = array("b", [_KINDS[kind] for kind in decoded.kinds])
-                    moments = array("q", decoded.moments)
+                    kinds.extend(map(_KINDS.__getitem__, run.kinds))
+                    moments.extend(run.moments)
                 except (KeyError, OverflowError) as error:
                     raise damaged(self._database.path, f"an event of {error}") from error
-                self._kinds.extend(kinds)
-                self._moments.extend(moments)
-                self._firsts.append(first)
+            self._kinds += kinds
+            self._moments += moments
+            self._firsts += [first for first, _, _ in rows]
         self._read_generation = self._generation
 
-    def _decoded(self, first: int, count: int, body: bytes) -> Body:
-        found = unpacked(self._database, self._decoder, body)
-        if any(len(column) != count for column in msgspec.structs.astuple(found)):
+    def _check(self, count: int, *columns: Sized) -> None:
+        if {*map(len, columns)} != {count}:
             raise damaged(self._database.path, f"a run of {count} events is shorter or longer")
-        self._kept[first] = found
-        self._kept_events += count
-        while len(self._kept) > 1 and self._kept_events > _KEPT:
-            self._kept_events -= len(self._kept.popitem(last=False)[1].kinds)
-        return found
 
     def _run(self, first: int) -> Body:
         found = self._kept.get(first)
@@ -227,7 +240,13 @@ class Events:
         )
         if row is None:
             raise damaged(self._database.path, "a run of events is gone")
-        return self._decoded(first, *row)
+        count, body = row
+        found = self._kept[first] = unpacked(self._database, self._decoder, body)
+        self._check(count, *msgspec.structs.astuple(found))
+        self._kept_events += count
+        while len(self._kept) > 1 and self._kept_events > _KEPT:
+            self._kept_events -= len(self._kept.popitem(last=False)[1].kinds)
+        return found
 
     def _find(self, id: int) -> tuple[Body, int]:
         """The run that an event is in, and its place there."""

@@ -40,8 +40,8 @@ _BARS = "▁▂▃▄▅▆▇█"
 _HEAT = "░▒▓"
 """Frames in a column: from two, from eight, from thirty-two on."""
 
-_TOGETHER = 256
-"""Attempts that are read before keys are looked for."""
+_TOGETHER = 1024
+"""Attempts that are read before keys are looked for, in some 20 ms."""
 
 _TICK = 14
 """Columns between two numbers of the axis."""
